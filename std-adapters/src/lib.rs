@@ -4,20 +4,20 @@
 //! | module | feature | I/O |
 //! | --- | --- | --- |
 //! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
-//! | `asynchronous` | `smol`, `tokio` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
-//! | `asynchronous::http`, `asynchronous::client::http` | `http`, and `smol` or `tokio` | Streamable HTTP and HTTP+SSE; with `tower` behind axum and hyper |
-//! | `asynchronous::client::http::Tls` | `tls`, and `smol` or `tokio` | HTTPS in the client |
+//! | `asynchronous` | `smol`, `tokio`, or `asynchronous` with a runtime of your own | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
+//! | `asynchronous::http`, `asynchronous::client::http` | `http`, mostly with `smol` or `tokio` | Streamable HTTP and HTTP+SSE; with `tower` behind axum and hyper |
+//! | `asynchronous::client::http::Tls` | `tls`, mostly with `smol` or `tokio` | HTTPS in the client |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 //!
-//! With the feature `derive`, which is on by default, tools are types that move unchanged from one
-//! module to another: `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and
-//! `AsyncToolHandler`, served by `call_async_tool`.
+//! Tools are types that move unchanged from one module to another:
+//! `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and `AsyncToolHandler`, served by
+//! `call_async_tool`.
 //!
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
 //!
 //! `store`, with the feature `store`, keeps tasks so that they survive the end of the process; with
-//! the feature `oauth` it keeps tokens.
+//! the feature `auth` it keeps tokens.
 //!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
@@ -35,38 +35,43 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(all(feature = "asynchronous", not(any(feature = "smol", feature = "tokio"))))]
-compile_error!("the features `http` and `asynchronous` need a runtime: add `smol` or `tokio`");
-
-#[cfg(any(feature = "smol", feature = "tokio"))]
+#[cfg(feature = "asynchronous")]
 pub mod asynchronous;
 #[cfg(feature = "blocking")]
 pub mod blocking;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
+#[cfg_attr(
+    not(feature = "asynchronous"),
+    allow(dead_code, unused_imports, reason = "the blocking client needs less")
+)]
 mod client;
 #[cfg(feature = "embedded-io")]
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
+mod lock;
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub mod observer;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod panics;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
-#[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
+#[cfg_attr(not(feature = "asynchronous"), allow(dead_code, reason = "as above"))]
 mod rounds;
+#[cfg(feature = "asynchronous")]
+mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;
 #[cfg(feature = "schemars")]
 pub use schema::schema_of;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod shared_catalog;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;
-#[cfg(any(feature = "oauth", feature = "store"))]
+#[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;
 
 #[cfg(feature = "http")]
 pub use mcp_sansio_http1 as http1;
-#[cfg(any(feature = "oauth", feature = "jwt"))]
+#[cfg(feature = "auth")]
 pub use mcp_sansio_oauth as oauth;

@@ -2,22 +2,20 @@
 //! (2026-07-28, basic/patterns/mrtr), and the same in the memory of the server for older clients.
 
 use std::collections::HashSet;
-#[cfg(feature = "tasks")]
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{self, Poll};
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::Progress;
 #[cfg(feature = "http")]
 use mcp_sansio::http::{RequestHead, site::Principal};
-#[cfg(feature = "tasks")]
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, RawJson,
-    Request, RequestHandle, Revision, SendError, Server, ToolError, Tx,
+    CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, Progress,
+    RawJson, Request, RequestHandle, Revision, SendError, Server, ToolError, Tx,
 };
+
+use crate::lock::lock;
 
 /// Protects the request state that clients keep against changes: by a signature, or by storing it
 /// on the server and giving the client a key.
@@ -154,7 +152,6 @@ impl Round {
     }
 
     /// Returns whether input requests are missing, so that the attempt is about to end.
-    #[cfg(feature = "tasks")]
     pub(crate) fn is_asking(&self) -> bool {
         !self.next().missing.is_empty()
     }
@@ -192,7 +189,7 @@ impl Round {
     }
 
     fn next(&self) -> MutexGuard<'_, NextRound> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.next)
     }
 }
 
@@ -315,17 +312,14 @@ impl Link for RoundLink<'_> {
         self.link.release_connection(request)
     }
 
-    #[cfg(feature = "tasks")]
     fn task(&self) -> Option<TaskId> {
         self.link.task()
     }
 
-    #[cfg(feature = "tasks")]
     fn set_status(&self, message: &dyn fmt::Display) {
         self.link.set_status(message);
     }
 
-    #[cfg(feature = "tasks")]
     fn set_progress(&self, progress: &Progress<'_>) -> bool {
         self.link.set_progress(progress)
     }

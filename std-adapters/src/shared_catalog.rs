@@ -1,9 +1,11 @@
 //! A catalog that changes while servers run.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use mcp_sansio::{AddError, Catalog, Change, OwnedCatalog};
+
+use crate::lock::lock;
 
 /// A catalog that the program changes while servers run, from any thread. Its clones are the same
 /// catalog.
@@ -100,9 +102,4 @@ impl fmt::Debug for SharedCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SharedCatalog").field(&self.snapshot()).finish()
     }
-}
-
-/// Locks a poisoned mutex, too: an update that panics has changed nothing.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ chapters! {
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";
-    #[cfg(feature = "jwt")]
+    #[cfg(feature = "auth")]
     authorization "authorization.md";
     firmware "firmware.md";
     deployment "deployment.md";

@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod frames;
 #[cfg(doctest)]
 mod guide;
+#[cfg(feature = "auth")]
 pub mod login;
 pub mod memory;
 pub mod oauth;

@@ -34,7 +34,7 @@
 //!
 //! [`HttpOptions::new`] accepts requests whose `Host` and `Origin` are loopback addresses, which
 //! prevents DNS rebinding by web pages. For other clients set [`HttpOptions::host_policy`].
-//! [`HttpOptions::authorize`] checks tokens; with the feature `jwt`, `tokens` has such checks.
+//! [`HttpOptions::authorize`] checks tokens; with the feature `auth`, `tokens` has such checks.
 //!
 //! # Any HTTP library
 //!
@@ -75,7 +75,7 @@
 
 #[cfg(feature = "tower")]
 pub use super::server::http::ResponseBody;
-#[cfg(feature = "jwt")]
+#[cfg(feature = "auth")]
 pub use super::server::http::tokens;
 pub use super::server::http::{
     AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,

@@ -83,12 +83,15 @@
 //! in each round: everything before a `request_input` must be repeatable, or be kept with
 //! [`Context::set_request_state_as`]. Input responses of earlier rounds are kept.
 //!
-//! # Timers
+//! # Runtimes
 //!
-//! Timers are those of the runtime that polls a connection: tokio's in a tokio runtime, whose time
-//! must be enabled; otherwise async-io's. With the feature `tokio` alone there must be a runtime.
+//! Timers, sockets and threads are those of the runtime that polls a future: with the feature
+//! `tokio` that of tokio, whose time must be enabled; with the feature `smol`, where tokio polls
+//! nothing, async-io and `blocking`. Any other is a [`Runtime`] of yours, [`within`] which you poll
+//! servers, connections and calls; neither feature is needed then.
+//!
 //! Time limits are measured by the clock of the timers, so a test that pauses tokio's
-//! (`start_paused`) waits for none of them.
+//! (`start_paused`), or has a clock of its own, waits for none of them.
 //!
 //! # Threads
 //!
@@ -123,40 +126,25 @@
 //! limits of the [`App`] as messages need it; and the futures of its running handlers
 //! ([`App::max_running`]).
 
-mod child_process;
 pub mod client;
-mod clock;
 #[cfg(feature = "http")]
 pub mod http;
-mod io;
 mod memory;
 mod server;
-#[cfg(feature = "smol")]
-mod smol_streams;
-mod tasks;
-mod timer;
-#[cfg(feature = "tokio")]
-mod tokio_streams;
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-mod unblock;
 
-use crate::panics;
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-pub(crate) use unblock::unblock;
-
-pub use child_process::ChildProcess;
-pub use io::JoinedIo;
 pub use server::{
     ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
     Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
     Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
+    MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
+    StateProtector, TaskOptions, accept, boxed, serve,
 };
-#[cfg(feature = "tasks")]
-pub use server::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
-#[cfg(feature = "smol")]
-pub use smol_streams::Socket;
-#[cfg(feature = "tokio")]
-pub use tokio_streams::{TokioStream, tokio_stdio};
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
+#[cfg(feature = "smol")]
+pub use crate::runtime::Socket;
+pub use crate::runtime::{
+    BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite, Runtime, RuntimeFuture, within,
+};
+#[cfg(feature = "tokio")]
+pub use crate::runtime::{TokioStream, tokio_stdio};

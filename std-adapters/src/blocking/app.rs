@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, thread};
 
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::Tools;
 use mcp_sansio::{
     Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, Target,
@@ -35,7 +34,7 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 /// }
 /// ```
 ///
-/// `RequestContext::call_tool` serves tools that are types (feature `derive`).
+/// `RequestContext::call_tool` serves tools that are types.
 ///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`](super::serve).
@@ -193,9 +192,7 @@ pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
     pub(super) target: Target<'r>,
     /// The catalog, until the arguments are known to be valid.
-    #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only those of types"))]
     pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
-    #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
     pub(super) protector: Part<&'r dyn StateProtector>,
     pub(super) observed: Option<&'r ObservedRequest<'r>>,
     pub(super) connection: &'r mut Context<'s>,
@@ -213,7 +210,6 @@ impl<'r, 's> RequestContext<'r, 's> {
     /// # Errors
     /// [`Error::InvalidArguments`]: return it, and the catalog refuses the call.
     pub fn request(&self) -> Result<&'r Request<'r>, Error> {
-        #[cfg(feature = "derive")]
         if let Some(catalog) = self.unread.get() {
             let checked = catalog.check_unread(&self.target, self.request);
             checked.map_err(|_| Error::InvalidArguments)?;
@@ -234,7 +230,6 @@ impl<'r, 's> RequestContext<'r, 's> {
     ///
     /// # Errors
     /// As [`request`](Self::request).
-    #[cfg(feature = "derive")]
     pub fn call<T: Tools<'r>>(&self) -> Result<Option<T>, Error> {
         let call = T::from_request(self.request).transpose();
         let call = call.map_err(|_| Error::InvalidArguments)?;

@@ -1,12 +1,13 @@
 //! Changes of a catalog that another thread makes.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
 use mcp_sansio::Change;
 
 use crate::SharedCatalog;
+use crate::lock::lock;
 use crate::shared_catalog::Listener;
 
 /// Changes that the client has not been told of.
@@ -37,7 +38,7 @@ impl Changes {
     }
 
     fn untold(&self) -> MutexGuard<'_, Vec<Change<'static>>> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.untold)
     }
 }
 

@@ -65,7 +65,6 @@
 //! basic/lifecycle). A client that stops reading ends the session too, without an error.
 
 mod app;
-#[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
 mod asking;
 mod changes;
 pub mod client;
@@ -76,7 +75,6 @@ mod memory;
 mod on_request;
 #[cfg(unix)]
 mod polled;
-#[cfg(feature = "derive")]
 mod tools;
 
 pub use app::{App, CatalogSource, RequestContext};

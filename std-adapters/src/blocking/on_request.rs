@@ -164,10 +164,7 @@ fn respond_from(
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
     let target = match catalog {
-        #[cfg(feature = "derive")]
         Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
-        #[cfg(not(feature = "derive"))]
-        Some(catalog) => ctx.respond_from(catalog, request)?,
         None => Target::Other,
     };
     let responded = |ctx: &mut Context<'_>| {

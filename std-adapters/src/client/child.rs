@@ -4,7 +4,6 @@ use std::process::Child;
 use std::time::Duration;
 
 /// Waits for the exit of a process whose input is closed, and then makes it exit.
-#[cfg(feature = "asynchronous")]
 pub(crate) fn end(mut child: Child, [after_input, after_sigterm]: [Duration; 2]) {
     if exits(&mut child, after_input) || terminate(&child) && exits(&mut child, after_sigterm) {
         return;
@@ -15,7 +14,6 @@ pub(crate) fn end(mut child: Child, [after_input, after_sigterm]: [Duration; 2])
 }
 
 /// Waits for the exit of a process. Returns `false` after `limit`.
-#[cfg(feature = "asynchronous")]
 fn exits(child: &mut Child, limit: Duration) -> bool {
     let begun = std::time::Instant::now();
     let mut pause = Duration::from_millis(1);

@@ -5,9 +5,7 @@ use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 
-#[cfg(feature = "skills")]
-use mcp_sansio::types::Skill;
-use mcp_sansio::types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_sansio::types::{Prompt, Resource, ResourceTemplate, Skill, Tool};
 use mcp_sansio::{Encode, Encoder, OwnedJson, RawJson, ReadError};
 use serde::Deserialize;
 
@@ -46,7 +44,6 @@ lists! {
     ResourceTemplates of ResourceTemplate: "resources/templates/list" "resourceTemplates";
 }
 
-#[cfg(feature = "skills")]
 lists! {
     /// The skills of a server.
     Skills of Skill: "skills/list" "skills";
@@ -167,7 +164,6 @@ impl Pager {
     }
 
     /// Creates the pager of a directory.
-    #[cfg(feature = "skills")]
     pub(crate) fn of_directory(uri: &str, max_bytes: usize) -> Self {
         Self::of(Some(uri.to_owned()), max_bytes)
     }

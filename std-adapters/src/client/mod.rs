@@ -1,29 +1,18 @@
 //! Parts that the blocking and the asynchronous client share.
 
-mod child;
+pub(crate) mod child;
 mod connect_error;
-#[cfg(feature = "tasks")]
 mod hosted;
 #[cfg(feature = "http")]
 mod http_error;
 mod list;
-#[cfg(feature = "skills")]
 mod skills;
 mod stderr;
-#[cfg(feature = "tasks")]
 mod task;
-#[cfg(feature = "tasks")]
 mod task_ref;
-#[cfg(feature = "derive")]
 mod typed_result;
 
-pub(crate) use child::EXIT_TIMEOUT;
-#[cfg(feature = "asynchronous")]
-pub(crate) use child::end;
-#[cfg(feature = "blocking")]
-pub(crate) use child::{LONGEST_PAUSE, terminate};
 pub use connect_error::ConnectError;
-#[cfg(feature = "tasks")]
 pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 #[cfg(feature = "http")]
 pub use http_error::HttpError;
@@ -32,21 +21,15 @@ pub(crate) use list::Cursors;
 #[cfg(feature = "blocking")]
 pub(crate) use list::PageParams;
 pub(crate) use list::Pager;
-#[cfg(feature = "skills")]
-pub use list::Skills;
 pub use list::{
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
+    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
+    Tools,
 };
-#[cfg(feature = "skills")]
 pub(crate) use skills::{check_skill, verified};
 pub use stderr::{LineFn, Stderr, StderrLines};
-#[cfg(feature = "tasks")]
 pub use task::MAX_TASK_INPUTS;
-#[cfg(feature = "tasks")]
 pub(crate) use task::{FollowedTask, ToolSupport, of_task, random, server_name};
-#[cfg(feature = "tasks")]
 pub use task_ref::TaskRef;
-#[cfg(feature = "derive")]
 pub use typed_result::{ToolCallError, TypedResult};
 
 use std::fmt;
@@ -72,7 +55,6 @@ impl From<PeerError<'_>> for ServerError {
     }
 }
 
-#[cfg(feature = "tasks")]
 impl ServerError {
     /// Returns the error object.
     pub(crate) fn to_json(&self) -> OwnedJson {
@@ -81,7 +63,6 @@ impl ServerError {
     }
 }
 
-#[cfg(feature = "tasks")]
 impl Encode for ServerError {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_object();

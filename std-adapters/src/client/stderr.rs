@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{ChildStderr, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
+use crate::lock::lock;
 use crate::panics::caught;
 
 /// Destination of a server's standard error. It is always read, so a server never blocks on it.
@@ -68,7 +69,7 @@ impl Stderr {
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
                     // Reading goes on after a panic, or the server would block.
-                    let mut each = each.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut each = lock(each);
                     let _ = caught(|| each(text));
                 }
                 let mut tail = kept.tail();
@@ -126,7 +127,7 @@ impl StderrLines {
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.0)
     }
 }
 

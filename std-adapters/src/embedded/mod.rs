@@ -75,9 +75,9 @@
 //!
 //! # Tools as types
 //!
-//! With the feature `derive`, `Turn::call_tool` takes the place of look-up, arguments and response:
-//! it calls a `ToolHandler` of the core, which every adapter serves unchanged.
-//! `Turn::call_async_tool` does the same for an `AsyncToolHandler`, one call at a time.
+//! `Turn::call_tool` takes the place of look-up, arguments and response: it calls a `ToolHandler`
+//! of the core, which every adapter serves unchanged. `Turn::call_async_tool` does the same for an
+//! `AsyncToolHandler`, one call at a time.
 //!
 //! # Long work
 //!

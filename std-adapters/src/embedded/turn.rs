@@ -1,19 +1,16 @@
 //! The operations that a handler has while it borrows an event.
 
 use core::convert::Infallible;
-#[cfg(feature = "derive")]
 use core::{
     cell::{Cell, RefCell},
     task::Waker,
 };
 
 use ::embedded_io::{ErrorType, Read, ReadReady, Write};
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::{AsyncToolHandler, ToolHandler};
-#[cfg(feature = "derive")]
-use mcp_sansio::{Catalog, Request, Target};
 use mcp_sansio::{
-    Change, Instant, Machine, Outcome, RequestHandle, SendError, Server, Turn as CoreTurn, Tx,
+    Catalog, Change, Instant, Machine, Outcome, Request, RequestHandle, SendError, Server, Target,
+    Turn as CoreTurn, Tx,
 };
 
 use super::error::Error;
@@ -100,7 +97,6 @@ where
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    #[cfg(feature = "derive")]
     pub fn call_tool<'c, H: ToolHandler>(
         &mut self,
         catalog: &Catalog<'c>,
@@ -120,7 +116,6 @@ where
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    #[cfg(feature = "derive")]
     pub fn call_async_tool<'c, H: AsyncToolHandler>(
         &mut self,
         catalog: &Catalog<'c>,

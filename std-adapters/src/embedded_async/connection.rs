@@ -112,7 +112,6 @@ impl<
     /// handler gets every request.
     #[must_use]
     pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
-        #[cfg(feature = "derive")]
         let catalog = &catalog.checked_when_read();
         self.catalog = Some(*catalog);
         self

@@ -3,11 +3,11 @@
 use core::future::Future;
 
 use ::embedded_io_async::ErrorKind;
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _, checked};
-#[cfg(feature = "derive")]
-use mcp_sansio::{ErrorCode, RpcError, ToolResult};
-use mcp_sansio::{Instant, Outcome, SendError, Server, ServerEvent, Target, ToolContext};
+use mcp_sansio::{
+    ErrorCode, Instant, Outcome, RpcError, SendError, Server, ServerEvent, Target, ToolContext,
+    ToolResult,
+};
 
 /// Handles requests. An [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler) is one, for a
 /// server of tools only; [`SyncTools`](mcp_sansio::typed::SyncTools) makes one of a
@@ -48,7 +48,6 @@ pub trait Handler {
 }
 
 /// Calls tools. Any other request that the catalog leaves is a method that is not found.
-#[cfg(feature = "derive")]
 impl<H: AsyncToolHandler> Handler for H {
     type Response<'a>
         = ToolResult<'a, H::Output<'a>>

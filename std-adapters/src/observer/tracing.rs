@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_sansio::{Printable, ToolError};
@@ -10,6 +10,7 @@ use tracing::field::{Empty, display};
 use tracing::{Span, debug, error, info_span, warn};
 
 use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
+use crate::lock::lock;
 
 /// Makes a span for each request, and events of the crate `tracing` for everything else.
 ///
@@ -37,7 +38,7 @@ impl TracingObserver {
     }
 
     fn spans(&self) -> MutexGuard<'_, HashMap<u64, Span>> {
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.spans)
     }
 
     /// Returns the span of a request; an empty one if it has ended.

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Observer, RequestInfo};
+use crate::lock::lock;
 use crate::panics::caught;
 
 /// The handlers that run at this moment, one for each thread, and the thread that looks after them.
@@ -84,7 +85,7 @@ impl Watch {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound::{Included, Unbounded};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::{Store, StoreError};
+use crate::lock::lock;
 
 /// What a record costs in a [`MemoryStore`] beside its key and its bytes, in bytes.
 pub const ENTRY_COST: usize = 128;
@@ -57,7 +58,7 @@ impl MemoryStore {
 
     /// Each change of the records is complete before anything can panic, so poison means nothing.
     fn lock(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.records)
     }
 
     fn put_if(

@@ -90,7 +90,7 @@ impl TaskStore {
     /// [blocks](Store::blocks), else at once.
     ///
     /// A call that has begun goes on when the future is dropped.
-    #[cfg(any(feature = "smol", feature = "tokio"))]
+    #[cfg(feature = "asynchronous")]
     pub async fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Self) -> T + Send + 'static,
@@ -99,7 +99,7 @@ impl TaskStore {
             return call(self);
         }
         let this = self.clone();
-        crate::asynchronous::unblock(move || call(&this)).await
+        crate::runtime::unblock(move || call(&this)).await
     }
 }
 

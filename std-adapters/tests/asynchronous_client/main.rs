@@ -18,9 +18,7 @@ mod pages;
 mod pipe;
 mod script;
 mod servers;
-#[cfg(feature = "tasks")]
 mod task_script;
-#[cfg(feature = "tasks")]
 mod tasks;
 mod typed;
 #[path = "../virtual_time/mod.rs"]

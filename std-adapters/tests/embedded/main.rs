@@ -2,7 +2,6 @@
 
 mod bench;
 mod mixture;
-#[cfg(feature = "derive")]
 mod tools;
 
 use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};

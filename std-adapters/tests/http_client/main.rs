@@ -9,7 +9,7 @@ mod heads;
 mod hostile;
 #[path = "../asynchronous/hostile_stream.rs"]
 mod hostile_stream;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 mod logins;
 mod older;
 mod opening;
@@ -19,7 +19,6 @@ mod refusals;
 mod scene;
 mod sessions;
 mod streams;
-#[cfg(feature = "tasks")]
 mod tasks;
 mod tools;
 #[path = "../virtual_time/mod.rs"]

@@ -13,7 +13,7 @@ use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::ClientInner;
 use super::inner::{ConnectionInner, State};
-use crate::asynchronous::timer::Timer;
+use crate::runtime::timer::Timer;
 
 /// A call in flight.
 pub(super) struct PendingCall {

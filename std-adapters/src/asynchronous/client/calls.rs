@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use mcp_sansio::{Call, CallOutcome, ClientEvent, OwnedJson};
-#[cfg(feature = "tasks")]
-use mcp_sansio::{Changed, RawJson};
+use mcp_sansio::{Call, CallOutcome, Changed, ClientEvent, OwnedJson, RawJson};
 
 use super::error::CallError;
 use super::listen::{Change, LegacyFilter};
@@ -28,7 +26,6 @@ struct Entry {
     /// Kinds of changes to report, for a subscription to a legacy server.
     legacy_filter: Option<LegacyFilter>,
     /// The task whose states and progress to report.
-    #[cfg(feature = "tasks")]
     task_id: Option<String>,
     events: VecDeque<CallEvent>,
     /// Bytes of the progress reports and changes among the events.
@@ -42,7 +39,6 @@ pub(super) enum CallEvent {
     Listening(OwnedJson),
     Change(Change),
     /// The state of a task, from a notification.
-    #[cfg(feature = "tasks")]
     TaskState(OwnedJson),
     Finished(OwnedOutcome),
 }
@@ -55,7 +51,6 @@ pub(super) enum OwnedOutcome {
         round: u8,
     },
     /// The server runs the call as a task.
-    #[cfg(feature = "tasks")]
     Task(OwnedJson),
     /// The server ended a subscription.
     ByServer,
@@ -92,7 +87,6 @@ impl CallTable {
         entry.bytes = 0;
         entry.waker = None;
         entry.legacy_filter = None;
-        #[cfg(feature = "tasks")]
         (entry.task_id = None);
         let call = entry.call.take();
         self.free.push(number);
@@ -110,7 +104,6 @@ impl CallTable {
     }
 
     /// Makes an entry receive the states and the progress of a task.
-    #[cfg(feature = "tasks")]
     pub(super) fn set_task(&mut self, number: usize, task_id: &str) {
         if let Some(entry) = self.entries.get_mut(number) {
             entry.task_id = Some(task_id.to_owned());
@@ -118,7 +111,6 @@ impl CallTable {
     }
 
     /// Hands an event about a task to who follows it.
-    #[cfg(feature = "tasks")]
     fn deliver_to_task(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) {
         let (task_id, call_event) = match event {
             ClientEvent::TaskProgress { task_id, params } => {
@@ -148,7 +140,6 @@ impl CallTable {
 
     /// Hands an event to its call. Returns `false` if it belongs to none.
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
-        #[cfg(feature = "tasks")]
         self.deliver_to_task(event, wakers);
         let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
@@ -197,7 +188,6 @@ impl CallTable {
     pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
         for entry in self.entries.iter_mut().filter(|entry| entry.is_without_call()) {
             entry.legacy_filter = None;
-            #[cfg(feature = "tasks")]
             (entry.task_id = None);
             wakers.extend(entry.push(CallEvent::Finished(OwnedOutcome::Error(CallError::Closed))));
         }
@@ -206,7 +196,6 @@ impl CallTable {
 
 impl Entry {
     fn is_without_call(&self) -> bool {
-        #[cfg(feature = "tasks")]
         if self.task_id.is_some() {
             return true;
         }
@@ -231,7 +220,6 @@ impl Entry {
                 }
             }
             // The latest state supersedes the others.
-            #[cfg(feature = "tasks")]
             CallEvent::TaskState(_) => {
                 let is_other = |kept: &CallEvent| !matches!(kept, CallEvent::TaskState(_));
                 self.events.retain(is_other);
@@ -295,7 +283,6 @@ impl From<CallOutcome<'_>> for OwnedOutcome {
                     round: input.round(),
                 };
             }
-            #[cfg(feature = "tasks")]
             CallOutcome::Task(task) => return Self::Task(task.into()),
             CallOutcome::EndedByServer => return Self::ByServer,
             CallOutcome::Error(error) => CallError::Server(ServerError::from(error)),

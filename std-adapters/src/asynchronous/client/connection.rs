@@ -14,10 +14,10 @@ use super::connector::{Connected, Limits, OnEvent};
 use super::inner::{ConnectionInner, Phase, State};
 use super::server_requests::ServerRequests;
 use super::transport::{Link as _, Transport};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::caught;
-use crate::asynchronous::timer::LazyTimer;
 use crate::client::ConnectError;
+use crate::panics::caught;
+use crate::runtime;
+use crate::runtime::timer::LazyTimer;
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
 /// when the connection ends.
@@ -37,7 +37,6 @@ pub struct Connection<T: Transport> {
     /// Start of closing.
     closing_since: Option<Instant>,
     /// Number of sessions that the link has begun.
-    #[cfg(feature = "tasks")]
     sessions: u32,
     end: Option<ConnectionEnd>,
 }
@@ -75,7 +74,6 @@ impl<T: Transport> Connection<T> {
             timer: LazyTimer::new(),
             is_new: true,
             closing_since: None,
-            #[cfg(feature = "tasks")]
             sessions: 0,
             end: None,
         }
@@ -114,14 +112,12 @@ impl<T: Transport> Connection<T> {
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut moved = self.begin();
         moved |= self.link.read(cx)?;
-        #[cfg(feature = "tasks")]
         self.note_sessions();
         moved |= self.take_events();
         moved |= self.server_requests.poll(self.inner.now(), cx);
         moved |= self.handle_timeouts();
         let now = self.inner.now();
         let server_requests = &mut self.server_requests;
-        #[cfg(feature = "tasks")]
         server_requests.handle_timeouts(now);
         self.inner.with(|state| {
             server_requests.send(state);
@@ -136,7 +132,7 @@ impl<T: Transport> Connection<T> {
         {
             moved = true;
             let stalls_at = self.link.stalls_at(self.limits.stall_timeout);
-            if stalls_at.is_some_and(|at| at <= clock::now()) {
+            if stalls_at.is_some_and(|at| at <= runtime::now()) {
                 self.end = Some(ConnectionEnd::Unresponsive);
             }
         }
@@ -145,7 +141,6 @@ impl<T: Transport> Connection<T> {
 
     /// Notes, before the next responses are handled, that a session has begun, in which tasks may
     /// be unknown.
-    #[cfg(feature = "tasks")]
     fn note_sessions(&mut self) {
         let sessions = self.link.sessions();
         if sessions != self.sessions {
@@ -222,19 +217,18 @@ impl<T: Transport> Connection<T> {
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.server_requests.clear();
         self.link.discard();
-        let since = *self.closing_since.get_or_insert_with(clock::now);
-        let is_over = clock::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
+        let since = *self.closing_since.get_or_insert_with(runtime::now);
+        let is_over = runtime::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
         let is_closed = self.link.poll_close(&self.inner, cx);
         (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
     }
 
     fn due(&mut self) -> Option<Instant> {
         let deadline = self.inner.with(|state| state.client().poll_timeout());
-        #[cfg(feature = "tasks")]
         let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
         // A deadline that has passed waits for room, not for time.
         let deadline = deadline.and_then(|at| self.inner.real_time(at));
-        let deadline = deadline.filter(|at| *at > clock::now());
+        let deadline = deadline.filter(|at| *at > runtime::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
         [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]

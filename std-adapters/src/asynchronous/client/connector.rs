@@ -14,7 +14,7 @@ use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
 use super::transport::Transport;
-use crate::asynchronous::panics::{caught, caught_future};
+use crate::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::inner::ConnectionInner;
-use crate::asynchronous::clock;
+use crate::runtime;
 
 /// Time at which a call times out. It moves while a person logs in.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl Deadline {
     /// Starts a time limit. `Duration::MAX` is no limit.
     pub(super) fn after(limit: Duration, inner: &ConnectionInner) -> Self {
         let logins = inner.with(|state| state.login_time.elapsed());
-        Self { at: clock::now().checked_add(limit), logins }
+        Self { at: runtime::now().checked_add(limit), logins }
     }
 
     /// Returns what is left of the limit.
@@ -37,7 +37,7 @@ impl Deadline {
 
     pub(super) fn left_at(self, logins: &LoginTime) -> Duration {
         let end = self.end(logins);
-        end.map_or(Duration::MAX, |end| end.saturating_duration_since(clock::now()))
+        end.map_or(Duration::MAX, |end| end.saturating_duration_since(runtime::now()))
     }
 
     /// Returns the time at which the limit ends; `None` while a login moves it.
@@ -52,7 +52,7 @@ impl Deadline {
 
 impl LoginTime {
     fn elapsed(&self) -> Duration {
-        self.total.saturating_add(self.since.map_or(Duration::ZERO, clock::elapsed))
+        self.total.saturating_add(self.since.map_or(Duration::ZERO, runtime::elapsed))
     }
 
     /// Returns whether a login has ended.
@@ -60,7 +60,7 @@ impl LoginTime {
     pub(super) fn set(&mut self, is_going_on: bool) -> bool {
         self.total = self.elapsed();
         let was_going_on = self.since.take().is_some();
-        self.since = is_going_on.then(clock::now);
+        self.since = is_going_on.then(runtime::now);
         was_going_on && !is_going_on
     }
 }

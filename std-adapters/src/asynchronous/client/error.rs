@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-#[cfg(feature = "skills")]
-use mcp_sansio::SkillError;
-use mcp_sansio::{Printable, SendError, Violation};
+use mcp_sansio::{Printable, SendError, SkillError, Violation};
 
 use super::input::InputRefusal;
 #[cfg(feature = "http")]
@@ -40,16 +38,12 @@ pub enum CallError {
     /// The result of [`call`](super::Client::call) has no output.
     ToolCall(ToolCallError),
     /// The task of the call was cancelled, by the server or by another client.
-    #[cfg(feature = "tasks")]
     TaskCancelled,
     /// The server does not have the task of the call any more.
-    #[cfg(feature = "tasks")]
     TaskGone(mcp_sansio::TaskGone),
     /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
-    #[cfg(feature = "tasks")]
     OtherServer,
     /// A skill or a file of it must not be used.
-    #[cfg(feature = "skills")]
     Skill(SkillError),
     /// The connection has ended.
     Closed,
@@ -74,13 +68,9 @@ impl fmt::Display for CallError {
             Self::TimedOut => f.write_str("request timed out"),
             Self::List(error) => error.fmt(f),
             Self::ToolCall(error) => error.fmt(f),
-            #[cfg(feature = "tasks")]
             Self::TaskCancelled => f.write_str("the task was cancelled"),
-            #[cfg(feature = "tasks")]
             Self::TaskGone(why) => why.fmt(f),
-            #[cfg(feature = "tasks")]
             Self::OtherServer => f.write_str("the task belongs to another server or revision"),
-            #[cfg(feature = "skills")]
             Self::Skill(error) => error.fmt(f),
             Self::Closed => f.write_str("the connection has ended"),
             #[cfg(feature = "http")]
@@ -103,7 +93,6 @@ impl From<ToolCallError> for CallError {
     }
 }
 
-#[cfg(feature = "skills")]
 impl From<SkillError> for CallError {
     fn from(error: SkillError) -> Self {
         Self::Skill(error)

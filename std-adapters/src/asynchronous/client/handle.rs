@@ -29,7 +29,6 @@ pub struct Client(pub(super) Arc<ClientInner>);
 /// The end of a request that did not fail.
 pub(super) enum Answer {
     Result(OwnedJson),
-    #[cfg(feature = "tasks")]
     Task(OwnedJson),
 }
 
@@ -93,12 +92,7 @@ impl Client {
     where
         P: Encode + ?Sized,
     {
-        #[cfg(feature = "tasks")]
-        return self.request_or_task(method, params, options, &mut on_progress).await;
-        #[cfg(not(feature = "tasks"))]
-        match self.rounds(method, params, options, &mut on_progress).await? {
-            Answer::Result(result) => Ok(result),
-        }
+        self.request_or_task(method, params, options, &mut on_progress).await
     }
 
     /// Makes a request, as often as the server requires input first.
@@ -144,7 +138,6 @@ impl Client {
             };
             match ended {
                 OwnedOutcome::Result(result) => return Ok(Answer::Result(result)),
-                #[cfg(feature = "tasks")]
                 OwnedOutcome::Task(task) => return Ok(Answer::Task(task)),
                 OwnedOutcome::Error(error) => return Err(error),
                 OwnedOutcome::ByServer => return Err(CallError::Closed),

@@ -8,6 +8,7 @@ use futures_lite::AsyncRead;
 use mcp_sansio::{ClientEvent, RxBuffer};
 
 use super::inner::ConnectionInner;
+use crate::runtime::is_gone;
 
 /// Input that was read and not processed.
 pub(super) struct Incoming {
@@ -94,14 +95,6 @@ impl Incoming {
         }
         moved
     }
-}
-
-/// Returns whether the error means that the server closed the connection.
-pub(super) fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-    )
 }
 
 /// Maximum number of bytes of a read.

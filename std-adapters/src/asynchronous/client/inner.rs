@@ -3,25 +3,25 @@
 
 #[cfg(feature = "http")]
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Post;
-use mcp_sansio::{Call, ClientEvent, Instant, SendError, Tx, TxBuffer};
-#[cfg(feature = "tasks")]
-use mcp_sansio::{CallOptions, methods, types::TaskParams};
+use mcp_sansio::{
+    Call, CallOptions, ClientEvent, Instant, SendError, Tx, TxBuffer, methods, types::TaskParams,
+};
 
 use super::calls::CallTable;
-use super::connector::Connected;
-use super::connector::Limits;
+use super::connector::{Connected, Limits};
 use super::deadline::LoginTime;
 use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
-use crate::asynchronous::clock;
 use crate::client::ConnectError;
+use crate::lock::lock;
+use crate::runtime;
 
 #[doc(hidden)]
 pub struct ConnectionInner {
@@ -51,13 +51,10 @@ pub(super) struct State {
     /// [`Connector::max_in_flight`](super::Connector::max_in_flight).
     pub(super) abandoned: Vec<Call>,
     /// Ids of tasks to be cancelled.
-    #[cfg(feature = "tasks")]
     abandoned_tasks: Vec<String>,
     /// Which tools the application has listed as tasks.
-    #[cfg(feature = "tasks")]
     pub(super) tool_support: crate::client::ToolSupport,
     /// Number of sessions that the link has begun.
-    #[cfg(feature = "tasks")]
     pub(super) sessions: u32,
     pub(super) send_queue: SendQueue,
     pub(super) login_time: LoginTime,
@@ -110,11 +107,8 @@ impl ConnectionInner {
             phase: Phase::Connecting,
             calls: CallTable::default(),
             abandoned: Vec::new(),
-            #[cfg(feature = "tasks")]
             abandoned_tasks: Vec::new(),
-            #[cfg(feature = "tasks")]
             tool_support: crate::client::ToolSupport::default(),
-            #[cfg(feature = "tasks")]
             sessions: 0,
             send_queue: SendQueue::default(),
             login_time: LoginTime::default(),
@@ -123,7 +117,7 @@ impl ConnectionInner {
             is_notified: false,
             wakers: Vec::new(),
         };
-        let clock = clock::now();
+        let clock = runtime::now();
         Self {
             state: Mutex::new(state),
             clock,
@@ -147,13 +141,13 @@ impl ConnectionInner {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(
-            u64::try_from(clock::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
+            u64::try_from(runtime::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
         )
     }
 
@@ -273,7 +267,6 @@ impl State {
         self.calls.finish_all(&mut self.wakers);
         self.wakers.extend(self.send_queue.all());
         self.abandoned.clear();
-        #[cfg(feature = "tasks")]
         self.abandoned_tasks.clear();
         self.is_cut_off |= std::mem::take(&mut self.send_queue.is_mid_request);
         self.notify_driver();
@@ -305,13 +298,11 @@ impl State {
             // An entry of the core's table is free.
             self.wakers.extend(self.send_queue.first());
         }
-        #[cfg(feature = "tasks")]
         self.cancel_tasks(now);
         Ok(())
     }
 }
 
-#[cfg(feature = "tasks")]
 impl State {
     /// Cancels a task that nothing waits for any more: at once if there is room, because the
     /// connection may close next. Nothing waits for the response.

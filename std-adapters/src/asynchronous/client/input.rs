@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-#[cfg(feature = "tasks")]
 use crate::client::of_task;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
@@ -66,13 +65,10 @@ impl OwnedInputRequest {
     /// If `Serialize` fails, or the value is not an object.
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> Result<InputResponse, InputRefusal> {
         match OwnedJson::new(result, self.revision) {
-            #[cfg(feature = "tasks")]
             Ok(json) if json.as_raw().is_object() => {
                 let params = self.json.as_raw().get("params").unwrap_or(RawJson::EMPTY);
                 Ok(InputResponse(of_task(json, params, self.revision)))
             }
-            #[cfg(not(feature = "tasks"))]
-            Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
             _ => {
                 Err(InputRefusal::error(ErrorCode::InternalError, "Response cannot be serialized"))
             }

@@ -28,7 +28,6 @@ pub enum Change {
     /// The resource with this URI, or a sub-resource of it.
     Resource(Arc<str>),
     /// The state of the task with this id.
-    #[cfg(feature = "tasks")]
     Task(Arc<str>),
     /// Changes were dropped, because more arrived than are kept: anything subscribed to may have
     /// changed.
@@ -42,7 +41,6 @@ impl From<Changed<'_>> for Change {
             Changed::Prompts => Self::Prompts,
             Changed::Resources => Self::Resources,
             Changed::Resource { uri } => Self::Resource(uri.to_string().into()),
-            #[cfg(feature = "tasks")]
             Changed::Task(task) => match task.get("taskId").and_then(RawJson::as_string) {
                 Some(id) => Self::Task(id.to_string().into()),
                 None => Self::Missed,
@@ -178,7 +176,6 @@ impl LegacyFilter {
             Change::Prompts => self.prompts,
             Change::Resources => self.list,
             Change::Resource(_) => self.resources,
-            #[cfg(feature = "tasks")]
             Change::Task(_) => false,
             Change::Missed => true,
         }

@@ -2,19 +2,16 @@
 
 use futures_lite::{Stream, stream};
 use mcp_sansio::typed::ToolCall;
-#[cfg(feature = "skills")]
-use mcp_sansio::types::Skill;
-use mcp_sansio::types::{CompleteParams, ResourceParams};
+use mcp_sansio::types::{CompleteParams, ResourceParams, Skill};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 use crate::client::{
-    List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Tools, TypedResult,
+    List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Skills, Tools,
+    TypedResult, check_skill, verified,
 };
-#[cfg(feature = "skills")]
-use crate::client::{Skills, check_skill, verified};
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request) and
 /// [`list`](Client::list). Cancel safe as `request`.
@@ -55,7 +52,6 @@ impl Client {
     ///
     /// # Errors
     /// See [`list`](Self::list).
-    #[cfg(feature = "skills")]
     pub async fn list_skills(&self) -> Result<List<Skills>, CallError> {
         self.list(CallOptions::new()).await
     }
@@ -65,7 +61,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`request`](Self::request), and [`CallError::Skill`] if it is the entry of another skill.
-    #[cfg(feature = "skills")]
     pub async fn get_skill(&self, uri: &str) -> Result<OwnedJson, CallError> {
         let params = ResourceParams::new(uri);
         let result = self.request("skills/get", &params, CallOptions::new()).await?;
@@ -85,7 +80,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`request`](Self::request), and [`CallError::Skill`] if the file must not be used.
-    #[cfg(feature = "skills")]
     pub async fn read_skill_file(
         &self,
         skill: &Skill<'_>,
@@ -103,7 +97,6 @@ impl Client {
     ///
     /// # Errors
     /// See [`list`](Self::list).
-    #[cfg(feature = "skills")]
     pub async fn read_directory(&self, uri: &str) -> Result<List<Resources>, CallError> {
         let pager = Pager::of_directory(uri, self.0.inner.max_list);
         self.all_pages("resources/directory/read", pager, CallOptions::new()).await

@@ -124,9 +124,7 @@ mod mrtr;
 mod outgoing;
 mod send_queue;
 mod server_requests;
-#[cfg(feature = "tasks")]
 mod task;
-#[cfg(feature = "tasks")]
 mod task_call;
 mod transport;
 
@@ -136,18 +134,12 @@ pub use error::CallError;
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
-#[cfg(feature = "tasks")]
 pub use task::ToolTask;
 pub use transport::Transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
-#[cfg(feature = "skills")]
-pub use crate::client::Skills;
-#[cfg(feature = "tasks")]
-pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
-
 pub use crate::client::{
-    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates,
-    Resources, ServerError, ToolCallError, Tools, TypedResult,
+    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };

@@ -7,11 +7,8 @@ use std::time::{Duration, Instant};
 
 use futures_lite::AsyncWrite;
 
-use super::incoming::is_gone;
 use super::inner::ConnectionInner;
-use crate::asynchronous::clock;
-#[cfg(feature = "smol")]
-use crate::asynchronous::smol_streams::shut_down;
+use crate::runtime::{self, is_gone};
 
 /// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {
@@ -58,7 +55,7 @@ impl Outgoing {
         {
             match written {
                 Poll::Pending => {
-                    self.waits_since.get_or_insert_with(clock::now);
+                    self.waits_since.get_or_insert_with(runtime::now);
                     return Ok(moved);
                 }
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
@@ -97,8 +94,7 @@ impl Outgoing {
         cx: &mut Context<'_>,
     ) -> bool {
         if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
-            #[cfg(feature = "smol")]
-            shut_down(stream);
+            runtime::shut_down(stream);
             self.is_closed = true;
         }
         self.is_closed

@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-#[cfg(feature = "tasks")]
 use mcp_sansio::tasks::TaskKey;
 use mcp_sansio::{Instant, OwnedJson, RequestHandle, Revision, SendError, ServerRequest};
 
 use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
-#[cfg(feature = "tasks")]
 use crate::client::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
+use crate::lock::lock;
 
 /// Futures of requests, and responses that wait for room; a future never sends its own. Together
 /// there are at most as many as the core's table has entries, because requests that the server
@@ -20,17 +19,14 @@ use crate::client::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 pub(super) struct ServerRequests {
     open: Vec<(RequestHandle, InputFuture)>,
     responses: VecDeque<(RequestHandle, Response)>,
-    #[cfg(feature = "tasks")]
     hosted: HostedTasks,
     /// Futures of requests that run as tasks.
-    #[cfg(feature = "tasks")]
     running: Vec<(TaskKey, InputFuture)>,
     ready: Arc<ReadyFlag>,
 }
 
 enum Response {
     Input(Result<OwnedJson, InputRefusal>),
-    #[cfg(feature = "tasks")]
     Task(HostedReply),
 }
 
@@ -47,16 +43,13 @@ impl ServerRequests {
         Self {
             open: Vec::new(),
             responses: VecDeque::new(),
-            #[cfg(feature = "tasks")]
             hosted: HostedTasks::new(max_open),
-            #[cfg(feature = "tasks")]
             running: Vec::new(),
             ready: Arc::new(ready),
         }
     }
 
     pub(super) fn insert(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) {
-        #[cfg(feature = "tasks")]
         if self.insert_hosted(request, inner) {
             return;
         }
@@ -76,7 +69,6 @@ impl ServerRequests {
     /// Drops a request that the server has cancelled, or that has timed out.
     pub(super) fn remove(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
-        #[cfg(feature = "tasks")]
         self.hosted.forget(request);
         self.responses.retain(|(handle, _)| *handle != request);
     }
@@ -103,14 +95,12 @@ impl ServerRequests {
                 false
             }
         });
-        #[cfg(feature = "tasks")]
         self.poll_hosted(now, &mut cx);
         self.responses.len() > before
     }
 
     /// Returns whether no future is pending.
     fn is_empty(&self) -> bool {
-        #[cfg(feature = "tasks")]
         if !self.running.is_empty() {
             return false;
         }
@@ -125,7 +115,6 @@ impl ServerRequests {
                 Response::Input(Err(refusal)) => {
                     client.respond_error(*handle, &refusal.as_error(), tx)
                 }
-                #[cfg(feature = "tasks")]
                 Response::Task(reply) => reply.send(client, *handle, tx),
             });
             match sent {
@@ -144,13 +133,11 @@ impl ServerRequests {
     pub(super) fn clear(&mut self) {
         self.open.clear();
         self.responses.clear();
-        #[cfg(feature = "tasks")]
         self.running.clear();
     }
 }
 
 /// Requests that run as tasks (2025-11-25), and requests about them.
-#[cfg(feature = "tasks")]
 impl ServerRequests {
     /// Returns `false` for a request that has nothing to do with tasks.
     fn insert_hosted(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) -> bool {
@@ -231,7 +218,7 @@ impl ServerRequests {
 
 impl ReadyFlag {
     fn set_waker(&self, waker: &Waker) {
-        let mut kept = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.waker);
         if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
             *kept = Some(waker.clone());
         }
@@ -247,7 +234,7 @@ impl Wake for ReadyFlag {
         if self.is_set.swap(true, Ordering::AcqRel) {
             return;
         }
-        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waker = lock(&self.waker).take();
         if let Some(waker) = waker {
             waker.wake();
         }

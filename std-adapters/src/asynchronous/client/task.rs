@@ -17,8 +17,8 @@ use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::{Client, ClientInner};
 use super::mrtr::respond_all;
-use crate::asynchronous::timer::Timer;
 use crate::client::{FollowedTask, TaskRef, random};
+use crate::runtime::timer::Timer;
 
 /// A call that the server may run as a task ([`Client::call_tool_as_task`]), or a task of an
 /// earlier connection ([`Client::resume`]).

@@ -50,7 +50,6 @@ pub trait Link: Unpin {
     fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool;
 
     /// Returns how many sessions have begun in place of others.
-    #[cfg(feature = "tasks")]
     fn sessions(&self) -> u32 {
         0
     }

@@ -11,10 +11,9 @@ use super::context::{ActiveRequest, Origin, owner_text};
 use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
-#[cfg(feature = "tasks")]
 use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
-use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
+use crate::panics::caught;
 use crate::rounds::Round;
 
 pub(super) enum Admission {
@@ -39,9 +38,7 @@ impl Settings {
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
-        #[cfg(feature = "tasks")]
-        let client = self.tasks.client(request, &origin, params.connection());
-        #[cfg(feature = "tasks")]
+        let client = || self.tasks.client(request, &origin, params.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
@@ -50,7 +47,6 @@ impl Settings {
                 return Admission::Response(response, telling);
             }
         };
-        #[cfg(feature = "tasks")]
         if awaited.is_some() {
             return Admission::Handler(Arc::new(ActiveRequest {
                 handle: request.handle,
@@ -88,7 +84,6 @@ impl Settings {
                 }
             }
         }
-        #[cfg(feature = "tasks")]
         let task = match self.may_be_task(request, found.as_ref(), client, server) {
             Ok(task) => task,
             Err(error) => {
@@ -125,21 +120,18 @@ impl Settings {
             kept: Kept::default(),
             origin,
             observed,
-            #[cfg(feature = "tasks")]
             task,
-            #[cfg(feature = "tasks")]
             awaited: None,
             _params: params,
         }))
     }
 
     /// Returns the work of a call that may become a task.
-    #[cfg(feature = "tasks")]
     fn may_be_task(
         &self,
         request: &Request<'_>,
         found: Option<&Found>,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
         server: &Server<'_>,
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };

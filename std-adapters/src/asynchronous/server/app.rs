@@ -10,10 +10,9 @@ use super::broadcast::Broadcaster;
 use super::catalog::CatalogSource;
 use super::context::Context;
 use super::reply::IntoReply;
-#[cfg(feature = "tasks")]
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::asynchronous::panics::Panic;
 use crate::observer::{Hooks, Observer, Watching};
+use crate::panics::Panic;
 use crate::rounds::StateProtector;
 #[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};
@@ -48,7 +47,6 @@ pub(super) struct Settings {
     pub(super) idle_timeout: Option<Duration>,
     pub(super) shutdown_timeout: Option<Duration>,
     pub(super) broadcaster: Broadcaster,
-    #[cfg(feature = "tasks")]
     pub(super) tasks: Arc<TaskHub>,
 }
 
@@ -77,7 +75,6 @@ impl<H> App<H> {
             idle_timeout: None,
             shutdown_timeout: None,
             broadcaster: Broadcaster::new(),
-            #[cfg(feature = "tasks")]
             tasks: Arc::new(TaskHub::new(TaskOptions::new())),
         };
         Self { settings: Arc::new(settings), handler }
@@ -235,7 +232,6 @@ impl<H> App<H> {
     /// Sets the limits and times of tasks. Calls become tasks where the configuration has
     /// [`ServerFeatures::TASKS`](mcp_sansio::ServerFeatures::TASKS), the catalog says that the tool
     /// supports it, and the client does, too.
-    #[cfg(feature = "tasks")]
     #[must_use]
     pub fn tasks(self, options: TaskOptions) -> Self {
         self.with(|settings| settings.tasks = Arc::new(TaskHub::new(options)))

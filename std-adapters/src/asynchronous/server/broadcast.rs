@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::OwnedJson;
-use mcp_sansio::{Change, PeerAddress, PlaceLimit, Places};
+use mcp_sansio::{Change, OwnedJson, PeerAddress, PlaceLimit, Places};
 
 use super::driver_waker::WakerSet;
+use crate::lock::lock;
 use crate::shared_catalog::Listener;
 
 /// Reaches all connections of an [`App`](super::App), from any thread: notifies subscribers of
@@ -48,7 +47,6 @@ pub(super) enum OwnedChange {
     Resources,
     Resource(Arc<str>),
     /// A task, for all that listen to it: its id, and its state as JSON.
-    #[cfg(feature = "tasks")]
     Task(Arc<str>, Arc<OwnedJson>),
 }
 
@@ -100,7 +98,6 @@ impl Broadcaster {
     }
 
     /// Adds a receiver that is not a connection, for the lifetime of the result.
-    #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
         self.add(receiver, None)
     }
@@ -165,7 +162,7 @@ impl Inner {
     }
 
     fn lock(&self) -> MutexGuard<'_, Receivers> {
-        self.receivers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.receivers)
     }
 }
 
@@ -231,7 +228,6 @@ impl OwnedChange {
             Self::Prompts => Change::prompts(),
             Self::Resources => Change::resources(),
             Self::Resource(uri) => Change::resource(uri),
-            #[cfg(feature = "tasks")]
             Self::Task(id, details) => Change::task(id, details.as_raw()),
         }
     }

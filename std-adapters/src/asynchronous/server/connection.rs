@@ -1,7 +1,7 @@
 //! Driver of a connection on a stream.
 
 use std::future::Future;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -18,9 +18,9 @@ use super::reply::IntoReply;
 use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::LazyTimer;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
+use crate::runtime::timer::LazyTimer;
+use crate::runtime::{self, is_gone};
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -41,7 +41,6 @@ pub struct Connection<A, T, F> {
     hooks: Option<Hooks<'static>>,
     pub(super) observed: Option<ObservedConnection<'static>>,
     transport: Transport,
-    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "it ends on drop"))]
     registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
@@ -53,10 +52,8 @@ pub struct Connection<A, T, F> {
     pub(super) ends_at: Option<Instant>,
     pub(super) end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
-    #[cfg(feature = "tasks")]
     keeps_tasks: bool,
     /// The result, while tasks go on after the end.
-    #[cfg(feature = "tasks")]
     result: Option<io::Result<ConnectionEnd>>,
 }
 
@@ -111,15 +108,13 @@ impl<A, T, F> Connection<A, T, F> {
             is_closing: false,
             ends_at: None,
             end: None,
-            #[cfg(feature = "tasks")]
             keeps_tasks: false,
-            #[cfg(feature = "tasks")]
             result: None,
             settings,
         }
     }
 
-    pub(in crate::asynchronous) fn transport(mut self, transport: Transport) -> Self {
+    pub(crate) fn transport(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
     }
@@ -133,7 +128,6 @@ impl<A, T, F> Connection<A, T, F> {
     {
         let mut connection = Self::from_peer(app, stream, peer);
         connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
-        #[cfg(feature = "tasks")]
         {
             connection.keeps_tasks = true;
         }
@@ -152,7 +146,6 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        #[cfg(feature = "tasks")]
         if this.result.is_some() {
             return this.poll_tasks(cx);
         }
@@ -196,18 +189,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output: IntoReply>,
 {
-    #[cfg(not(feature = "tasks"))]
-    #[expect(clippy::unused_self)]
-    fn finish(
-        &mut self,
-        result: io::Result<ConnectionEnd>,
-        _: &mut task::Context<'_>,
-    ) -> Poll<io::Result<ConnectionEnd>> {
-        Poll::Ready(result)
-    }
-
     /// The connection is over. Its tasks go on if others can ask for them.
-    #[cfg(feature = "tasks")]
     fn finish(
         &mut self,
         result: io::Result<ConnectionEnd>,
@@ -229,7 +211,6 @@ where
     }
 
     /// Runs the tasks that go on after the end.
-    #[cfg(feature = "tasks")]
     fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         for _ in 0..ROUNDS {
             self.shared.driver.begin_round();
@@ -238,7 +219,7 @@ where
                 let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 self.ends_at = earlier(self.ends_at, timeout);
             }
-            if self.ends_at.is_some_and(|at| at <= clock::now()) {
+            if self.ends_at.is_some_and(|at| at <= runtime::now()) {
                 self.runner.end_tasks();
             }
             if self.runner.tasks.is_empty()
@@ -283,7 +264,7 @@ where
             self.shared.lock().core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
-        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= clock::now()) {
+        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= runtime::now()) {
             self.end(if self.io.input_ended {
                 ConnectionEnd::Closed
             } else {
@@ -295,7 +276,7 @@ where
         {
             return Ok(Round::Ended(end));
         }
-        if self.idle_timeout.is_some_and(|timeout| clock::elapsed(self.io.active) >= timeout)
+        if self.idle_timeout.is_some_and(|timeout| runtime::elapsed(self.io.active) >= timeout)
             && self.idle_at().is_some()
         {
             return Ok(Round::Ended(self.end.unwrap_or(ConnectionEnd::Idle)));
@@ -353,15 +334,7 @@ impl<A, T, F> Drop for Connection<A, T, F> {
 
 /// Returns the time after this limit, unless another limit has begun.
 pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
-    limit.or_else(|| clock::now().checked_add(timeout))
-}
-
-/// Returns whether the error means that the client closed the connection.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-    )
+    limit.or_else(|| runtime::now().checked_add(timeout))
 }
 
 /// Rounds in a row before the task yields. A round reads once and writes once.

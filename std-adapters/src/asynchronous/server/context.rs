@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mcp_sansio::http::RequestHead;
 #[cfg(feature = "http")]
 use mcp_sansio::http::site::{OwnedHead, Principal, ServerKey};
-#[cfg(feature = "tasks")]
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
@@ -25,10 +24,9 @@ use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
 use super::source::RequestSource;
-#[cfg(feature = "tasks")]
 use super::task_hub::TaskWork;
-use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::{Ended, ObservedRequest};
+use crate::panics::{Panic, caught};
 use crate::rounds::Round;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
@@ -52,10 +50,8 @@ pub(super) struct ActiveRequest {
     pub(super) origin: Origin,
     pub(super) observed: Option<Box<ObservedRequest<'static>>>,
     /// Of a call that may become a task.
-    #[cfg(feature = "tasks")]
     pub(super) task: Option<Box<TaskWork>>,
     /// The task whose result this request waits for (2025-11-25).
-    #[cfg(feature = "tasks")]
     pub(super) awaited: Option<(TaskKey, TaskId)>,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
@@ -144,7 +140,6 @@ impl ActiveRequest {
     }
 
     /// Returns the task, once the call is one.
-    #[cfg(feature = "tasks")]
     pub(super) fn task(&self) -> Option<(&TaskWork, TaskKey)> {
         let task = self.task.as_deref()?;
         Some((task, task.key()?))
@@ -230,7 +225,6 @@ impl Context {
 
     /// Returns the task that the call has become, if it has. Whoever knows its id may have the
     /// result, unless tasks have owners: do not log it.
-    #[cfg(feature = "tasks")]
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         self.active.task.as_ref()?.id()
@@ -238,7 +232,6 @@ impl Context {
 
     /// Sets the message that describes to people how the task goes: see
     /// [`ToolContext::set_status`].
-    #[cfg(feature = "tasks")]
     pub fn set_status(&self, message: impl fmt::Display) {
         ToolContext::new(&self.unread_request(), self).set_status(message);
     }
@@ -414,7 +407,6 @@ impl Context {
     /// case; this is for work that it has moved elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        #[cfg(feature = "tasks")]
         if let Some((task, _)) = self.active.task() {
             return !task.is_live();
         }

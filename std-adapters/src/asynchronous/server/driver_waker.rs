@@ -1,20 +1,19 @@
 //! Wakers: of the task that drives a connection, and of the futures that wait for it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
+
+use crate::lock::lock;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
 /// while other locks are held.
-#[cfg_attr(not(feature = "tasks"), derive(Default))]
 pub(super) struct DriverWaker {
     state: Mutex<State>,
     /// No other of the process has it.
-    #[cfg(feature = "tasks")]
     pub(super) number: u64,
 }
 
-#[cfg(feature = "tasks")]
 impl Default for DriverWaker {
     fn default() -> Self {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,7 +60,7 @@ impl DriverWaker {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

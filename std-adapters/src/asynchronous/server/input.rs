@@ -2,7 +2,6 @@
 
 use std::task::{self, Poll, Waker};
 
-#[cfg(feature = "tasks")]
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
@@ -25,7 +24,6 @@ struct PendingInput {
     id: u64,
     parent: RequestHandle,
     input_request: OwnedJson,
-    #[cfg(feature = "tasks")]
     task: Option<TaskId>,
     stage: Stage,
     /// Whether its future was dropped.
@@ -83,7 +81,6 @@ impl InputRequests {
             id: self.made,
             parent: parent.handle,
             input_request,
-            #[cfg(feature = "tasks")]
             task: parent.awaited.map(|(_, id)| id),
             stage: Stage::Queued,
             is_dropped: false,
@@ -180,7 +177,6 @@ impl PendingInput {
                     return Err(SendError::Invalid(InvalidPayload::Serialize));
                 };
                 let request = ClientRequest::from(&input_request).parent(self.parent);
-                #[cfg(feature = "tasks")]
                 let request = match self.task {
                     Some(task) => request.related_task(task),
                     None => request,

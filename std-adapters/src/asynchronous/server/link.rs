@@ -1,18 +1,15 @@
 //! The way of handlers to their connection.
 
-#[cfg(feature = "tasks")]
 use std::fmt;
 use std::task::{self, Poll};
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::{RequestHead, site::Principal};
-#[cfg(feature = "tasks")]
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
-
-#[cfg(feature = "tasks")]
-use mcp_sansio::Progress;
+use mcp_sansio::{
+    Change, Instant, Link, OwnedJson, Progress, Request, RequestHandle, SendError, ToolError,
+};
 
 use super::broadcast::OwnedChange;
 use super::context::Context;
@@ -30,7 +27,6 @@ impl Link for Context {
         place: &mut Option<u64>,
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
-        #[cfg(feature = "tasks")]
         if let Some((task, key)) = self.active.task() {
             return task.poll_send(cx, key, (&self.active, &*self.source), place, attempt);
         }
@@ -50,19 +46,16 @@ impl Link for Context {
         self.source.release_connection(&self.active)
     }
 
-    #[cfg(feature = "tasks")]
     fn task(&self) -> Option<TaskId> {
         self.task()
     }
 
-    #[cfg(feature = "tasks")]
     fn set_status(&self, message: &dyn fmt::Display) {
         if let Some((task, _)) = self.active.task() {
             task.set_message(message);
         }
     }
 
-    #[cfg(feature = "tasks")]
     fn set_progress(&self, progress: &Progress<'_>) -> bool {
         self.active
             .task()
@@ -96,7 +89,6 @@ impl Link for Context {
         input_request: &InputRequest<'_>,
         place: &mut Option<u64>,
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        #[cfg(feature = "tasks")]
         if let Some((task, key_of_task)) = self.active.task() {
             if let Some(response) = self.active.round.input_response(key, request) {
                 return Poll::Ready(Ok(response));
@@ -114,7 +106,6 @@ impl Link for Context {
     }
 
     fn leave_input(&self, place: u64) {
-        #[cfg(feature = "tasks")]
         if let Some((task, key)) = self.active.task() {
             return task.leave_input(key, place);
         }

@@ -15,8 +15,8 @@ use super::app::{App, Settings};
 use super::connection::Connection;
 use super::context::Context;
 use super::reply::IntoReply;
-use super::tasks::Tasks;
-use crate::asynchronous::timer::Timer;
+use crate::runtime::tasks::Tasks;
+use crate::runtime::timer::Timer;
 
 /// A source of connections.
 pub trait Listener {

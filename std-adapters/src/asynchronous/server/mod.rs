@@ -18,17 +18,13 @@ mod pending_responses;
 mod reply;
 mod reservation;
 mod runner;
-#[cfg(feature = "tasks")]
 mod runner_tasks;
 mod source;
 mod steps;
 mod stream;
 mod stream_io;
-#[cfg(feature = "tasks")]
 mod task_hub;
 mod tools;
-
-use super::tasks;
 
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{
@@ -42,5 +38,4 @@ pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};
 pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};
-#[cfg(feature = "tasks")]
 pub use task_hub::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};

@@ -9,7 +9,6 @@ use super::catalog::Snapshot;
 use super::context::{ActiveRequest, owner_text};
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
-#[cfg(feature = "tasks")]
 use super::task_hub::{TaskListen, TaskResponse};
 use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
@@ -28,10 +27,8 @@ pub(super) enum PendingResponse {
         _params: ParamsReservation,
     },
     /// A response about a task.
-    #[cfg(feature = "tasks")]
     Task(Box<TaskResponse>),
     /// The acknowledgement of a subscription to tasks, and how they are.
-    #[cfg(feature = "tasks")]
     Listen(Box<TaskListen>),
     /// An error before a handler has seen the request.
     Refused(RpcError<'static>),
@@ -67,9 +64,7 @@ impl PendingResponse {
             Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
-            #[cfg(feature = "tasks")]
             Self::Task(response) => response.kind(revision),
-            #[cfg(feature = "tasks")]
             Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
@@ -86,9 +81,7 @@ impl Outcome<Server<'_>> for PendingResponse {
         match self {
             Self::Reply(json) => server.respond_raw(handle, json.as_raw(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
-            #[cfg(feature = "tasks")]
             Self::Task(response) => response.send(server, handle, tx),
-            #[cfg(feature = "tasks")]
             Self::Listen(listen) => listen.send(server, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())

@@ -39,7 +39,6 @@ impl ParamsReservation {
     }
 
     /// Returns the number of the connection, or of the HTTP server.
-    #[cfg(feature = "tasks")]
     pub(super) fn connection(&self) -> u64 {
         self.driver.number
     }

@@ -14,12 +14,11 @@ use super::context::{ActiveRequest, Context};
 use super::driver_waker::DriverWaker;
 use super::pending_responses::PendingResponse;
 use super::reply::{HandlerResult, IntoReply};
-#[cfg(feature = "tasks")]
 use super::runner_tasks::RunningTasks;
 use super::source::RequestSource;
-use super::tasks::{Place, Tasks};
-use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::Ended;
+use crate::panics::{Panic, caught};
+use crate::runtime::tasks::{Place, Tasks};
 
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request. A panic ends its own handler only.
@@ -30,7 +29,6 @@ pub(super) struct Runner<K, F> {
     responses: VecDeque<(K, RequestHandle, PendingResponse)>,
     /// For the next server.
     unused: Handlers,
-    #[cfg(feature = "tasks")]
     pub(super) tasks: RunningTasks<K>,
 }
 
@@ -50,30 +48,22 @@ pub(super) struct Job {
 
 impl<K: Clone + Ord, F> Runner<K, F> {
     pub(super) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
-        #[cfg(not(feature = "tasks"))]
-        let _ = (settings, driver);
         Self {
             handlers: Tasks::new(),
             servers: BTreeMap::new(),
             responses: VecDeque::new(),
             unused: Handlers::default(),
-            #[cfg(feature = "tasks")]
             tasks: RunningTasks::new(settings, driver),
         }
     }
 
     /// Returns the time at which [`run`](Self::run) has something to do that wakes no task.
-    #[cfg_attr(not(feature = "tasks"), expect(clippy::unused_self))]
     pub(super) fn due(&self) -> Option<Instant> {
-        #[cfg(feature = "tasks")]
-        return self.tasks.due();
-        #[cfg(not(feature = "tasks"))]
-        None
+        self.tasks.due()
     }
 
     /// Drops all handlers of a server, except those of tasks.
     pub(super) fn end(&mut self, server: &K) {
-        #[cfg(feature = "tasks")]
         self.tasks.stop_waiting(Ended::Gone, |of, _| of == server);
         let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };
         for (_, place) in running {
@@ -84,7 +74,6 @@ impl<K: Clone + Ord, F> Runner<K, F> {
 
     /// Drops a handler. Returns its request.
     pub(super) fn drop_handler(&mut self, place: Place, how: Ended) -> Option<Arc<ActiveRequest>> {
-        #[cfg(feature = "tasks")]
         self.tasks.forget(place);
         let ((_, request), dropped) = self.handlers.remove(place)?;
         match dropped {
@@ -99,7 +88,6 @@ impl<K: Clone + Ord, F> Runner<K, F> {
         let running = &mut self.servers.get_mut(server)?.running;
         let at = running.iter().position(|(running, _)| *running == request)?;
         let (_, place) = running.swap_remove(at);
-        #[cfg(feature = "tasks")]
         self.tasks.forget(place);
         Some(place)
     }
@@ -125,7 +113,6 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         if let Some(observed) = &job.request.observed {
             observed.began();
         }
-        #[cfg(feature = "tasks")]
         let Some(job) = self.begin_task(app, server, job) else { return };
         if !self.servers.contains_key(server) {
             self.servers.insert(server.clone(), take(&mut self.unused));
@@ -146,11 +133,9 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             && let Some(job) = handlers.waiting.pop_front()
         {
             let handle = job.request.handle;
-            #[cfg(feature = "tasks")]
             let later = (Arc::downgrade(&job.request), Arc::clone(&job.source));
             match self.start_handler(app, server, job) {
                 Ok(place) => {
-                    #[cfg(feature = "tasks")]
                     self.tasks.plan(server, place, later);
                     if let Some(handlers) = self.servers.get_mut(server) {
                         handlers.running.push((handle, place));
@@ -198,7 +183,6 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     where
         H: Fn(Context) -> F,
     {
-        #[cfg(feature = "tasks")]
         self.tasks.stop_waiting(how, |of, active| of == server && active.handle == request);
         let Some(handlers) = self.servers.get_mut(server) else { return };
         if let Some(at) = handlers.waiting.iter().position(|job| job.request.handle == request)
@@ -226,7 +210,6 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         let mut moved = false;
         // Bounded, so that a handler that always wakes itself does not starve the others.
         for _ in 0..=2 * self.handlers.len() {
-            #[cfg(feature = "tasks")]
             self.run_tasks(app, cx);
             while let Some((server, request, response)) = self.responses.pop_front() {
                 ended(&server, request, response);
@@ -241,7 +224,6 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                 Ok(result) => caught(|| checked(&request, result)),
                 Err(panic) => Err(panic),
             };
-            #[cfg(feature = "tasks")]
             if let Some((_, task)) = request.task() {
                 self.finish_task(task, request, result);
                 continue;

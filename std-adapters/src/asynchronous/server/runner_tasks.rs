@@ -24,12 +24,12 @@ use super::source::RequestSource;
 use super::task_hub::{Mailbox, Message, TaskHub, TaskWork};
 #[cfg(feature = "store")]
 use super::task_hub::{TaskOutcome, record};
-use super::tasks::Place;
-#[cfg(feature = "store")]
-use super::tasks::Tasks;
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::Panic;
 use crate::observer::Ended;
+use crate::panics::Panic;
+use crate::runtime;
+use crate::runtime::tasks::Place;
+#[cfg(feature = "store")]
+use crate::runtime::tasks::Tasks;
 #[cfg(feature = "store")]
 use crate::store::{StoreError, TaskRecord};
 
@@ -94,7 +94,7 @@ impl<K: Clone> RunningTasks<K> {
     ) {
         let after =
             request.upgrade().and_then(|request| request.task.as_ref().map(|it| it.after()));
-        if let Some(at) = after.and_then(|after| clock::now().checked_add(after)) {
+        if let Some(at) = after.and_then(|after| runtime::now().checked_add(after)) {
             self.planned.insert(place, at);
             self.later.insert((at, place), Later { server: server.clone(), request, source });
         }
@@ -103,7 +103,7 @@ impl<K: Clone> RunningTasks<K> {
     /// Returns a call whose time has come.
     fn next_due(&mut self) -> Option<Later<K>> {
         let first = self.later.first_entry()?;
-        if first.key().0 > clock::now() {
+        if first.key().0 > runtime::now() {
             return None;
         }
         self.planned.remove(&first.key().1);
@@ -112,7 +112,10 @@ impl<K: Clone> RunningTasks<K> {
 
     /// The handler at this place has ended.
     pub(super) fn forget(&mut self, place: Place) {
-        if let Some(at) = self.planned.remove(&place) {
+        // A place is not hashed for nothing.
+        if !self.planned.is_empty()
+            && let Some(at) = self.planned.remove(&place)
+        {
             self.later.remove(&(at, place));
         }
     }

@@ -2,9 +2,7 @@
 
 use std::task::{Context, Poll};
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::Change;
-use mcp_sansio::{Instant, OwnedJson, SendError, Server, ToolError, Tx};
+use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx};
 
 use super::context::ActiveRequest;
 
@@ -43,7 +41,6 @@ pub(super) trait RequestSource: Send + Sync {
     fn leave_input(&self, request: &ActiveRequest, place: u64);
 
     /// Tells the client of a request of a change, whether it subscribed to it or not.
-    #[cfg(feature = "tasks")]
     fn tell(&self, change: &Change<'_>) {
         let _ = change;
     }

@@ -2,15 +2,13 @@
 
 use std::mem::take;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::Change;
 use mcp_sansio::{
-    Admission, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson, RequestHandle,
-    RxBuffer, SendError, ToolError, TxBuffer,
+    Admission, Change, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson,
+    RequestHandle, RxBuffer, SendError, ToolError, TxBuffer,
 };
 
 use super::app::Settings;
@@ -20,7 +18,8 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
 use super::pending_responses::PendingResponse;
 use super::source::{Attempt, RequestSource};
-use crate::asynchronous::clock;
+use crate::lock::lock;
+use crate::runtime;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
 pub(super) struct SharedStream {
@@ -70,20 +69,20 @@ impl SharedStream {
             state: Mutex::new(state),
             driver: Arc::default(),
             params: Arc::default(),
-            begun: clock::now(),
+            begun: runtime::now(),
         }
     }
 
     /// Locks the state. A poisoned lock is used all the same, because each call of the core is all
     /// or nothing.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(
-            u64::try_from(clock::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
+            u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
         )
     }
 
@@ -148,7 +147,7 @@ impl State {
             return self.core.admit(Admission::Wait);
         }
         let has_waited =
-            self.full_since.is_some_and(|at| clock::elapsed(at) >= settings.full_timeout);
+            self.full_since.is_some_and(|at| runtime::elapsed(at) >= settings.full_timeout);
         self.core.admit(match has_ended || is_asking || has_waited {
             true => Admission::Refuse,
             false if is_over => Admission::Hold,
@@ -161,7 +160,7 @@ impl State {
         if !self.core.awaits_entry() {
             return None;
         }
-        let since = *self.full_since.get_or_insert_with(clock::now);
+        let since = *self.full_since.get_or_insert_with(runtime::now);
         since.checked_add(settings.full_timeout)
     }
 
@@ -252,7 +251,6 @@ impl RequestSource for SharedStream {
         }
     }
 
-    #[cfg(feature = "tasks")]
     fn tell(&self, change: &Change<'_>) {
         if self.lock().core.publish(change) {
             self.driver.notify();

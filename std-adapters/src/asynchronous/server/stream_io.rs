@@ -8,7 +8,7 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Spare;
 
-use crate::asynchronous::clock;
+use crate::runtime;
 
 /// A stream, and when it was used.
 pub(super) struct StreamIo<T> {
@@ -24,19 +24,18 @@ pub(super) struct StreamIo<T> {
 
 impl<T> StreamIo<T> {
     pub(super) fn new(stream: T) -> Self {
-        let active = clock::now();
+        let active = runtime::now();
         Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
     }
 
     /// Drops the stream.
-    #[cfg(feature = "tasks")]
     pub(super) fn drop_stream(&mut self) {
         self.stream = None;
     }
 
     /// Records activity.
     pub(super) fn progressed(&mut self) {
-        (self.active, self.bytes_since) = (clock::now(), 0);
+        (self.active, self.bytes_since) = (runtime::now(), 0);
     }
 
     fn moved(&mut self, bytes: usize) {

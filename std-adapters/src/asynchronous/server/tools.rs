@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::mem::take;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::{self, Poll};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools};
@@ -11,6 +11,7 @@ use mcp_sansio::{Link as _, OrToolError as _, OwnedJson, Request, ToolContext, T
 
 use super::context::Context;
 use super::reply::{HandlerResult, IntoReply as _};
+use crate::lock::lock;
 use crate::rounds::{Response, Round, RoundLink};
 
 impl Context {
@@ -79,7 +80,7 @@ impl Context {
                 let call = self.call::<CallOf<'_, H::Tools>>()?;
                 let link = RoundLink { link: &self, round };
                 // State that a panic has left half changed is up to the handler.
-                let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut handler = lock(handler);
                 handler.call(call, ToolContext::new(&request, &link)).into_reply(&request)
             };
             match result {
@@ -114,7 +115,6 @@ impl Context {
     /// Whether input requests go to the client one by one: those to an older client, and those of a
     /// task.
     fn makes_rounds(&self) -> bool {
-        #[cfg(feature = "tasks")]
         if self.task().is_some() {
             return true;
         }

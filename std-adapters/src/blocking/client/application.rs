@@ -1,12 +1,10 @@
 //! The application's side of a client: its handler, its pending calls, its clock and its trace.
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::Changed;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, Client, ClientEvent, Encode, Encoder, ErrorCode, InputRequired,
-    InputResponseParams, Instant, OwnedJson, RawJson, ReadError, Revision, RpcError, SendError,
-    ServerRequest, Turn, Tx,
+    Call, CallOptions, CallOutcome, Changed, Client, ClientEvent, Encode, Encoder, ErrorCode,
+    InputRequired, InputResponseParams, Instant, OwnedJson, RawJson, ReadError, Revision, RpcError,
+    SendError, ServerRequest, Turn, Tx,
 };
 
 use super::connector::Clock;
@@ -34,10 +32,8 @@ pub(super) struct Application<'c> {
     input_time: u64,
     /// Number of further input requests whose time does not count.
     free_input_requests: u32,
-    #[cfg(feature = "tasks")]
     pub(super) tasks: super::task::TaskFacts,
     /// Requests of the server that run as tasks.
-    #[cfg(feature = "tasks")]
     pub(super) hosted: crate::client::HostedTasks,
 }
 
@@ -68,9 +64,7 @@ impl<'c> Application<'c> {
             clock,
             input_time: 0,
             free_input_requests: FREE_INPUT_REQUESTS,
-            #[cfg(feature = "tasks")]
             tasks: super::task::TaskFacts::default(),
-            #[cfg(feature = "tasks")]
             hosted: crate::client::HostedTasks::new(super::IN_FLIGHT),
         }
     }
@@ -125,7 +119,6 @@ impl<'c> Application<'c> {
             Err(SendError::NotAllowed(_)) => Err(Error::Unsupported { method: method.to_owned() }),
             call => {
                 let id = self.calls.add(call?, method, params, options);
-                #[cfg(feature = "tasks")]
                 if let (now, Some(pending)) = (self.now(), self.calls.get_mut(id)) {
                     pending.started = now;
                 }
@@ -137,7 +130,6 @@ impl<'c> Application<'c> {
     pub(super) fn handle_event(&mut self, event: &ClientEvent<'_>, turn: &mut ClientTurn<'_>) {
         match event {
             ClientEvent::Connected(opened) => {
-                #[cfg(feature = "tasks")]
                 self.tasks.connected(opened);
                 self.connect_state = ConnectState::Connected(Some(opened.result.into()))
             }
@@ -146,12 +138,10 @@ impl<'c> Application<'c> {
             }
             ClientEvent::CallFinished { call, outcome } => self.handle_result(*call, outcome, turn),
             ClientEvent::Request(request) => self.handle_request(request, turn),
-            #[cfg(feature = "tasks")]
             ClientEvent::TaskProgress { task_id, params } => {
                 self.handle_task_progress(*task_id, *params, event)
             }
             event => {
-                #[cfg(feature = "tasks")]
                 if let ClientEvent::Changed { what: Changed::Task(task), .. } = event {
                     self.handle_task_state(*task, turn);
                 }
@@ -181,7 +171,6 @@ impl<'c> Application<'c> {
 
     fn handle_result(&mut self, call: Call, outcome: &CallOutcome<'_>, turn: &mut ClientTurn<'_>) {
         let Some((at, mut pending)) = self.calls.take_out(call) else { return };
-        #[cfg(feature = "tasks")]
         if self.handle_task_result(&mut pending, outcome, turn) {
             return self.calls.put_back(at, pending);
         }
@@ -254,12 +243,10 @@ impl<'c> Application<'c> {
 
     /// Responds to a request of a legacy server.
     fn handle_request(&mut self, request: &ServerRequest<'_>, turn: &mut ClientTurn<'_>) {
-        #[cfg(feature = "tasks")]
         if self.handle_hosted(request, turn) {
             return;
         }
         let response = request.input_request().map(|input| self.call_handler(None, input, turn));
-        #[cfg(feature = "tasks")]
         let response = response.map(|response| {
             let revision = revision(turn.parts().0);
             response.map(|json| crate::client::of_task(json, request.params.raw(), revision))

@@ -166,11 +166,9 @@ impl<'c> Client<'c> {
         // Only modern servers respond with `InputRequiredResult`, and only to these methods.
         let may_repeat = self.is_modern() && WITH_INPUT.contains(&method);
         // A call that a server refuses without a task, or with one, is sent again.
-        #[cfg(feature = "tasks")]
         let may_repeat =
             may_repeat || self.app.tasks.has_old && method == mcp_sansio::methods::TOOLS_CALL;
         let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
-        #[cfg(feature = "tasks")]
         let options = self.app.tasks.options(method, kept.as_ref(), options);
         let sent = self.send(|core, now, tx| core.request(now, method, params, options, tx));
         self.app.add_call(sent, method, kept, options)
@@ -218,7 +216,6 @@ impl<'c> Client<'c> {
     /// [`Error::Closed`], [`Error::Io`]; for a task as [`request`](Self::request).
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(pending) = self.app.calls.forget(call) else { return Ok(false) };
-        #[cfg(feature = "tasks")]
         if let Some(task) = pending.task.as_ref().filter(|_| pending.result.is_none()) {
             self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
             return self.cancel_task(task.followed.id());

@@ -2,16 +2,12 @@
 
 use std::{fmt, io};
 
-#[cfg(feature = "skills")]
-use mcp_sansio::SkillError;
-use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
+use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, SkillError, Violation};
 
 use super::transport::ConnectionEnd;
 #[cfg(feature = "http")]
 use crate::client::HttpError;
-#[cfg(feature = "derive")]
-use crate::client::ToolCallError;
-use crate::client::{ConnectError, ListError, ServerError};
+use crate::client::{ConnectError, ListError, ServerError, ToolCallError};
 
 /// An error of a client. `Debug` prints the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]
@@ -70,13 +66,10 @@ pub enum Error {
         method: String,
     },
     /// The task of the call was cancelled, by the server or by another client.
-    #[cfg(feature = "tasks")]
     TaskCancelled,
     /// The server does not have the task of the call any more.
-    #[cfg(feature = "tasks")]
     TaskGone(mcp_sansio::TaskGone),
     /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
-    #[cfg(feature = "tasks")]
     OtherServer,
     /// A list was not read to its end.
     List {
@@ -92,10 +85,8 @@ pub enum Error {
     /// A result does not match the requested type.
     Read(ReadError),
     /// The result of [`call`](super::Client::call) has no output.
-    #[cfg(feature = "derive")]
     ToolCall(ToolCallError),
     /// A skill or a file of it must not be used.
-    #[cfg(feature = "skills")]
     Skill(SkillError),
     /// Reading or writing failed.
     Io(io::Error),
@@ -138,11 +129,8 @@ impl fmt::Display for Error {
             Self::HandlerPanicked { method } => {
                 write!(f, "the handler panicked on an input request for `{method}`")
             }
-            #[cfg(feature = "tasks")]
             Self::TaskCancelled => f.write_str("the task was cancelled"),
-            #[cfg(feature = "tasks")]
             Self::TaskGone(why) => why.fmt(f),
-            #[cfg(feature = "tasks")]
             Self::OtherServer => f.write_str("the task belongs to another server or revision"),
             Self::List { method, error } => write!(f, "`{method}`: {error}"),
             Self::UnknownCall => {
@@ -150,9 +138,7 @@ impl fmt::Display for Error {
             }
             Self::NotSent(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result does not match its type: {error}"),
-            #[cfg(feature = "derive")]
             Self::ToolCall(error) => error.fmt(f),
-            #[cfg(feature = "skills")]
             Self::Skill(error) => error.fmt(f),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
@@ -188,7 +174,6 @@ impl From<SendError> for Error {
     }
 }
 
-#[cfg(feature = "derive")]
 impl From<ToolCallError> for Error {
     fn from(error: ToolCallError) -> Self {
         Self::ToolCall(error)
@@ -201,7 +186,6 @@ impl From<ReadError> for Error {
     }
 }
 
-#[cfg(feature = "skills")]
 impl From<SkillError> for Error {
     fn from(error: SkillError) -> Self {
         Self::Skill(error)

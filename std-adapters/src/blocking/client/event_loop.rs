@@ -133,9 +133,7 @@ impl Client<'_> {
 
     fn next_timeout(&mut self) -> Option<Instant> {
         let due = self.core().poll_timeout();
-        #[cfg(feature = "tasks")]
-        let due = [due, self.app.calls.next_task()].into_iter().flatten().min();
-        due
+        [due, self.app.calls.next_task()].into_iter().flatten().min()
     }
 
     fn read_peer(&mut self) {
@@ -182,7 +180,6 @@ impl Client<'_> {
         self.app.posts.clear();
         self.is_traced = false;
         let app = &mut self.app;
-        #[cfg(feature = "tasks")]
         (app.hosted = crate::client::HostedTasks::new(super::IN_FLIGHT));
         (app.traced, app.unresponsive, app.connect_state) = (0, false, ConnectState::Connecting);
         self.send(|core, now, tx| core.connect(now, tx))?;
@@ -235,7 +232,6 @@ impl Client<'_> {
         self.most_pending = self.most_pending.max(self.pending());
         let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
         let (done, received) = http.exchange(&mut self.app.posts, reads, timeout)?;
-        #[cfg(feature = "tasks")]
         (self.app.tasks.sessions = http.sessions());
         // Frees the memory that a long message needed.
         if self.most_pending > MAX_KEPT {
@@ -319,7 +315,6 @@ impl Client<'_> {
         {
             self.app.handle_event(&event, &mut turn);
         }
-        #[cfg(feature = "tasks")]
         self.app.handle_task_timeouts(&mut turn);
         Ok(())
     }

@@ -32,13 +32,12 @@ impl BlockingHttpTransport {
     ///
     /// # Errors
     /// As [`HttpTransport::login`].
-    #[cfg(feature = "oauth")]
+    #[cfg(feature = "auth")]
     pub fn login(&self) -> io::Result<()> {
         async_io::block_on(self.http.login())
     }
 
     /// Returns how many sessions have begun in place of others.
-    #[cfg(feature = "tasks")]
     pub(super) fn sessions(&self) -> u32 {
         self.engine.as_ref().map_or(0, HttpEngine::sessions)
     }

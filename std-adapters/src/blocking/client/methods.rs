@@ -2,24 +2,17 @@
 
 use std::iter;
 
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::ToolCall;
-#[cfg(feature = "skills")]
-use mcp_sansio::types::Skill;
 use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
+    CompleteParams, LoggingLevel, ResourceParams, SetLevelParams, Skill, SubscriptionFilter, Text,
 };
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::{CallId, Client, Error};
-#[cfg(feature = "derive")]
-use crate::client::TypedResult;
 use crate::client::{
     List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
-    Tools,
+    Skills, Tools, TypedResult, check_skill, verified,
 };
-#[cfg(feature = "skills")]
-use crate::client::{Skills, check_skill, verified};
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
 impl Client<'_> {
@@ -59,7 +52,6 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    #[cfg(feature = "skills")]
     pub fn list_skills(&mut self) -> Result<List<Skills>, Error> {
         self.list()
     }
@@ -69,7 +61,6 @@ impl Client<'_> {
     ///
     /// # Errors
     /// As [`request`](Self::request), and [`Error::Skill`] if it is the entry of another skill.
-    #[cfg(feature = "skills")]
     pub fn get_skill(&mut self, uri: &str) -> Result<OwnedJson, Error> {
         let params = ResourceParams::new(uri);
         let result = self.request("skills/get", &params, CallOptions::new())?;
@@ -89,7 +80,6 @@ impl Client<'_> {
     ///
     /// # Errors
     /// As [`request`](Self::request), and [`Error::Skill`] if the file must not be used.
-    #[cfg(feature = "skills")]
     pub fn read_skill_file(&mut self, skill: &Skill<'_>, uri: &str) -> Result<Vec<u8>, Error> {
         skill.check()?;
         skill.file(uri)?;
@@ -103,7 +93,6 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    #[cfg(feature = "skills")]
     pub fn read_directory(&mut self, uri: &str) -> Result<List<Resources>, Error> {
         self.all_pages("resources/directory/read", Pager::of_directory(uri, MAX_LIST))
     }
@@ -158,7 +147,6 @@ impl Client<'_> {
     /// # Errors
     /// As [`request`](Self::request), and [`Error::ToolCall`] if the tool failed, or the structured
     /// content is missing or not of its type.
-    #[cfg(feature = "derive")]
     pub fn call<T: ToolCall>(&mut self, arguments: &T) -> Result<TypedResult<T>, Error> {
         Ok(TypedResult::new(self.call_tool(T::NAME, arguments)?)?)
     }

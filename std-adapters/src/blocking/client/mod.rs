@@ -86,7 +86,6 @@ mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
-#[cfg(feature = "tasks")]
 mod task;
 mod threaded;
 mod transport;
@@ -105,16 +104,11 @@ pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
-#[cfg(feature = "skills")]
-pub use crate::client::Skills;
 pub use crate::client::{
-    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts,
-    ResourceTemplates, Resources, ServerError, Stderr, StderrLines, Tools,
+    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
+    Tools, TypedResult,
 };
-#[cfg(feature = "tasks")]
-pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
-#[cfg(feature = "derive")]
-pub use crate::client::{ToolCallError, TypedResult};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
 /// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.

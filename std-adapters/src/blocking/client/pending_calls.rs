@@ -1,8 +1,6 @@
 //! Calls whose results the application has not taken yet.
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::JsonStr;
-use mcp_sansio::{Call, CallOptions, OwnedJson};
+use mcp_sansio::{Call, CallOptions, JsonStr, OwnedJson};
 
 use super::{CallId, CallResult, Error};
 
@@ -25,12 +23,9 @@ pub(super) struct PendingCall {
     /// Whether the server has acknowledged a `subscriptions/listen`.
     pub(super) acknowledged: bool,
     /// What the server runs the call as.
-    #[cfg(feature = "tasks")]
     pub(super) task: Option<Box<super::task::PendingTask>>,
     /// Whether the server has refused to make the call a task, or not to.
-    #[cfg(feature = "tasks")]
     pub(super) was_refused: bool,
-    #[cfg(feature = "tasks")]
     pub(super) started: mcp_sansio::Instant,
     pub(super) result: Option<CallResult>,
 }
@@ -52,30 +47,24 @@ impl PendingCalls {
             params,
             options,
             acknowledged: false,
-            #[cfg(feature = "tasks")]
             task: None,
-            #[cfg(feature = "tasks")]
             was_refused: false,
-            #[cfg(feature = "tasks")]
             started: mcp_sansio::Instant::from_millis(0),
             result: None,
         });
         id
     }
 
-    #[cfg(feature = "tasks")]
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut PendingCall> {
         self.calls.iter_mut().find(|pending| pending.id == id)
     }
 
     /// Returns the time at which something is to be done for a task.
-    #[cfg(feature = "tasks")]
     pub(super) fn next_task(&self) -> Option<mcp_sansio::Instant> {
         self.calls.iter().filter_map(PendingCall::task_due).min()
     }
 
     /// Removes a call for which something is to be done now, for [`put_back`](Self::put_back).
-    #[cfg(feature = "tasks")]
     pub(super) fn take_due(&mut self, now: mcp_sansio::Instant) -> Option<(usize, PendingCall)> {
         let is_due = |pending: &PendingCall| pending.task_due().is_some_and(|due| due <= now);
         let at = self.calls.iter().position(is_due)?;
@@ -83,7 +72,6 @@ impl PendingCalls {
     }
 
     /// Removes the call that the server runs as this task, for [`put_back`](Self::put_back).
-    #[cfg(feature = "tasks")]
     pub(super) fn take_task(&mut self, id: JsonStr<'_>) -> Option<(usize, PendingCall)> {
         let at = self.calls.iter().position(|pending| pending.is_task(id))?;
         Some((at, self.calls.remove(at)))
@@ -156,7 +144,6 @@ impl PendingCalls {
     }
 }
 
-#[cfg(feature = "tasks")]
 impl PendingCall {
     fn task_due(&self) -> Option<mcp_sansio::Instant> {
         self.task.as_ref().filter(|_| self.result.is_none())?.due

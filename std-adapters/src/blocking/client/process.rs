@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
-use crate::client::{EXIT_TIMEOUT, LONGEST_PAUSE, Stderr, StderrLines, terminate};
+use crate::client::child::{EXIT_TIMEOUT, LONGEST_PAUSE, terminate};
+use crate::client::{Stderr, StderrLines};
 
 /// A server that is started as a child process and connected over its standard input and output.
 ///

@@ -3,21 +3,22 @@
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
 
 use super::inbox::Received;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::{caught, caught_future};
 use crate::client::HttpError;
+use crate::lock::lock;
+use crate::panics::{caught, caught_future};
+use crate::runtime;
 
 /// A source of credentials.
 pub(super) trait Authorize: Send + Sync {
@@ -57,7 +58,7 @@ pub(super) struct Tried {
     is_asked: bool,
     /// Whether no person is asked.
     is_quiet: bool,
-    #[cfg(feature = "oauth")]
+    #[cfg(feature = "auth")]
     attempts: Attempts,
 }
 
@@ -124,7 +125,7 @@ impl Bearer {
     }
 
     fn with<R>(&self, call: impl FnOnce(&mut (Option<String>, u32)) -> R) -> R {
-        call(&mut self.token.lock().unwrap_or_else(PoisonError::into_inner))
+        call(&mut lock(&self.token))
     }
 }
 
@@ -159,7 +160,7 @@ impl Authorize for Bearer {
     }
 }
 
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 impl Authorize for Arc<Login> {
     fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials> {
         Box::pin(async move {
@@ -247,10 +248,10 @@ impl TransportState {
         id: Option<&str>,
         future: impl Future<Output = io::Result<R>>,
     ) -> io::Result<R> {
-        let began = clock::now();
+        let began = runtime::now();
         self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
         let result = within(AUTHORIZATION_LIMIT, future).await;
-        let unused = AUTHORIZATION_LIMIT.saturating_sub(clock::elapsed(began));
+        let unused = AUTHORIZATION_LIMIT.saturating_sub(runtime::elapsed(began));
         self.move_deadline(id, Received::BroughtForward, unused);
         result
     }

@@ -26,7 +26,7 @@ pub struct HttpTransport {
     pub(super) authorize: Option<Arc<dyn Authorize>>,
     pub(super) token: Option<String>,
     pub(super) renew: Option<Renew>,
-    #[cfg(feature = "oauth")]
+    #[cfg(feature = "auth")]
     pub(super) login: Option<Arc<super::oauth::login::Login>>,
     pub(super) on_diagnostic: Option<OnDiagnostic>,
     pub(super) max_message: usize,
@@ -68,7 +68,7 @@ impl HttpTransport {
             authorize: None,
             token: None,
             renew: None,
-            #[cfg(feature = "oauth")]
+            #[cfg(feature = "auth")]
             login: None,
             on_diagnostic: None,
             max_message: MAX_MESSAGE,

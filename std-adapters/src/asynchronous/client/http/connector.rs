@@ -2,13 +2,15 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 use mcp_sansio_oauth::{AddressKind, UrlRules};
+
+use crate::runtime::{self, BoxedStream, unblock};
 
 /// A connection to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +31,7 @@ pub struct Dial {
     /// addresses to which the name resolves, and connect to one of those without a second look-up.
     /// Otherwise a server can make this program reach networks that only this program can reach
     /// (2025-11-25, security best practices).
-    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    #[cfg(feature = "auth")]
     pub rules: Option<UrlRules>,
 }
 
@@ -71,14 +73,6 @@ where
     }
 }
 
-/// A stream of any type.
-pub type BoxedStream = Box<dyn ReadWrite>;
-
-/// Both halves of a stream, for [`BoxedStream`].
-pub trait ReadWrite: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> ReadWrite for T {}
-
 /// Any [`Connect`].
 pub(crate) type Connector = Arc<dyn Fn(Dial) -> Connecting + Send + Sync>;
 pub(crate) type Connecting = Pin<Box<dyn Future<Output = io::Result<BoxedStream>> + Send>>;
@@ -92,7 +86,7 @@ pub(crate) fn boxed(connector: impl Connect) -> Connector {
 }
 
 /// Connects over TCP to the first address of the host that accepts, for URLs that start with
-/// `http://`: with tokio, if it is polled in a tokio runtime; otherwise with async-io.
+/// `http://`, by the [`Runtime`](crate::asynchronous::Runtime) that polls it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpConnector;
@@ -110,50 +104,29 @@ impl Connect for TcpConnector {
             };
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
-        #[cfg(all(feature = "smol", feature = "tokio"))]
-        if tokio::runtime::Handle::try_current().is_err() {
-            return with_async_io(dial).await;
-        }
-        #[cfg(feature = "tokio")]
-        return with_tokio(dial).await;
-        #[cfg(not(feature = "tokio"))]
-        with_async_io(dial).await
-    }
-}
-
-#[cfg(feature = "tokio")]
-async fn with_tokio(dial: Dial) -> io::Result<BoxedStream> {
-    let addresses = tokio::net::lookup_host((dial.host.as_str(), dial.port)).await?;
-    let addresses = allowed(&dial, addresses.collect())?;
-    let stream = tokio::net::TcpStream::connect(&*addresses).await?;
-    stream.set_nodelay(true)?;
-    Ok(Box::new(crate::asynchronous::TokioStream::new(stream)))
-}
-
-#[cfg(feature = "smol")]
-async fn with_async_io(dial: Dial) -> io::Result<BoxedStream> {
-    use std::net::{TcpStream, ToSocketAddrs as _};
-
-    let (host, port) = (dial.host.clone(), dial.port);
-    let addresses =
-        blocking::unblock(move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect))
-            .await?;
-    let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
-    for address in allowed(&dial, addresses)? {
-        match async_io::Async::<TcpStream>::connect(address).await {
-            Ok(stream) => {
-                stream.get_ref().set_nodelay(true)?;
-                return Ok(Box::new(stream));
+        let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
+        for address in allowed(&dial, addresses(&dial).await?)? {
+            match runtime::current().connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failed = error,
             }
-            Err(error) => failed = error,
         }
+        Err(failed)
     }
-    Err(failed)
+}
+
+/// Returns the addresses of a host. Those of a name may take a while.
+async fn addresses(dial: &Dial) -> io::Result<Vec<SocketAddr>> {
+    let (host, port) = (dial.host.clone(), dial.port);
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    unblock(move || Ok((host.as_str(), port).to_socket_addrs()?.collect())).await
 }
 
 /// Returns the addresses to which the connection may lead.
 fn allowed(dial: &Dial, addresses: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
-    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    #[cfg(feature = "auth")]
     if let Some(rules) = dial.rules {
         let count = addresses.len();
         let is_allowed = |address: &SocketAddr| rules.allow(AddressKind::of(address.ip()));
@@ -167,11 +140,11 @@ fn allowed(dial: &Dial, addresses: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr
     Ok(addresses)
 }
 
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 const FORBIDDEN: &str = "the host is this computer or in an inner network, where no server may send \
      this program: if this one may, allow inner addresses";
 
-#[cfg(all(test, any(feature = "jwt", feature = "oauth")))]
+#[cfg(all(test, feature = "auth"))]
 mod tests {
     #[cfg(feature = "smol")]
     use std::net::TcpListener;

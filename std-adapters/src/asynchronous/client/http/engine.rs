@@ -12,7 +12,7 @@ use super::inbox::Received;
 use super::jobs::{Job, Name, Running};
 use super::queue::Queue;
 use super::transport_state::TransportState;
-use crate::asynchronous::tasks::Tasks;
+use crate::runtime::tasks::Tasks;
 
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
 pub(crate) struct HttpEngine {
@@ -37,7 +37,6 @@ enum Closing {
 
 impl HttpEngine {
     /// Returns how many sessions have begun in place of others.
-    #[cfg(feature = "tasks")]
     pub(crate) fn sessions(&self) -> u32 {
         self.shared.with(|state| state.generation)
     }

@@ -13,8 +13,8 @@ use super::authorize::{Refused, Tried};
 use super::inbox::Failure;
 use super::transport_state::{Diagnostic, Put, State, TransportState, within};
 use super::wire::Wire;
-use crate::asynchronous::timer::Timer;
 use crate::client::HttpError;
+use crate::runtime::timer::Timer;
 
 /// Destination of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::engine::HttpEngine;
 use super::inbox::Received;
 use crate::asynchronous::client::inner::ConnectionInner;
 use crate::asynchronous::client::transport::{Link, Transport};
-use crate::asynchronous::clock;
+use crate::runtime;
 
 impl Transport for HttpTransport {
     type Link = HttpLink;
@@ -44,7 +44,6 @@ pub struct HttpLink {
 }
 
 impl Link for HttpLink {
-    #[cfg(feature = "tasks")]
     fn sessions(&self) -> u32 {
         self.engine.sessions()
     }
@@ -144,7 +143,7 @@ impl Link for HttpLink {
         self.waits_since = match self.waits_since {
             _ if moved || !is_waiting || is_logging_in => None,
             Some(since) => Some(since),
-            None => Some(clock::now()),
+            None => Some(runtime::now()),
         };
         self.engine.work(cx);
         let has_more = self.engine.has_received() && !self.has_ended;

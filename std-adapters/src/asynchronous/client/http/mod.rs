@@ -48,7 +48,7 @@
 //! # Connections
 //!
 //! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds.
-//! TCP is that of tokio in a tokio runtime, otherwise of async-io. URLs that start with `https://`
+//! TCP is that of the [`Runtime`](crate::asynchronous::Runtime). URLs that start with `https://`
 //! need the feature `tls`, whose `Tls` is rustls with the certificates that the operating system
 //! trusts. For any other stream implement [`Connect`] and pass it to
 //! [`HttpTransport::with_connector`]; a [`Dial`] tells it what the first request is for.
@@ -80,13 +80,13 @@ mod builder;
 mod connector;
 mod engine;
 mod exchange;
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 pub(crate) mod fetch;
 mod inbox;
 mod jobs;
 mod link;
 mod listen;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 pub mod oauth;
 mod post;
 mod queue;
@@ -97,10 +97,11 @@ mod tools;
 mod transport_state;
 mod wire;
 
+pub use crate::runtime::{BoxedStream, ReadWrite};
 pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
-pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
-#[cfg(feature = "jwt")]
+pub use connector::{Connect, Dial, Purpose, TcpConnector};
+#[cfg(feature = "auth")]
 pub(crate) use connector::{Connector, boxed};
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use engine::HttpEngine;

@@ -7,7 +7,7 @@ use mcp_sansio::http::client::Post;
 
 use super::authorize::AUTHORIZATION_LIMIT;
 use super::inbox::{Inbox, Received};
-use crate::asynchronous::clock;
+use crate::runtime;
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]
@@ -66,12 +66,12 @@ impl Queue {
             let Some(id) = queued.id.as_ref() else { continue };
             match queued.held {
                 None if is_logging_in => {
-                    queued.held = Some(clock::now());
+                    queued.held = Some(runtime::now());
                     inbox.push(Received::Postponed(id.clone(), AUTHORIZATION_LIMIT));
                 }
                 Some(since) if !is_logging_in => {
                     queued.held = None;
-                    let unused = AUTHORIZATION_LIMIT.saturating_sub(clock::elapsed(since));
+                    let unused = AUTHORIZATION_LIMIT.saturating_sub(runtime::elapsed(since));
                     inbox.push(Received::BroughtForward(id.clone(), unused));
                 }
                 _ => {}

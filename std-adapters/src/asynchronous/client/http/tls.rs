@@ -12,8 +12,8 @@ use futures_rustls::rustls::{
 use mcp_sansio::Printable;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::connector::{BoxedStream, Connect, Dial, TcpConnector};
-use crate::asynchronous::unblock;
+use super::connector::{Connect, Dial, TcpConnector};
+use crate::runtime::{BoxedStream, unblock};
 
 /// Connects with TLS 1.2 or 1.3 to servers whose URL starts with `https://`, and without TLS to
 /// others. It is the connector of [`HttpTransport::new`](super::HttpTransport::new).

@@ -4,9 +4,8 @@ use std::fmt::{self, Display};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
-use std::task::Waker;
+use std::sync::Mutex;
+use std::task::{Poll, Waker};
 
 use mcp_sansio::Printable;
 use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};
@@ -19,9 +18,10 @@ use super::inbox::{Failure, Inbox, Received};
 use super::jobs::Job;
 use super::tools::ToolTable;
 use super::wire::Wire;
-use crate::asynchronous::panics::{caught, caught_future};
-use crate::asynchronous::timer::Timer;
 use crate::client::HttpError;
+use crate::lock::lock;
+use crate::panics::{caught, caught_future};
+use crate::runtime::timer::Timer;
 
 /// The part of the transport that the byte stream and its exchanges share.
 pub(super) struct TransportState {
@@ -130,7 +130,7 @@ impl TransportState {
 
     /// Locks the state; never held across an await.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
-        call(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        call(&mut lock(&self.state))
     }
 
     pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
@@ -218,7 +218,7 @@ impl TransportState {
                 http.url_of(older.unwrap_or(&state.target))
             }),
             purpose,
-            #[cfg(any(feature = "jwt", feature = "oauth"))]
+            #[cfg(feature = "auth")]
             rules: None,
         };
         let connected = connect(&http.connector, dial, http.connect_timeout).await;

@@ -10,8 +10,7 @@ use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_http1::{HttpError, IncomingResponse, Part, ResponseReader};
 
-use super::connector::BoxedStream;
-use crate::asynchronous::clock;
+use crate::runtime::{self, BoxedStream};
 
 pub(super) struct Wire {
     stream: BoxedStream,
@@ -29,7 +28,7 @@ impl Wire {
         Self {
             stream,
             reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
-            idle_since: clock::now(),
+            idle_since: runtime::now(),
             was_used: false,
             is_over: false,
             steps: 0,
@@ -162,14 +161,14 @@ impl Wire {
 
     /// Returns whether another request can be sent on the connection, which is idle from now on.
     pub(super) fn rest(&mut self) -> bool {
-        self.idle_since = clock::now();
+        self.idle_since = runtime::now();
         self.reader.is_reusable()
     }
 
     /// Returns whether the connection can still be used: it was idle only for a short time, and the
     /// server has not closed it.
     pub(super) fn is_fresh(&mut self) -> bool {
-        if clock::elapsed(self.idle_since) > MAX_REST {
+        if runtime::elapsed(self.idle_since) > MAX_REST {
             return false;
         }
         let mut byte = [0];

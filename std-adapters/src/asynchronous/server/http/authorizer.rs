@@ -14,9 +14,9 @@ use mcp_sansio::{Instant, PlaceLimit};
 use super::challenge::AuthorizationError;
 use super::places::{Place, SharedPlaces};
 use super::shared::time_at;
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::{Panic, caught};
-use crate::asynchronous::timer::Timer;
+use crate::panics::{Panic, caught};
+use crate::runtime;
+use crate::runtime::timer::Timer;
 
 /// Checks the credentials of each request, for
 /// [`HttpOptions::authorize`](super::HttpOptions::authorize).
@@ -91,7 +91,7 @@ pub enum Scheme {
 
 impl Credentials {
     pub(super) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
-        Self { head, origin, at: clock::now(), next_nonce: OnceLock::new() }
+        Self { head, origin, at: runtime::now(), next_nonce: OnceLock::new() }
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.
@@ -162,7 +162,7 @@ impl Credentials {
 
     /// Sets the nonce for the next proof, which goes out with the response to a request that is
     /// accepted (RFC 9449, 8.2). The first one stands.
-    #[cfg(feature = "jwt")]
+    #[cfg(feature = "auth")]
     pub(super) fn set_next_nonce(&self, nonce: String) {
         let _ = self.next_nonce.set(nonce);
     }
@@ -186,7 +186,7 @@ impl Credentials {
     }
 
     /// As [`now`](Self::now), on the clock of this machine.
-    #[cfg(feature = "jwt")]
+    #[cfg(feature = "auth")]
     pub(super) const fn at(&self) -> time::Instant {
         self.at
     }

@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::HttpServer;
 use super::wire::{Head, LINGER, Next, Wire};
-use crate::asynchronous::timer::Timer;
+use crate::lock::lock;
+use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
 pub(super) fn serve<T>(
@@ -271,7 +272,7 @@ struct ShutdownSignal(Mutex<Option<Waker>>);
 impl ShutdownSignal {
     /// Keeps the waker of the connection.
     fn set(&self, waker: &Waker) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         kept.get_or_insert_with(|| waker.clone()).clone_from(waker);
     }
 }
@@ -280,7 +281,7 @@ impl Receiver for ShutdownSignal {
     fn on_change(&self, _: OwnedChange) {}
 
     fn wake(&self) {
-        if let Some(waker) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(waker) = lock(&self.0).take() {
             waker.wake();
         }
     }

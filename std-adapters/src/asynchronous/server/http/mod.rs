@@ -13,7 +13,7 @@ mod sender;
 mod serve;
 mod server;
 mod shared;
-#[cfg(feature = "jwt")]
+#[cfg(feature = "auth")]
 pub mod tokens;
 #[cfg(feature = "tower")]
 mod tower;

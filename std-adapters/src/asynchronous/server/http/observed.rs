@@ -6,8 +6,8 @@ use mcp_sansio::http::site::{ServerKey, SiteTurn};
 
 use super::super::pending_responses::PendingResponse;
 use super::challenge::AuthorizationError;
-use crate::asynchronous::panics::Panic;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Telling, Transport};
+use crate::panics::Panic;
 
 /// The sessions that an observer was told of. All is told later: where the mutex is not locked.
 pub(super) struct ObservedSessions {

@@ -13,7 +13,7 @@ use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
 use super::challenge::AuthorizationError;
 use super::permit::Scopes;
 use super::protected_resource::ProtectedResource;
-use crate::asynchronous::panics::{Panic, caught};
+use crate::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {

@@ -2,10 +2,12 @@
 
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcp_sansio::http::site::Holder;
 use mcp_sansio::{PlaceLimit, Places};
+
+use crate::lock::lock;
 
 /// Places that are given back without the lock of the site.
 #[derive(Default)]
@@ -28,7 +30,7 @@ impl SharedPlaces {
     }
 
     fn lock(&self) -> MutexGuard<'_, Places<Holder>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -66,7 +68,7 @@ impl Released {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(usize, Option<Holder>)>> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.bytes)
     }
 }
 

@@ -11,10 +11,10 @@ use super::super::app::App;
 use super::super::context::Context;
 use super::super::listener::{Accepted, Listener, accept_stream};
 use super::super::reply::IntoReply;
-use super::super::tasks::Tasks;
 use super::connection;
 use super::options::HttpOptions;
 use super::server::HttpServer;
+use crate::runtime::tasks::Tasks;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and

@@ -12,11 +12,8 @@ use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
-#[cfg(feature = "tasks")]
-use super::super::app::SHUTDOWN_TIMEOUT;
-use super::super::app::{App, Settings};
+use super::super::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use super::super::broadcast::Receiver;
-#[cfg(feature = "tasks")]
 use super::super::connection::earlier;
 use super::super::context::Context;
 use super::super::pending_responses::PendingResponse;
@@ -27,9 +24,8 @@ use super::exchange::HttpExchange;
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
-#[cfg(feature = "tasks")]
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::LazyTimer;
+use crate::runtime;
+use crate::runtime::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
 /// thread, and runs handlers in [`run`](Self::run). Clones are the same server.
@@ -274,15 +270,12 @@ impl HttpServer {
             self.with(|site, _| site.answer(request, response));
         });
         let until = until.map(|until| self.0.real_time(until));
-        #[cfg(not(feature = "tasks"))]
-        let _ = &ends_at;
-        #[cfg(feature = "tasks")]
         let is_over = {
             if self.0.settings.broadcaster.is_shutting_down() {
                 let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 *ends_at = earlier(*ends_at, limit);
             }
-            if ends_at.is_some_and(|at| at <= clock::now()) {
+            if ends_at.is_some_and(|at| at <= runtime::now()) {
                 runner.end_tasks();
             }
             if runner.tasks.is_empty() {

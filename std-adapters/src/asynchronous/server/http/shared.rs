@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Poll, Waker};
 use std::time;
 
@@ -25,11 +25,12 @@ use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::caught;
-use crate::asynchronous::timer::later;
+use crate::lock::lock;
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
+use crate::panics::caught;
 use crate::rounds::response;
+use crate::runtime;
+use crate::runtime::timer::later;
 
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
@@ -94,11 +95,11 @@ impl State {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn now(&self) -> Instant {
-        time_at(clock::now())
+        time_at(runtime::now())
     }
 
     pub(super) fn real_time(&self, at: Instant) -> time::Instant {

@@ -13,8 +13,8 @@ use mcp_sansio::PeerAddress;
 use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio_http1::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::{LazyTimer, NEVER, later};
+use crate::runtime;
+use crate::runtime::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
 pub(super) struct Wire<T> {
@@ -127,7 +127,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Reads the head of the next request. Ends if it is to stop before any input.
     pub(super) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
-        let due = later(clock::now(), self.read_timeout);
+        let due = later(runtime::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
@@ -171,7 +171,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Reads a part of a body. Its time is limited by the site.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.poll_read_until(cx, later(clock::now(), NEVER))
+        self.poll_read_until(cx, later(runtime::now(), NEVER))
     }
 
     /// Returns 0 also when the time is due.
@@ -188,7 +188,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             }
         }
         // The timer is not polled while there is always input.
-        if due <= clock::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
+        if due <= runtime::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
     }
 
     /// Returns whether the client has gone while it waits for its response. Pipelined input is kept
@@ -290,7 +290,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// not discard output that the client has not read.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.flush().await?;
-        let due = later(clock::now(), self.read_timeout.min(LINGER));
+        let due = later(runtime::now(), self.read_timeout.min(LINGER));
         let mut is_closed = false;
         poll_fn(|cx| {
             // On the stack, not in every connection.
@@ -313,7 +313,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     Poll::Pending => return Poll::Pending,
                 }
             }
-            if due <= clock::now() { Poll::Ready(Ok(())) } else { Poll::Pending }
+            if due <= runtime::now() { Poll::Ready(Ok(())) } else { Poll::Pending }
         })
         .await
     }
@@ -321,7 +321,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
 impl Stuck {
     fn new() -> Self {
-        Self { since: clock::now(), taken: 0 }
+        Self { since: runtime::now(), taken: 0 }
     }
 
     /// Returns `None` if it has read enough in its time.

@@ -1,11 +1,12 @@
 //! `subscriptions/listen` with `taskIds`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::{JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
 
 use super::TaskHub;
+use crate::lock::lock;
 
 /// The acknowledgement of a subscription to tasks. How they are follows it, so that no change since
 /// their creation is lost.
@@ -42,7 +43,7 @@ impl TaskListen {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let request = self.request.as_request();
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = lock(&self.sent);
         if !sent.is_acknowledged {
             let mut may_see = |id: JsonStr<'_>| {
                 let of = |id| self.tasks.binary_search_by_key(&id, |(id, _)| *id).is_ok();

@@ -1,11 +1,12 @@
 //! Messages about tasks to the runner of their handlers.
 
 use std::mem::take;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_sansio::tasks::TaskKey;
 
 use super::super::driver_waker::DriverWaker;
+use crate::lock::lock;
 
 /// What has happened to a task while its handler runs.
 pub(in super::super) enum Message {
@@ -34,11 +35,11 @@ impl Mailbox {
     }
 
     pub(super) fn post(&self, message: Message) {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        lock(&self.messages).push(message);
         self.driver.notify();
     }
 
     pub(in super::super) fn take(&self) -> Vec<Message> {
-        take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
+        take(&mut *lock(&self.messages))
     }
 }

@@ -12,7 +12,7 @@ mod work;
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{self, Poll};
 use std::time::{self, Duration, SystemTime};
 
@@ -29,7 +29,8 @@ use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
-use crate::asynchronous::clock;
+use crate::lock::lock;
+use crate::runtime;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
@@ -78,7 +79,7 @@ impl TaskHub {
         };
         Self {
             options,
-            begun: clock::now(),
+            begun: runtime::now(),
             #[cfg(feature = "http")]
             owners: RandomState::new(),
             state: Mutex::new(state),
@@ -87,13 +88,13 @@ impl TaskHub {
 
     /// A poisoned lock is used all the same: nothing panics while it is locked.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn time(&self) -> TaskTime {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        TaskTime::new(Instant::from_millis(millis(clock::elapsed(self.begun))), millis(unix))
+        TaskTime::new(Instant::from_millis(millis(runtime::elapsed(self.begun))), millis(unix))
     }
 
     /// Returns the time of the next [`expire`](Self::expire).
@@ -142,12 +143,22 @@ impl TaskHub {
     pub(super) fn handle(
         self: &Arc<Self>,
         request: &Request<'_>,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
     ) -> Option<TaskAnswer> {
-        if request.method == Method::SubscriptionsListen {
-            let listen = TaskListen::new(self, request, self.listened(request, client.owner));
-            return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
+        match request.method {
+            Method::TasksGet
+            | Method::TasksResult
+            | Method::TasksUpdate
+            | Method::TasksCancel
+            | Method::TasksList => {}
+            Method::SubscriptionsListen => {
+                let listen = TaskListen::new(self, request, self.listened(request, client().owner));
+                return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
+            }
+            // Neither a lock nor the time of the hub is for those.
+            _ => return None,
         }
+        let client = client();
         let time = self.time();
         let mut guard = self.lock();
         let state = &mut *guard;

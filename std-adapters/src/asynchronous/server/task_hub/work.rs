@@ -1,7 +1,7 @@
 //! A call that may become a task, as its handler and its runner see it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,10 @@ use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskClient, TaskHub};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::Panic;
+use crate::lock::lock;
 use crate::observer::is_error;
+use crate::panics::Panic;
+use crate::runtime;
 
 /// A call that may become a task.
 pub(in super::super) struct TaskWork {
@@ -48,7 +49,7 @@ impl TaskWork {
         tool: &Entry<'_>,
         mode: TaskMode,
         features: ClientFeatures,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
         let (ttl_ms, after, is_asked) = match mode {
@@ -58,7 +59,7 @@ impl TaskWork {
         };
         Some(Box::new(Self {
             hub: Arc::clone(hub),
-            client,
+            client: client(),
             features,
             ttl_ms,
             after,
@@ -136,12 +137,12 @@ impl TaskWork {
         if revision.is_modern() {
             return false;
         }
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = lock(&self.reported);
         let is_more = reported.is_none_or(|(done, at)| {
-            progress.done() > done && clock::elapsed(at) >= self.progress_interval
+            progress.done() > done && runtime::elapsed(at) >= self.progress_interval
         });
         if is_more {
-            *reported = Some((progress.done(), clock::now()));
+            *reported = Some((progress.done(), runtime::now()));
         }
         is_more
     }

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio_oauth::{Url, form};
 
 use super::listener::{LoopbackListener, pasted};
 use super::opener::open_in_browser;
-use crate::asynchronous::unblock;
+use crate::lock::lock;
+use crate::runtime::unblock;
 
 /// Shows pages of authorization servers to a person.
 pub trait Browser: Send + Sync + 'static {
@@ -102,7 +103,7 @@ impl SystemBrowser {
     }
 
     fn take(&self, redirect_uri: &str) -> Option<LoopbackListener> {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = lock(&self.listeners);
         let at = listeners.iter().position(|it| it.redirect_uri() == redirect_uri)?;
         listeners.remove(at)
     }
@@ -124,7 +125,7 @@ impl Browser for SystemBrowser {
     fn redirect_uri(&self, last: Option<&str>) -> io::Result<String> {
         let listener = LoopbackListener::bind(last)?;
         let uri = listener.redirect_uri().to_owned();
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = lock(&self.listeners);
         // Some logins end before their page.
         if listeners.len() >= MAX_LOGINS {
             listeners.pop_front();

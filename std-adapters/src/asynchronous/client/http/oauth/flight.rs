@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::login::lock;
+use crate::lock::lock;
 
 /// A future that is polled by all who wait for it, and dropped with the last of them. They get the
 /// same result, an error as text.

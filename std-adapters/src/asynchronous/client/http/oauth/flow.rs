@@ -12,9 +12,9 @@ use super::super::connector::Purpose;
 use super::super::fetch::{FetchError, Limits, Request, fetch};
 use super::login::{Login, MEMORY};
 use super::settings::key;
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::Timer;
-use crate::asynchronous::unblock;
+use crate::runtime;
+use crate::runtime::timer::Timer;
+use crate::runtime::unblock;
 use crate::store::{Lease, Store, StoreError};
 
 /// A step without its borrows.
@@ -230,7 +230,7 @@ impl Login {
             let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
             if let Some(lease) = self.on_store(acquire).await? {
                 let (lease, record) = (Some(lease), Vec::new());
-                return Ok(Some(Held { lease, record, since: clock::now() }));
+                return Ok(Some(Held { lease, record, since: runtime::now() }));
             }
             Timer::after(POLL).await;
         }
@@ -256,10 +256,10 @@ impl Drop for Held {
 
 /// Extends the lock before a request that may take longer than what is left of it.
 async fn renew(held: &mut Option<Held>) -> io::Result<()> {
-    if let Some(mut old) = held.take_if(|held| clock::elapsed(held.since) > LEASE - TIME_LIMIT) {
+    if let Some(mut old) = held.take_if(|held| runtime::elapsed(held.since) > LEASE - TIME_LIMIT) {
         let renewed = unblock(move || {
             let is_ours = old.lease.as_ref().is_some_and(|it| it.renew(LEASE).unwrap_or(false));
-            old.since = clock::now();
+            old.since = runtime::now();
             is_ours.then_some(old)
         });
         // A refresh token that two programs send is taken for stolen.

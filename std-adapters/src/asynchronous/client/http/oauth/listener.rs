@@ -14,7 +14,7 @@ use mcp_sansio_http1::{BodyLength, HeadWriter, IncomingRequest, Part, RequestRea
 use mcp_sansio_oauth::{Host, RedirectAnswer, Url, form};
 
 use super::super::transport_state::timeout;
-use crate::asynchronous::Listener;
+use crate::runtime;
 
 /// Listens on a loopback address for the redirect that ends a login in a browser (RFC 8252, 7.3).
 ///
@@ -106,26 +106,10 @@ impl LoopbackListener {
     /// # Errors
     /// [`ErrorKind::TimedOut`] after `limit`, and errors of the operating system.
     pub async fn wait(&self, state: &str, limit: Duration) -> io::Result<String> {
-        #[cfg(all(feature = "smol", feature = "tokio"))]
-        if tokio::runtime::Handle::try_current().is_err() {
-            return self.wait_on(async_io::Async::new, state, limit).await;
-        }
-        #[cfg(feature = "tokio")]
-        return self.wait_on(tokio::net::TcpListener::from_std, state, limit).await;
-        #[cfg(not(feature = "tokio"))]
-        self.wait_on(async_io::Async::new, state, limit).await
-    }
-
-    async fn wait_on<L: Listener>(
-        &self,
-        make: impl Fn(TcpListener) -> io::Result<L>,
-        state: &str,
-        limit: Duration,
-    ) -> io::Result<String> {
-        let listeners: Vec<L> = self
+        let listeners: Vec<_> = self
             .listeners
             .iter()
-            .map(|listener| make(listener.try_clone()?))
+            .map(|listener| runtime::current().listen(listener.try_clone()?))
             .collect::<io::Result<_>>()?;
         let mut visits = VecDeque::new();
         let accept = poll_fn(|cx| {

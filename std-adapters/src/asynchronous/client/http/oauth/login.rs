@@ -1,7 +1,7 @@
 //! A client's authorization at one server: what requests ask of it, and the one flow for all.
 
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
@@ -12,6 +12,7 @@ use super::super::connector::Connector;
 use super::flight::Flight;
 use super::flow::{Fill, Random, now};
 use super::settings::{OAuth, endpoint};
+use crate::lock::lock;
 use crate::panics::caught_future;
 
 /// The authorization at one server.
@@ -181,11 +182,6 @@ impl Login {
             }
         }
     }
-}
-
-/// Each change of what is locked is complete before anything can panic.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Memory of an authorization, in bytes.

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::hint::black_box;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use zeroize::Zeroizing;
 
 use super::claims::Verified;
+use crate::lock::lock;
 
 /// Known tokens. A token is found by a number made of its end, and counts as known if all of it is
 /// the same as the one that was kept. Of two tokens with the same number, the last is kept.
@@ -105,7 +106,7 @@ impl TokenCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

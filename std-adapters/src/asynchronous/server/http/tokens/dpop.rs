@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,6 +15,7 @@ use super::claims::{text, time};
 use super::jws::{Header, Jws};
 use super::key::PublicKey;
 use crate::asynchronous::http::Credentials;
+use crate::lock::lock;
 
 /// Checks the proofs that come with bound tokens (RFC 9449, 4.3): for
 /// [`Jwt::dpop`](super::Jwt::dpop) and [`Introspection::dpop`](super::Introspection::dpop).
@@ -130,7 +131,7 @@ impl Dpop {
         }
         let [key, id] =
             [jkt.to_owned(), format!("{jkt} {jti}")].map(|text| sha256(text.as_bytes()));
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         if !seen.insert(Proof { end: made + WINDOW, key, id }, now, self.max_proofs) {
             return Err(Invalid("the proof was used before"));
         }

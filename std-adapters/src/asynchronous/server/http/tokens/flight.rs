@@ -1,21 +1,20 @@
 //! One attempt for all who wait for the same.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
 
-use super::super::super::driver_waker::WakerSet;
+use event_listener::Event;
+
+use crate::lock::lock;
 
 /// Attempts under way, by what they are for.
 pub(super) struct Flights<K, T>(Mutex<BTreeMap<K, Arc<Flight<T>>>>);
 
 /// An attempt.
-struct Flight<T>(Mutex<Progress<T>>);
-
-struct Progress<T> {
-    state: State<T>,
-    waiting: WakerSet,
+struct Flight<T> {
+    state: Mutex<State<T>>,
+    ended: Event,
 }
 
 enum State<T> {
@@ -57,8 +56,7 @@ impl<K: Ord + Copy, T: Clone> Flights<K, T> {
         if let Some(flight) = flights.get(&key) {
             return Err(Arc::clone(flight));
         }
-        let progress = Progress { state: State::UnderWay, waiting: WakerSet::default() };
-        let flight = Arc::new(Flight(Mutex::new(progress)));
+        let flight = Arc::new(Flight { state: Mutex::new(State::UnderWay), ended: Event::new() });
         flights.insert(key, Arc::clone(&flight));
         Ok(Landing { flights: self, key, flight })
     }
@@ -81,51 +79,29 @@ impl<K: Ord, T> Drop for Landing<'_, K, T> {
 impl<T> Flight<T> {
     /// Does nothing if the attempt has ended.
     fn end(&self, state: State<T>) {
-        let mut progress = lock(&self.0);
-        if let State::UnderWay = progress.state {
-            progress.state = state;
+        let mut now = lock(&self.state);
+        if let State::UnderWay = *now {
+            *now = state;
         }
-        let wakers = progress.waiting.take();
-        drop(progress);
-        wakers.for_each(std::task::Waker::wake);
+        drop(now);
+        self.ended.notify(usize::MAX);
     }
 }
 
 impl<T: Clone> Flight<T> {
     /// Returns the result; `None` if there is none.
     async fn landed(&self) -> Option<T> {
-        let mut place = Place { flight: self, number: None };
-        poll_fn(|cx| {
-            let mut progress = lock(&self.0);
-            match &progress.state {
-                State::Landed(result) => Poll::Ready(Some(result.clone())),
-                State::Abandoned => Poll::Ready(None),
-                State::UnderWay => {
-                    progress.waiting.wait(&mut place.number, cx.waker());
-                    Poll::Pending
-                }
+        loop {
+            // Before the look at the state, so that no end is missed.
+            let ended = self.ended.listen();
+            match &*lock(&self.state) {
+                State::Landed(result) => return Some(result.clone()),
+                State::Abandoned => return None,
+                State::UnderWay => {}
             }
-        })
-        .await
-    }
-}
-
-/// A place among those who wait.
-struct Place<'f, T> {
-    flight: &'f Flight<T>,
-    number: Option<u64>,
-}
-
-impl<T> Drop for Place<'_, T> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            lock(&self.flight.0).waiting.leave(number);
+            ended.await;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

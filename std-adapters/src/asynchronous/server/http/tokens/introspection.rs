@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -22,8 +22,9 @@ use super::refusal::Refusal;
 use super::source::{Source, SourceError};
 use super::turns::Turns;
 use crate::asynchronous::client::http::Connect;
-use crate::asynchronous::clock;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+use crate::lock::lock;
+use crate::runtime;
 
 /// Asks the authorization server about each token (RFC 7662).
 ///
@@ -169,7 +170,7 @@ impl Introspection {
             let read = self.read(&answer, credentials, now.unix);
             let (verified, until) = read.inspect_err(|refusal| {
                 if *refusal != Refusal::Unavailable {
-                    let waited = clock::elapsed(credentials.at()).as_secs();
+                    let waited = runtime::elapsed(credentials.at()).as_secs();
                     self.refused().insert(hash, *refusal, now.unix.saturating_add(waited));
                 }
             })?;
@@ -181,11 +182,11 @@ impl Introspection {
     }
 
     fn refused(&self) -> MutexGuard<'_, Refused> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.refused)
     }
 
     async fn ask(&self, token: &str) -> Result<Vec<u8>, SourceError> {
-        let known = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = lock(&self.endpoint).clone();
         let endpoint = match known {
             Some(endpoint) => endpoint,
             None => {
@@ -193,7 +194,7 @@ impl Introspection {
                     metadata.introspection_endpoint().map(|url| url.to_string())
                 });
                 let found = found.await?;
-                *self.endpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+                *lock(&self.endpoint) = Some(found.clone());
                 found
             }
         };

@@ -1,7 +1,7 @@
 //! The keys of an authorization server.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::RawJson;
@@ -11,7 +11,8 @@ use super::jws::{Header, object};
 use super::key::{Algorithm, PublicKey};
 use super::refusal::Refusal;
 use super::source::{Source, SourceError};
-use crate::asynchronous::clock;
+use crate::lock::lock;
+use crate::runtime;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///
@@ -99,7 +100,7 @@ impl Jwks {
         if let Place::Fixed = self.place {
             return Ok(());
         }
-        self.refresh(source, clock::now()).await
+        self.refresh(source, runtime::now()).await
     }
 
     /// Returns the keys if it is not time to fetch them.
@@ -208,7 +209,7 @@ impl Jwks {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

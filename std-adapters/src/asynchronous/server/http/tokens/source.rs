@@ -10,7 +10,7 @@ use mcp_sansio_oauth::{Place, ServerMetadata, Url, UrlRules};
 
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
-use crate::asynchronous::timer::Timer;
+use crate::runtime::timer::Timer;
 
 /// Reason why keys, or the answer of an introspection, cannot be had. It shows no secret.
 #[derive(Clone, Debug)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
+
+use crate::lock::lock;
 
 /// Turns for work. The next one is that of the client that has the fewest, in order of arrival.
 pub(super) struct Turns<C> {
@@ -68,7 +70,7 @@ impl<C: Ord + Clone> Turns<C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::panics::{Panic, caught};
+use crate::lock::lock;
+use crate::panics::{Panic, caught};
 
 /// The futures, each with a name that its owner gave it.
-pub(super) struct Tasks<K, F> {
+pub(crate) struct Tasks<K, F> {
     tasks: Vec<Option<Task<K, F>>>,
     free: Vec<usize>,
     ready: Arc<Ready>,
@@ -25,10 +26,10 @@ struct Task<K, F> {
 
 /// The place of a future until it has ended or is removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place(usize);
+pub(crate) struct Place(usize);
 
 /// A future that has ended: its name, and its output or its panic.
-pub(super) type Ended<K, T> = (K, Result<T, Panic>);
+pub(crate) type Ended<K, T> = (K, Result<T, Panic>);
 
 /// Places of the futures that have been woken, in order.
 struct Ready(Mutex<Queue>);
@@ -47,28 +48,28 @@ struct Woken {
 }
 
 impl<K, F> Tasks<K, F> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let queue = Queue { places: VecDeque::new(), waker: None };
         Self { tasks: Vec::new(), free: Vec::new(), ready: Arc::new(Ready(Mutex::new(queue))) }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.tasks.len() - self.free.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the number of futures that have been woken.
     #[cfg(feature = "http")]
-    pub(super) fn ready(&self) -> usize {
+    pub(crate) fn ready(&self) -> usize {
         self.ready.lock().places.len()
     }
 
     /// Drops all futures for which `is_over` returns true.
     #[cfg(feature = "http")]
-    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
+    pub(crate) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
         for place in 0..self.tasks.len() {
             let task = self.tasks.get(place).and_then(Option::as_ref);
             if task.is_some_and(|task| is_over(&task.name)) {
@@ -78,7 +79,7 @@ impl<K, F> Tasks<K, F> {
     }
 
     /// Adds a future. The next [`poll_next`](Self::poll_next) polls it for the first time.
-    pub(super) fn insert(&mut self, name: K, future: F) -> Place {
+    pub(crate) fn insert(&mut self, name: K, future: F) -> Place {
         let place = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
@@ -97,7 +98,7 @@ impl<K, F> Tasks<K, F> {
     }
 
     /// Drops a future. The result says whether it panicked.
-    pub(super) fn remove(&mut self, Place(place): Place) -> Option<(K, Result<(), Panic>)> {
+    pub(crate) fn remove(&mut self, Place(place): Place) -> Option<(K, Result<(), Panic>)> {
         let Task { name, future, woken, .. } = self.tasks.get_mut(place)?.take()?;
         // A waker that is still held elsewhere has no effect from now on.
         woken.queued.store(true, Ordering::Release);
@@ -115,13 +116,13 @@ impl<K, F> Drop for Tasks<K, F> {
 impl<K, F: Future> Tasks<K, F> {
     /// Polls one of the woken futures. Returns its output or its panic if it has ended, and
     /// `Pending` if no future is woken.
-    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
+    pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
         self.poll_next_with(cx, |_, poll| caught(poll))
     }
 
     /// As [`poll_next`](Self::poll_next). `run` calls the function that polls, and catches its
     /// panic.
-    pub(super) fn poll_next_with(
+    pub(crate) fn poll_next_with(
         &mut self,
         cx: &Context<'_>,
         run: impl FnOnce(&K, &mut dyn FnMut() -> Poll<F::Output>) -> Result<Poll<F::Output>, Panic>,
@@ -153,7 +154,7 @@ impl<K, F: Future> Tasks<K, F> {
 
 impl Ready {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,21 +1,62 @@
-//! Sockets and listeners of async-io, which smol uses.
+//! smol: the timers and sockets of async-io, the threads of `blocking`.
 
 use std::any::Any;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read};
-use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::Pin;
+use std::process::{ChildStdin, ChildStdout};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
-use async_io::Async;
+use async_io::{Async, Timer};
 use blocking::Unblock;
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::{App, Connection, Context as RequestContext, IntoReply, JoinedIo, Listener};
+use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
+use super::{Runtime, RuntimeFuture};
+use crate::asynchronous::{App, Connection, Context as RequestContext, IntoReply, Listener};
 use crate::observer::Transport;
+
+/// The runtime of everything that no other polls.
+pub(super) struct Smol;
+
+impl Runtime for Smol {
+    fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
+        let mut timer = Timer::at(at);
+        Box::pin(poll_fn(move |cx| Pin::new(&mut timer).poll(cx).map(|_| ())))
+    }
+
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) -> RuntimeFuture<()> {
+        Box::pin(blocking::unblock(work))
+    }
+
+    fn connect(&self, address: SocketAddr) -> RuntimeFuture<io::Result<BoxedStream>> {
+        Box::pin(async move {
+            let stream = Async::<TcpStream>::connect(address).await?;
+            stream.get_ref().set_nodelay(true)?;
+            Ok(Box::new(stream) as BoxedStream)
+        })
+    }
+
+    fn listen(&self, listener: TcpListener) -> io::Result<BoxedListener> {
+        Ok(Box::new(Boxing(Async::new(listener)?)))
+    }
+
+    #[cfg(unix)]
+    fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {
+        Ok(Box::new(JoinedIo::new(Async::new(output)?, Async::new(input)?)))
+    }
+
+    // Pipes have no readiness there, so threads read and write them.
+    #[cfg(not(unix))]
+    fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {
+        Ok(Box::new(JoinedIo::new(Unblock::new(output), Unblock::new(input))))
+    }
+}
 
 /// An accepted connection. It reads as [`Async`] does, with fewer system calls: a read that did not
 /// fill the buffer has emptied the socket, so the next one waits for readiness first.
@@ -26,7 +67,7 @@ pub struct Socket<T> {
 }
 
 impl<T> Socket<T> {
-    pub(super) fn new(stream: Async<T>) -> Self {
+    pub(crate) fn new(stream: Async<T>) -> Self {
         // Most clients send right after they connect.
         Self { stream, is_readable: true }
     }
@@ -165,7 +206,7 @@ impl<H> App<H> {
 
 /// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
 /// so when they are closed; [`Async`] only flushes.
-pub(super) fn shut_down<T: 'static>(stream: &mut T) {
+pub(crate) fn shut_down<T: 'static>(stream: &mut T) {
     let stream: &mut dyn Any = stream;
     // A socket that is no longer connected need not be shut down.
     if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {

@@ -1,10 +1,36 @@
-//! Pairs of a reader and a writer.
+//! Streams of any type, and pairs of a reader and a writer.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_lite::{AsyncRead, AsyncWrite};
+
+use crate::asynchronous::Listener;
+
+/// A stream of any type.
+pub type BoxedStream = Box<dyn ReadWrite>;
+
+/// Both halves of a stream, for [`BoxedStream`].
+pub trait ReadWrite: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> ReadWrite for T {}
+
+/// A listener of any type.
+pub type BoxedListener = Box<dyn Listener<Stream = BoxedStream> + Send + Sync>;
+
+/// A listener whose streams are boxed.
+#[cfg(any(feature = "smol", feature = "tokio"))]
+pub(super) struct Boxing<L>(pub(super) L);
+
+#[cfg(any(feature = "smol", feature = "tokio"))]
+impl<L: Listener<Stream: Send + 'static>> Listener for Boxing<L> {
+    type Stream = BoxedStream;
+
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<BoxedStream>> {
+        self.0.poll_accept(cx).map_ok(|stream| Box::new(stream) as BoxedStream)
+    }
+}
 
 /// Joins a reader and a writer into one stream: the pipes of a child process, standard input and
 /// output.
@@ -57,4 +83,10 @@ impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for JoinedIo<R, W> {
         self.writer = None;
         Poll::Ready(closed)
     }
+}
+
+/// Returns whether the error means that the other end has closed the connection.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | ConnectionAborted)
 }

@@ -3,26 +3,28 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures_lite::io::{empty, sink};
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::JoinedIo;
-use crate::asynchronous::clock;
-use crate::client::{EXIT_TIMEOUT, Stderr, StderrLines, end};
+use super::io::{BoxedStream, JoinedIo};
+use super::{current, elapsed, now};
+use crate::client::child::{EXIT_TIMEOUT, end};
+use crate::client::{Stderr, StderrLines};
 
 /// A server that is started as a child process and connected over its standard input and output,
-/// for [`Connector::connect`](super::client::Connector::connect). Its pipes are those of tokio, if
-/// it is started in a tokio runtime; otherwise of async-io.
+/// for [`Connector::connect`](crate::asynchronous::client::Connector::connect). Its pipes are those
+/// of the [`Runtime`](crate::asynchronous::Runtime) in which it is started.
 ///
 /// It is shut down as the specification requires (2025-11-25, basic/lifecycle): closing or dropping
 /// this closes its input; if it still runs some time after this was dropped
 /// ([`exit_timeouts`](Self::exit_timeouts)), it gets SIGTERM, and then SIGKILL. A thread waits for
 /// that, unless the process exits at once; the program should not end before.
 pub struct ChildProcess {
-    pipes: JoinedIo<Reader, Writer>,
+    pipes: BoxedStream,
     /// Until this is dropped.
     child: Option<Child>,
     stderr: StderrLines,
@@ -31,9 +33,6 @@ pub struct ChildProcess {
     /// The time when its input was closed.
     closed_at: Option<Instant>,
 }
-
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl ChildProcess {
     /// Starts the process. Its standard streams are overridden; its arguments, environment and
@@ -49,7 +48,7 @@ impl ChildProcess {
             return Err(ErrorKind::BrokenPipe.into());
         };
         Ok(Self {
-            pipes: pipes(output, input)?,
+            pipes: current().pipes(output, input)?,
             child: Some(child),
             stderr,
             exit_timeouts: [EXIT_TIMEOUT; 2],
@@ -78,40 +77,6 @@ impl ChildProcess {
     }
 }
 
-fn pipes(output: ChildStdout, input: ChildStdin) -> io::Result<JoinedIo<Reader, Writer>> {
-    #[cfg(all(feature = "smol", feature = "tokio"))]
-    if tokio::runtime::Handle::try_current().is_err() {
-        return with_async_io(output, input);
-    }
-    #[cfg(feature = "tokio")]
-    return with_tokio(output, input);
-    #[cfg(not(feature = "tokio"))]
-    with_async_io(output, input)
-}
-
-#[cfg(feature = "tokio")]
-fn with_tokio(output: ChildStdout, input: ChildStdin) -> io::Result<JoinedIo<Reader, Writer>> {
-    use tokio::process;
-    use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
-
-    let output = process::ChildStdout::from_std(output)?.compat();
-    let input = process::ChildStdin::from_std(input)?.compat_write();
-    Ok(JoinedIo::new(Box::new(output), Box::new(input)))
-}
-
-#[cfg(all(feature = "smol", unix))]
-fn with_async_io(output: ChildStdout, input: ChildStdin) -> io::Result<JoinedIo<Reader, Writer>> {
-    use async_io::Async;
-    Ok(JoinedIo::new(Box::new(Async::new(output)?), Box::new(Async::new(input)?)))
-}
-
-// Pipes have no readiness there, so threads read and write them.
-#[cfg(all(feature = "smol", not(unix)))]
-fn with_async_io(output: ChildStdout, input: ChildStdin) -> io::Result<JoinedIo<Reader, Writer>> {
-    use blocking::Unblock;
-    Ok(JoinedIo::new(Box::new(Unblock::new(output)), Box::new(Unblock::new(input))))
-}
-
 impl AsyncRead for ChildProcess {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -138,7 +103,7 @@ impl AsyncWrite for ChildProcess {
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.pipes).poll_close(cx);
         if closed.is_ready() {
-            self.closed_at.get_or_insert_with(clock::now);
+            self.closed_at.get_or_insert_with(now);
         }
         closed
     }
@@ -146,10 +111,10 @@ impl AsyncWrite for ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.pipes.writer = None;
+        self.pipes = Box::new(JoinedIo::new(empty(), sink()));
         let Some(mut child) = self.child.take() else { return };
         // The time since its input was closed counts.
-        let waited = self.closed_at.map_or(Duration::ZERO, clock::elapsed);
+        let waited = self.closed_at.map_or(Duration::ZERO, elapsed);
         let [after_input, after_sigterm] = self.exit_timeouts;
         let timeouts = [after_input.saturating_sub(waited), after_sigterm];
         if let Ok(None) = child.try_wait() {

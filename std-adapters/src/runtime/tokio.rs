@@ -1,9 +1,11 @@
-//! Sockets, listeners and standard streams of tokio.
+//! tokio: its timers and threads, sockets, listeners and standard streams.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::process::{ChildStdin, ChildStdout};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use tokio::io::{Stdin, Stdout};
@@ -12,11 +14,56 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
-use super::JoinedIo;
-use super::server::Listener;
+use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
+use super::{Runtime, RuntimeFuture};
+use crate::asynchronous::Listener;
 
-/// A stream of tokio, for [`Connector::connect`](super::client::Connector::connect) and
-/// [`Connection::new`](super::Connection::new).
+/// The runtime of what is polled in one of tokio.
+pub(super) struct Tokio;
+
+/// Returns whether a runtime of tokio polls this.
+#[cfg(feature = "smol")]
+pub(super) fn polls_this() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
+}
+
+impl Runtime for Tokio {
+    fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
+        Box::pin(tokio::time::sleep_until(at.into()))
+    }
+
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) -> RuntimeFuture<()> {
+        let work = tokio::task::spawn_blocking(work);
+        Box::pin(async { drop(work.await) })
+    }
+
+    fn connect(&self, address: SocketAddr) -> RuntimeFuture<io::Result<BoxedStream>> {
+        Box::pin(async move {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Ok(Box::new(TokioStream::new(stream)) as BoxedStream)
+        })
+    }
+
+    fn listen(&self, listener: std::net::TcpListener) -> io::Result<BoxedListener> {
+        Ok(Box::new(Boxing(TcpListener::from_std(listener)?)))
+    }
+
+    fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {
+        let output = tokio::process::ChildStdout::from_std(output)?.compat();
+        let input = tokio::process::ChildStdin::from_std(input)?.compat_write();
+        Ok(Box::new(JoinedIo::new(output, input)))
+    }
+}
+
+/// A stream of tokio, for [`Connection::new`] and
+/// [`Connector::connect`](crate::asynchronous::client::Connector::connect).
+///
+/// [`Connection::new`]: crate::asynchronous::Connection::new
 #[derive(Debug)]
 pub struct TokioStream<T>(Compat<T>);
 
@@ -88,9 +135,9 @@ impl Listener for UnixListener {
     }
 }
 
-/// Standard input and output, for [`Connection::new`](super::Connection::new). tokio reads on a
-/// thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if the program
-/// ends before its input does.
+/// Standard input and output, for [`Connection::new`](crate::asynchronous::Connection::new). tokio
+/// reads on a thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if
+/// the program ends before its input does.
 #[must_use]
 pub fn tokio_stdio() -> JoinedIo<TokioStream<Stdin>, TokioStream<Stdout>> {
     let output = TokioStream(tokio::io::stdout().compat_write());

@@ -1,0 +1,31 @@
+//! What depends on the runtime of the asynchronous adapter, or on the operating system: the only
+//! place there that knows smol, tokio or unix.
+
+mod child_process;
+mod current;
+mod io;
+#[cfg(feature = "smol")]
+mod smol;
+pub(crate) mod tasks;
+pub(crate) mod timer;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+pub use child_process::ChildProcess;
+#[cfg(any(feature = "http", feature = "store"))]
+pub(crate) use current::unblock;
+pub use current::{Runtime, RuntimeFuture, within};
+pub(crate) use current::{current, elapsed, now};
+pub(crate) use io::is_gone;
+pub use io::{BoxedListener, BoxedStream, JoinedIo, ReadWrite};
+#[cfg(feature = "smol")]
+pub use smol::Socket;
+#[cfg(feature = "tokio")]
+pub use tokio::{TokioStream, tokio_stdio};
+
+/// Shuts a stream down for writing where closing does not.
+pub(crate) fn shut_down<T: 'static>(stream: &mut T) {
+    #[cfg(feature = "smol")]
+    smol::shut_down(stream);
+    let _ = stream;
+}

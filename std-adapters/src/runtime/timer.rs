@@ -1,0 +1,105 @@
+//! Timers of the runtime that polls them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use super::{RuntimeFuture, current, now};
+
+/// A timer of the runtime that polls it. It takes nothing before it is polled.
+pub(crate) struct Timer {
+    at: Option<Instant>,
+    /// `None` while `at` is new.
+    sleep: Option<RuntimeFuture<()>>,
+}
+
+impl Timer {
+    pub(crate) const fn never() -> Self {
+        Self { at: None, sleep: None }
+    }
+
+    pub(crate) const fn at(at: Instant) -> Self {
+        Self { at: Some(at), sleep: None }
+    }
+
+    /// A time beyond the range of the clock never comes.
+    pub(crate) fn after(duration: Duration) -> Self {
+        Self { at: now().checked_add(duration), sleep: None }
+    }
+
+    fn set_at(&mut self, at: Instant) {
+        (self.at, self.sleep) = (Some(at), None);
+    }
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = self.at else { return Poll::Pending };
+        self.sleep.get_or_insert_with(|| current().sleep_until(at)).as_mut().poll(cx)
+    }
+}
+
+/// Timer that is set to an earlier time at once, but to a later one only when it fires. A busy
+/// connection sets it once in half a minute, not once for each request.
+pub(crate) struct LazyTimer {
+    timer: Timer,
+    /// Time that `timer` is set to.
+    at: Option<Instant>,
+}
+
+impl LazyTimer {
+    pub(crate) const fn new() -> Self {
+        Self { timer: Timer::never(), at: None }
+    }
+
+    /// Returns whether this time has come. Otherwise the task is woken then, or earlier.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
+        loop {
+            let at = match self.at {
+                Some(at) if at <= due => at,
+                _ => {
+                    self.timer.set_at(due);
+                    due
+                }
+            };
+            self.at = Some(at);
+            match Pin::new(&mut self.timer).poll(cx) {
+                Poll::Pending => return false,
+                Poll::Ready(()) => self.at = None,
+            }
+            if at == due {
+                return true;
+            }
+        }
+    }
+}
+
+/// Returns `start` plus `duration`, at most thirty years: no system clock overflows by that.
+#[cfg(feature = "http")]
+pub(crate) fn later(start: Instant, duration: Duration) -> Instant {
+    start.checked_add(duration.min(NEVER)).unwrap_or(start)
+}
+
+#[cfg(feature = "http")]
+pub(crate) const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+#[cfg(all(test, feature = "smol", feature = "tokio"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_of_the_runtime_that_polls_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let mut inside = Timer::after(Duration::from_secs(3600));
+        runtime.block_on(async {
+            // An hour of a clock that stands still passes at once; one of async-io does not.
+            tokio::time::pause();
+            (&mut inside).await;
+        });
+        // Outside of a runtime, tokio's timer would panic.
+        async_io::block_on(Timer::after(Duration::from_millis(1)));
+    }
+}

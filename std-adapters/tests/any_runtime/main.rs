@@ -1,0 +1,177 @@
+//! Servers on streams and over HTTP, and clients of both, in a runtime that is neither smol nor
+//! tokio. `cargo test --no-default-features --features http --test any_runtime` builds neither.
+
+mod by_hand;
+#[path = "../asynchronous/pipe.rs"]
+mod pipe;
+
+use std::collections::VecDeque;
+use std::future::{Future, pending};
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use mcp_sansio::types::{CallToolParams, Implementation, TextResult, Tool};
+use mcp_sansio::{
+    CallOptions, Catalog, ClientConfig, ClientFeatures, Era, Progress, RawJson, ServerConfig,
+    ServerFeatures, entries,
+};
+use mcp_sansio_adapters::asynchronous::client::http::{Dial, HttpTransport};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Transport};
+use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
+use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult, Listener};
+
+use by_hand::{Executor, calls, first, now, sleep};
+use pipe::{Pipe, pipe};
+
+static SERVER: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
+static CLIENT: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![tool("brew"), tool("stall")]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
+
+async fn handle(ctx: Context) -> HandlerResult {
+    if ctx.name() == "stall" {
+        pending::<()>().await;
+    }
+    for minute in 1..=3 {
+        sleep(MINUTE).await;
+        ctx.progress(&Progress::of(minute).total(3)).await?;
+    }
+    ctx.reply(&TextResult::new("tea"))
+}
+
+/// Connections that wait to be accepted.
+#[derive(Clone, Default)]
+struct Door(Arc<Mutex<(VecDeque<Pipe>, Option<Waker>)>>);
+
+impl Door {
+    fn enter(&self) -> Pipe {
+        let (ours, theirs) = pipe(256, 64);
+        let mut state = self.0.lock().unwrap();
+        state.0.push_back(theirs);
+        if let Some(waker) = state.1.take() {
+            waker.wake();
+        }
+        ours
+    }
+}
+
+impl Listener for Door {
+    type Stream = Pipe;
+
+    fn poll_accept(&self, cx: &mut TaskContext<'_>) -> Poll<io::Result<Pipe>> {
+        let mut state = self.0.lock().unwrap();
+        match state.0.pop_front() {
+            Some(stream) => Poll::Ready(Ok(stream)),
+            None => {
+                state.1 = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Calls that take time, wait for each other or are given up, by the clock made by hand.
+async fn visit(client: Client) {
+    let begun = now();
+    let mut steps = Vec::new();
+    let params = CallToolParams::new("brew");
+    let options = CallOptions::new().timeout(LIMIT);
+    let brewed = client
+        .request_with_progress("tools/call", &params, options, |progress| {
+            steps.push((progress.progress.as_i64().unwrap(), now() - begun));
+        })
+        .await
+        .unwrap();
+    assert!(brewed.as_raw().as_str().contains("tea"));
+    assert_eq!(steps, [1, 2, 3].map(|minute| (minute, MINUTE * minute as u32)));
+    assert_eq!(now() - begun, 3 * MINUTE);
+
+    let begun = now();
+    let params = CallToolParams::new("stall");
+    let stalled = client.request("tools/call", &params, options).await;
+    assert!(matches!(stalled, Err(CallError::TimedOut)), "{stalled:?}");
+    // The core counts in milliseconds.
+    assert_eq!((now() - begun).as_secs_f32().round(), LIMIT.as_secs_f32());
+
+    let begun = now();
+    let call = async |name| {
+        client.request("tools/call", &CallToolParams::new(name), options).await.is_ok()
+    };
+    let brewed = first(call("brew"), call("stall"));
+    assert!(brewed.await);
+    assert_eq!(now() - begun, 3 * MINUTE);
+}
+
+/// Serves, connects in both eras, visits, and shuts down. Half an hour passes in less than a
+/// minute.
+fn check<F, T>(serve: impl FnOnce(Rc<Shop>, Door) -> F, transport: impl Fn(Door) -> T + 'static)
+where
+    F: Future<Output = io::Result<()>> + 'static,
+    T: Transport + 'static,
+    asynchronous::client::Connection<T>: Future,
+{
+    let (begun, executor, door) = (Instant::now(), Executor::default(), Door::default());
+    let handler: Handler = |ctx| Box::pin(handle(ctx));
+    let app = Rc::new(App::new(&SERVER, handler).catalog(&CATALOG));
+    let hub = app.broadcaster().clone();
+    let served = serve(app, door.clone());
+    executor.spawn(async { served.await.unwrap() });
+    let spawner = executor.clone();
+    executor.spawn(async move {
+        for era in Era::ALL {
+            let connector = Connector::new(&CLIENT).set_era(Some(era));
+            let (client, connection) = connector.connect(transport(door.clone()));
+            spawner.spawn(async move { drop(connection.await) });
+            visit(client).await;
+        }
+        hub.shut_down();
+    });
+    executor.run();
+    assert!(begun.elapsed() < MINUTE);
+}
+
+/// Handlers need not be `Send`, nor anything around them.
+type Handler = fn(Context) -> Pin<Box<dyn Future<Output = HandlerResult>>>;
+type Shop = App<Handler>;
+
+#[test]
+fn streams_are_served_and_connected_to() {
+    let serve = |app: Rc<Shop>, door| async move { asynchronous::serve(app, &door).await };
+    check(serve, |door| door.enter());
+}
+
+#[test]
+fn http_is_served_and_connected_to() {
+    let serve = |app, door| http::serve(app, door, HttpOptions::new());
+    check(serve, |door| {
+        let connect = move |_: Dial| std::future::ready(Ok(door.enter()));
+        HttpTransport::with_connector("http://127.0.0.1:8000/mcp", connect).unwrap()
+    });
+}
+
+#[test]
+fn without_sockets_of_the_runtime_a_client_is_told_what_takes_their_place() {
+    let executor = Executor::default();
+    executor.spawn(async {
+        let transport = HttpTransport::new("http://localhost:8000/mcp").unwrap();
+        let (client, connection) = Connector::new(&CLIENT).connect(transport);
+        let called = connection.drive(async { client.list_tools().await }).await;
+        let text = called.unwrap_err().to_string();
+        assert!(text.contains("HttpTransport::with_connector takes a connector"), "{text}");
+        // The name was looked up where it holds nothing up.
+        assert!(calls() > 0);
+    });
+    executor.run();
+}
