@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -10,26 +11,26 @@ use super::{RuntimeFuture, current, now};
 /// A timer of the runtime that polls it. It takes nothing before it is polled.
 pub(crate) struct Timer {
     at: Option<Instant>,
-    /// `None` while `at` is new.
-    sleep: Option<RuntimeFuture<()>>,
+    /// `None` while `at` is new. It is never locked: the mutex makes it `Sync`, as connections are.
+    sleep: Mutex<Option<RuntimeFuture<()>>>,
 }
 
 impl Timer {
     pub(crate) const fn never() -> Self {
-        Self { at: None, sleep: None }
+        Self { at: None, sleep: Mutex::new(None) }
     }
 
     pub(crate) const fn at(at: Instant) -> Self {
-        Self { at: Some(at), sleep: None }
+        Self { at: Some(at), sleep: Mutex::new(None) }
     }
 
     /// A time beyond the range of the clock never comes.
     pub(crate) fn after(duration: Duration) -> Self {
-        Self { at: now().checked_add(duration), sleep: None }
+        Self { at: now().checked_add(duration), sleep: Mutex::new(None) }
     }
 
     fn set_at(&mut self, at: Instant) {
-        (self.at, self.sleep) = (Some(at), None);
+        (self.at, self.sleep) = (Some(at), Mutex::new(None));
     }
 }
 
@@ -38,7 +39,8 @@ impl Future for Timer {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Some(at) = self.at else { return Poll::Pending };
-        self.sleep.get_or_insert_with(|| current().sleep_until(at)).as_mut().poll(cx)
+        let sleep = self.sleep.get_mut().unwrap_or_else(PoisonError::into_inner);
+        sleep.get_or_insert_with(|| current().sleep_until(at)).as_mut().poll(cx)
     }
 }
 
