@@ -94,10 +94,8 @@ pub struct Sha256 {
 }
 
 impl Sha256 {
-    /// Begins with no bytes.
-    pub const fn new() -> Self {
-        Self { state: INITIAL, block: [0; 64], len: 0 }
-    }
+    /// The digest of no bytes, to begin with.
+    pub const EMPTY: Self = Self { state: INITIAL, block: [0; 64], len: 0 };
 
     /// Adds a piece.
     pub fn update(&mut self, bytes: &[u8]) {
@@ -153,7 +151,7 @@ mod tests {
         for len in 0..bytes.len() {
             let whole = &bytes[..len];
             for at in [0, len / 3, len] {
-                let mut pieces = Sha256::new();
+                let mut pieces = Sha256::EMPTY;
                 pieces.update(&whole[..at]);
                 pieces.update(&whole[at..]);
                 assert_eq!(pieces.finish(), sha256(whole), "{len}, {at}");

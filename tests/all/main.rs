@@ -1,13 +1,13 @@
 //! Makes `cargo test` run the tests of all packages.
 //!
 //! Where no package is named, Cargo selects the default members of the workspace, and builds with
-//! the features that all of these need. They are the programs of the first hour and this package, so
-//! that `cargo run --bin quickstart` builds nothing for the larger programs. So this test calls
+//! the features that all of these need. They are the programs of the first hour and this package,
+//! so that `cargo run --bin quickstart` builds nothing for the larger programs. So this test calls
 //! Cargo for the other packages, with the same words after the `--`.
 //!
 //! With `--workspace` Cargo has selected them itself, and this test does nothing: that switches on
-//! the feature `selected`. Options of Cargo, such as `--release`, need `--workspace`, since this test
-//! cannot see them.
+//! the feature `selected`. Options of Cargo, such as `--release`, need `--workspace`, since this
+//! test cannot see them.
 
 use std::process::{Command, exit};
 

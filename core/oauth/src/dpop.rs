@@ -52,7 +52,7 @@ pub fn put_proof(
 
 /// Writes the thumbprint of a public key (RFC 7638), 43 characters: `jkt` of a bound token.
 pub fn put_thumbprint(key: &dyn Signer, out: &mut Writer<'_>) {
-    let mut hash = Sha256::new();
+    let mut hash = Sha256::EMPTY;
     put_jwk(key, &mut hash);
     put_base64url(&hash.finish(), out);
 }
@@ -103,7 +103,7 @@ mod tests {
         }
 
         fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
-            let mut hash = Sha256::new();
+            let mut hash = Sha256::EMPTY;
             message.iter().for_each(|part| hash.update(part));
             mcp_sansio::internal::copy(&hash.finish(), out);
             Ok(32)

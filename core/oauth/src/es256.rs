@@ -59,7 +59,7 @@ impl Signer for Es256<'_> {
     }
 
     fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::EMPTY;
         message.iter().for_each(|part| hash.update(part));
         let signature: Signature =
             self.key.sign_prehash(&hash.finish()).map_err(|_| SignError::Unavailable)?;

@@ -972,7 +972,7 @@ fn read(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
 // The place of an entry, for tasks that cannot borrow it.
 
 /// The target of a request, as the place of the entry in its catalog: for tasks that own the
-/// catalog, such as an [`OwnedCatalog`](OwnedCatalog), and so cannot keep a [`Target`].
+/// catalog, such as an [`OwnedCatalog`], and so cannot keep a [`Target`].
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct TargetPlace(Place);

@@ -447,7 +447,7 @@ fn held<A>(
 /// [`Client<'_>`](crate::Client).
 ///
 /// Dropping it leaves the request open: its outcome can be handed in later, with
-/// [`Connection::answer`](Connection::answer).
+/// [`Connection::answer`].
 pub struct Turn<'p, M, O = Infallible> {
     machine: M,
     tx: &'p mut Tx<'p>,
@@ -466,14 +466,14 @@ impl<'p, M: Machine, O> Turn<'p, M, O> {
     /// Returns the machine and its output, for one attempt of anything. It may also be repeated in
     /// a later turn. A frame that has begun
     /// ([`TxBuffer::is_mid_frame`](crate::TxBuffer::is_mid_frame)) must be gone on with by the same
-    /// call, each time before [`Connection::next`](Connection::next) is called, or by an
+    /// call, each time before [`Connection::next`] is called, or by an
     /// outcome of the same request that writes the same. Otherwise it is broken off.
     pub const fn parts(&mut self) -> (&mut M, &mut Tx<'p>) {
         (&mut self.machine, self.tx)
     }
 
     /// Hands in the outcome of a request, as
-    /// [`Connection::answer`](Connection::answer) does.
+    /// [`Connection::answer`] does.
     ///
     /// # Errors
     /// As there.

@@ -1,8 +1,7 @@
 //! Streamable HTTP (2025-03-26 and later) and HTTP+SSE (2024-11-05) without I/O.
 //!
-//! Two independent layers: the rules of MCP over request heads and bodies, for use with any HTTP
-//! server or client; and [`codec`], a small HTTP/1.1 parser and writer for programs that have only
-//! a socket.
+//! The rules of MCP over request heads and bodies, for use with any HTTP server or client. Programs
+//! that have only a socket find a small HTTP/1.1 parser and writer in the crate `mcp-sansio-http1`.
 
 pub mod client;
 pub(crate) mod head;

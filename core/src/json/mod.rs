@@ -39,8 +39,8 @@ const NUMBER: &str = "$serde_json::private::Number";
 /// Name of the struct, and of its field, that `serde_json::value::RawValue` serializes as.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Name of the newtype struct around a [`RawJson`](RawJson) or
-/// [`JsonStr`](JsonStr). This crate's serializer copies the JSON text; others serialize the
+/// Name of the newtype struct around a [`RawJson`] or
+/// [`JsonStr`]. This crate's serializer copies the JSON text; others serialize the
 /// value.
 pub(crate) const RAW: &str = "$mcp:raw";
 

@@ -407,7 +407,7 @@ fn is_expiring(slot: Slot, tx: &Tx<'_>) -> bool {
 
 impl Server<'_> {
     /// Sends a request to a legacy client. Its result or error arrives as a
-    /// [`ServerEvent::CallFinished`](ServerEvent::CallFinished).
+    /// [`ServerEvent::CallFinished`].
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] if the client did not declare the capability, is not initialized

@@ -528,7 +528,7 @@ impl TaskInfo {
 
 impl Tasks<'_> {
     /// Returns a page of the list of tasks, for [`Server::respond`]. `reply` is what
-    /// [`TaskStep::List`](super::TaskStep::List) has.
+    /// [`TaskStep::List`] has.
     pub fn list<'t>(&'t self, reply: &TaskReply) -> TaskList<'t> {
         let (owner, now, from) = match reply.0 {
             Reply::Page { owner, now, from } => (owner, now, from),

@@ -576,7 +576,7 @@ impl ToolError<'static> {
 
 #[cfg(feature = "alloc")]
 impl Entry<'_> {
-    /// Encodes a result of the tool and [checks](Entry::check_structured) its structured content. An
+    /// Encodes a result of the tool and [checks](Self::check_structured) its structured content. An
     /// error of the tool (`isError`), a result that requires input first, and results before
     /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
     /// would refuse.

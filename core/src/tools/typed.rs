@@ -73,9 +73,9 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 /// }
 /// ```
 ///
-/// A variant has no fields, named fields, or a struct that derives [`Input`](crate::typed::Input). Its
-/// documentation is the description of the tool, by which a model knows what it does; without one
-/// it does not compile. Options, `#[tool(..)]`:
+/// A variant has no fields, named fields, or a struct that derives
+/// [`Input`](crate::typed::Input). Its documentation is the description of the tool, by which a
+/// model knows what it does; without one it does not compile. Options, `#[tool(..)]`:
 ///
 /// | option | meaning |
 /// | --- | --- |
@@ -326,10 +326,10 @@ pub const fn assert_distinct(hashes: &[u32]) {
 /// }
 /// ```
 ///
-/// A variant has no fields, named fields, or a struct that derives [`Input`](crate::typed::Input). The
-/// arguments of a prompt are strings, so a field is a text or an enum without fields, or an
-/// `Option` of one. The documentation of a variant is the description of the prompt. Options,
-/// `#[prompt(..)]`:
+/// A variant has no fields, named fields, or a struct that derives
+/// [`Input`](crate::typed::Input). The arguments of a prompt are strings, so a field is a text or
+/// an enum without fields, or an `Option` of one. The documentation of a variant is the description
+/// of the prompt. Options, `#[prompt(..)]`:
 ///
 /// | option | meaning |
 /// | --- | --- |
@@ -687,8 +687,9 @@ pub trait ToolHandler {
     /// The enum that derives [`Tools`]; its lifetime, if it has one, is `'static` here.
     type Tools: ToolSet;
 
-    /// The structured content of the results: a type that derives [`Output`](crate::typed::Output), an
-    /// untagged enum of several, or [`NoOutput`](crate::NoOutput) if there is none.
+    /// The structured content of the results: a type that derives
+    /// [`Output`](crate::typed::Output), an untagged enum of several, or
+    /// [`NoOutput`](crate::NoOutput) if there is none.
     type Output<'a>: Encode;
 
     /// Calls a tool. The arguments are valid. Other messages wait meanwhile.

@@ -60,8 +60,8 @@
 //! | --- | --- |
 //! | `bool` | `boolean` |
 //! | `u8` to `u64`, `i8` to `i64`, `usize`, `isize` | `integer` with the bounds of the type; those of an `i64` are not shown |
-//! | `f32`, `f64`, [`Number`](crate::types::Number) | `number` |
-//! | [`Text`](crate::types::Text), [`JsonStr`](crate::JsonStr); with `alloc` `String`, `Cow<str>` | `string` |
+//! | `f32`, `f64`, [`Number`] | `number` |
+//! | [`Text`], [`JsonStr`]; with `alloc` `String`, `Cow<str>` | `string` |
 //! | [`Array`]; with `alloc` `Vec` | `array` with `items` |
 //! | `Option` | a member that is not `required`; `null` is read as `None`, too |
 //! | struct with named fields, or without fields | `object`; unknown members are refused |
@@ -69,7 +69,7 @@
 //! | enum without fields | `string` with `enum` |
 //! | enum with a tag | `object` with `oneOf`, each with the tag as `const` |
 //! | `#[output(untagged)]` enum of results | the object in it; each tool names the one that it [returns](Output) |
-//! | [`RawJson`](crate::RawJson) | any value, unchecked |
+//! | [`RawJson`] | any value, unchecked |
 //!
 //! The documentation of a field is the `description` of the member; without one, that of its type
 //! is. Types may have a lifetime, that of the text, but no other parameters. They are nested at
@@ -95,7 +95,7 @@
 //! | --- | --- |
 //! | `open` | unknown members are ignored |
 //! | `rename_all = "camelCase"` | keys of members and names of variants, which are `snake_case` otherwise; or `kebab-case` |
-//! | `schema = SCHEMA` | of the arguments of a tool: a constant [`RawJson`](crate::RawJson) that is listed in place of the schema of the type, for keywords that types do not have. What is checked is the type |
+//! | `schema = SCHEMA` | of the arguments of a tool: a constant [`RawJson`] that is listed in place of the schema of the type, for keywords that types do not have. What is checked is the type |
 //! | `tag = "kind"` | of an enum with fields: the member whose value is the name of the variant |
 //!
 //! On a variant, `#[input(name = "..")]`: its name on the wire; `title = ".."`: its name for

@@ -154,7 +154,7 @@ impl ClientCapabilities<'_> {
 }
 
 /// Makes a constant `_meta` with the member `ui` of a constant
-/// [`ToolMeta`](ToolMeta) or [`ResourceMeta`](ResourceMeta).
+/// [`ToolMeta`] or [`ResourceMeta`].
 /// The JSON is written while compiling. A page that does not begin with `ui://` does not compile.
 ///
 /// ```

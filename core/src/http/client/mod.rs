@@ -120,7 +120,7 @@ pub enum ResponseKind {
     SessionEnded,
     /// The server offers no standalone GET stream.
     NoStream,
-    /// Status 401 or 403: `WWW-Authenticate` contains the [`challenges`](challenges).
+    /// Status 401 or 403: `WWW-Authenticate` contains the [`challenges`].
     Unauthorized(u16),
     /// An error status. The body may contain an error message: see [`HttpSession::json_rpc_error`].
     ErrorStatus(u16),

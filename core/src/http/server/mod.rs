@@ -414,7 +414,7 @@ pub struct Rejection<'f> {
 
 impl<'f> Rejection<'f> {
     /// Creates a rejection. The error of a JSON-RPC request should carry its id;
-    /// [`Endpoint::route`](Endpoint::route) sets it.
+    /// [`Endpoint::route`] sets it.
     #[must_use]
     pub const fn new(status: u16, code: ErrorCode, message: &'static str) -> Self {
         Self { status, code, message, id: None }

@@ -438,7 +438,7 @@ impl<O> fmt::Debug for Site<'_, O> {
 
 // The limits of a site.
 
-/// Access rules and limits of a [`Site`](Site). Fields can be changed after
+/// Access rules and limits of a [`Site`]. Fields can be changed after
 /// [`new`](Self::new).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -452,10 +452,10 @@ pub struct SiteOptions<'c> {
     /// Whether legacy clients get sessions. Without, no state is kept between their requests, so
     /// nothing can be requested from them. Default: true.
     pub has_sessions: bool,
-    /// Whether each request is reported as [`SiteStep::Authorize`](SiteStep::Authorize).
+    /// Whether each request is reported as [`SiteStep::Authorize`].
     /// Default: false.
     pub authorizes: bool,
-    /// Whether each POST is reported as [`SiteStep::Permit`](SiteStep::Permit) before any of
+    /// Whether each POST is reported as [`SiteStep::Permit`] before any of
     /// its messages is handled. They are read twice then. Default: false.
     pub checks_operations: bool,
     /// Maximum number of exchanges at a time; further requests get 503. Each takes about 1 KiB
@@ -571,9 +571,9 @@ impl Default for SiteOptions<'_> {
 
 // The operations that a handler has on the server of its request.
 
-/// A server of a [`Site`](Site) with the output of its exchanges.
+/// A server of a [`Site`] with the output of its exchanges.
 ///
-/// Comes with an event, and later from [`Site::turn`](Site::turn). Each message goes to the
+/// Comes with an event, and later from [`Site::turn`]. Each message goes to the
 /// exchange that it belongs to. A call that is [`Full`](crate::SendError::Full) is repeated in a
 /// later turn: [`await_room`](Self::await_room). Results of any length are handed in with
 /// [`answer`](Self::answer).
@@ -636,7 +636,7 @@ impl<O> SiteTurn<'_, O> {
         !matches!(self.instance.kind, Kind::Alone)
     }
 
-    /// Asks for [`SiteStep::Room`](SiteStep::Room) once the client has taken at least half
+    /// Asks for [`SiteStep::Room`] once the client has taken at least half
     /// of what waits for it in the output of a request.
     pub fn await_room(&mut self, request: RequestHandle) {
         let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
@@ -677,7 +677,7 @@ impl<O> SiteTurn<'_, O> {
     }
 
     /// Closes the connection of a request while the request goes on; its client resumes the stream
-    /// after [`SiteOptions::retry`](SiteOptions::retry). Returns `false` where that is not
+    /// after [`SiteOptions::retry`]. Returns `false` where that is not
     /// possible: it needs a session of 2025-11-25.
     pub fn release(&mut self, request: RequestHandle) -> bool {
         let is_session = matches!(self.instance.kind, Kind::Session(_));

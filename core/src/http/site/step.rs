@@ -342,7 +342,7 @@ impl<O> Site<'_, O> {
         true
     }
 
-    /// Hands back [`SiteStep::Permit`](super::SiteStep::Permit) with its result. Nothing happens if
+    /// Hands back [`SiteStep::Permit`] with its result. Nothing happens if
     /// the exchange has ended meanwhile.
     pub fn permitted(
         &mut self,
