@@ -46,19 +46,16 @@ pub enum NoPlace {
 
 impl<K: Ord + Clone> Places<K> {
     /// Creates a count of nothing.
-    #[must_use]
     pub const fn new() -> Self {
         Self { taken: 0, by_client: BTreeMap::new() }
     }
 
     /// Returns the number of places that are taken.
-    #[must_use]
     pub const fn taken(&self) -> usize {
         self.taken
     }
 
     /// Returns the number of places that a client has.
-    #[must_use]
     pub fn taken_by(&self, client: &K) -> usize {
         self.by_client.get(client).copied().unwrap_or(0)
     }
@@ -113,7 +110,6 @@ impl PlaceLimit {
     pub const UNLIMITED: Self = Self { total: usize::MAX, share: usize::MAX };
 
     /// Returns the limit whose share is this part of the total, in percent, rounded up.
-    #[must_use]
     pub const fn percent(total: usize, percent: u8) -> Self {
         let percent = percent as usize;
         let share = if percent >= 100 {

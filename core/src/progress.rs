@@ -17,6 +17,7 @@ use crate::time::Instant;
 ///
 /// `Progress::of(3).total(10).message("three of ten")`
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Progress<'a> {
     done: Amount,
     total: Option<Amount>,
@@ -31,19 +32,16 @@ impl<'a> Progress<'a> {
     }
 
     /// Sets the total.
-    #[must_use]
     pub fn total(self, total: impl Into<Amount>) -> Self {
         Self { total: Some(total.into()), ..self }
     }
 
     /// Sets the message (2025-03-26 on).
-    #[must_use]
     pub const fn message(self, message: &'a str) -> Self {
         Self { message: Some(message), ..self }
     }
 
     /// Returns the value.
-    #[must_use]
     pub const fn done(&self) -> Amount {
         self.done
     }

@@ -144,6 +144,7 @@ pub fn split(text: &str, at: char) -> core::str::Split<'_, [char; 1]> {
 /// assert_eq!(Printable::new("a\r\nb\nc").with_line_breaks().to_string(), "a\r\nb\nc");
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Printable<T> {
     text: T,
     has_line_breaks: bool,
@@ -157,7 +158,6 @@ impl<T> Printable<T> {
 
     /// Keeps line breaks (`\n` and `\r\n`). For text that stands apart from the program's own
     /// lines, and for JSON over several lines.
-    #[must_use]
     pub fn with_line_breaks(self) -> Self {
         Self { has_line_breaks: true, ..self }
     }

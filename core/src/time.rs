@@ -11,7 +11,6 @@ pub struct Instant(u64);
 
 impl Instant {
     /// Creates the time `ms` milliseconds after the caller's epoch.
-    #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms)
     }
@@ -25,13 +24,11 @@ impl Instant {
     }
 
     /// Returns the milliseconds since the caller's epoch.
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
     /// Returns the time after `duration`, rounded up to a millisecond; the latest time on overflow.
-    #[must_use]
     #[cfg_attr(small, inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
@@ -43,7 +40,6 @@ impl Instant {
     }
 
     /// Returns the time since `earlier`; zero when `earlier` is later.
-    #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

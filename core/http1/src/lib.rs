@@ -101,7 +101,6 @@ impl HttpError {
     const TRUNCATED: Self = Self::bad("the connection ended within a message");
 
     /// The status that a server responds with.
-    #[must_use]
     pub const fn status(self) -> u16 {
         self.status
     }
@@ -109,7 +108,6 @@ impl HttpError {
 
 impl HttpError {
     /// A description of the error.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         self.reason
     }

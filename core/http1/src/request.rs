@@ -13,6 +13,7 @@ use mcp_sansio::http::RequestHead;
 /// nothing until [`next_request`](Self::next_request), so that pipelined requests wait. The
 /// transport may go on reading as far as there is room.
 #[derive(Debug)]
+#[must_use]
 pub struct RequestReader<S: Storage + ?Sized> {
     state: State,
     keeps_alive: bool,
@@ -47,7 +48,6 @@ pub struct IncomingRequest<'f> {
 
 impl<'f> IncomingRequest<'f> {
     /// Returns this head as a [`RequestHead`].
-    #[must_use]
     pub fn as_head(&self) -> RequestHead<'_> {
         RequestHead::new(self.method, self.target, &self.fields)
     }
@@ -55,13 +55,11 @@ impl<'f> IncomingRequest<'f> {
 
 impl<S: Storage> RequestReader<S> {
     /// Creates a reader that uses all of `storage` and never grows.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a reader whose storage may grow up to `limit` bytes, the maximum length of a head.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
         Self {
@@ -80,7 +78,6 @@ impl<S: Storage> RequestReader<S> {
     ///
     /// The framing of a chunked body (chunk sizes, extensions, line ends and trailer fields) may
     /// take as many bytes again, plus [`MAX_CHUNK_OVERHEAD`](super::MAX_CHUNK_OVERHEAD).
-    #[must_use]
     pub fn max_body(self, max_body: u64) -> Self {
         Self { max_body, ..self }
     }
@@ -144,7 +141,6 @@ impl<S: Storage + ?Sized> RequestReader<S> {
 
     /// Whether the method of the current or rejected request is HEAD, so that the response has no
     /// body.
-    #[must_use]
     pub fn is_head(&self) -> bool {
         self.is_head
     }
@@ -160,13 +156,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     }
 
     /// Whether the client keeps the connection open for another request.
-    #[must_use]
     pub fn keeps_alive(&self) -> bool {
         self.keeps_alive && !matches!(self.state, State::Failed(_))
     }
 
     /// Whether the input may end here, between two requests. Otherwise a request is incomplete.
-    #[must_use]
     pub fn is_between_requests(&self) -> bool {
         matches!(self.state, State::Head | State::Done) && self.window.is_empty()
     }

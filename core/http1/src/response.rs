@@ -32,7 +32,6 @@ pub struct IncomingResponse<'f> {
 
 impl IncomingResponse<'_> {
     /// Returns this head as a [`ResponseHead`].
-    #[must_use]
     pub fn as_head(&self) -> ResponseHead<'_> {
         ResponseHead::new(self.status, &self.fields)
     }
@@ -40,13 +39,11 @@ impl IncomingResponse<'_> {
 
 impl<S: Storage> ResponseReader<S> {
     /// Creates a reader that uses all of `storage` and never grows.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a reader whose storage may grow up to `limit` bytes, the maximum length of a head.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
         Self {
@@ -133,13 +130,11 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
 
     /// Whether any byte of the expected response has been received. If not, and a reused connection
     /// ends, the server has not processed the request.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
     /// Whether another request may be sent on this connection.
-    #[must_use]
     pub fn is_reusable(&self) -> bool {
         self.keeps_alive && self.state == State::Idle && self.window.is_empty()
     }

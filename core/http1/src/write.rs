@@ -19,6 +19,7 @@ use mcp_sansio::{InvalidPayload, SendError};
 /// assert_eq!(&out[..n], b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n");
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct HeadWriter<'o> {
     out: &'o mut [u8],
     len: usize,
@@ -41,7 +42,6 @@ pub enum BodyLength {
 
 impl<'o> HeadWriter<'o> {
     /// Begins a request.
-    #[must_use]
     pub fn request(out: &'o mut [u8], method: &str, target: &str) -> Self {
         let mut writer = Self { out, len: 0, error: None };
         if !method.bytes().all(is_token)
@@ -55,7 +55,6 @@ impl<'o> HeadWriter<'o> {
     }
 
     /// Begins a response.
-    #[must_use]
     pub fn response(out: &'o mut [u8], status: u16) -> Self {
         let mut writer = Self { out, len: 0, error: None };
         if !(100..=999).contains(&status) {
@@ -70,13 +69,11 @@ impl<'o> HeadWriter<'o> {
     }
 
     /// Adds a field.
-    #[must_use]
     pub fn field(self, name: &str, value: &str) -> Self {
         self.field_parts(name, &[value.as_bytes()])
     }
 
     /// Adds a field whose value is the concatenation of these parts.
-    #[must_use]
     pub fn field_parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
         if name.is_empty()
             || !name.bytes().all(is_token)
@@ -165,7 +162,6 @@ impl ChunkHeader {
     pub const END: &'static [u8] = b"\r\n";
 
     /// Creates the header of a chunk with this length. For length 0 use [`LAST_CHUNK`].
-    #[must_use]
     pub fn new(len: usize) -> Self {
         let (mut bytes, mut rest, mut start) = ([b'0'; 18], len as u64, 16);
         let [.., first, second] = &mut bytes;
@@ -182,7 +178,6 @@ impl ChunkHeader {
     }
 
     /// Returns the hexadecimal size and the line end.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(self.start..).unwrap_or_default()
     }

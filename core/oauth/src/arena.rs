@@ -428,7 +428,6 @@ impl<'b> Writer<'b> {
     }
 
     /// Returns the text so far.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         let text = self.memory.get(..self.len).unwrap_or_default();
         core::str::from_utf8(text).unwrap_or_default()

@@ -12,6 +12,7 @@ use mcp_sansio::internal::copy;
 /// A private key for EdDSA with Ed25519 in memory, erased when it is dropped. Signatures need no
 /// randomness. Its `Debug` output does not show the key.
 #[derive(Clone)]
+#[must_use]
 pub struct Ed25519<'i> {
     key: SigningKey,
     id: Option<&'i str>,
@@ -20,7 +21,6 @@ pub struct Ed25519<'i> {
 impl<'i> Ed25519<'i> {
     /// Creates a key of its 32 bytes (RFC 8032, 5.1.5; `d` in RFC 8037): fresh random bytes make a
     /// new key.
-    #[must_use]
     pub fn from_bytes(seed: &[u8; 32]) -> Self {
         Self { key: SigningKey::from_bytes(seed), id: None }
     }
@@ -43,7 +43,6 @@ impl<'i> Ed25519<'i> {
     }
 
     /// Sets the id by which the authorization server knows the key.
-    #[must_use]
     pub fn key_id(self, id: &'i str) -> Self {
         Self { id: Some(id), ..self }
     }

@@ -14,6 +14,7 @@ use p256::elliptic_curve::point::AffineCoordinates as _;
 /// A private key for ES256 in memory, erased when it is dropped. Signatures need no randomness
 /// (RFC 6979). Its `Debug` output does not show the key.
 #[derive(Clone)]
+#[must_use]
 pub struct Es256<'i> {
     key: SigningKey,
     id: Option<&'i str>,
@@ -47,7 +48,6 @@ impl<'i> Es256<'i> {
     }
 
     /// Sets the id by which the authorization server knows the key.
-    #[must_use]
     pub fn key_id(self, id: &'i str) -> Self {
         Self { id: Some(id), ..self }
     }

@@ -276,6 +276,7 @@ pub(super) fn decode(text: JsonStr<'_>, out: &mut Writer<'_>) {
 /// The next thing to do, returned by [`Authorization::step`](super::Authorization::step).
 #[derive(Debug)]
 #[non_exhaustive]
+#[must_use]
 pub enum Step<'m> {
     /// Nothing: send the request, or send it again.
     Ready,
@@ -342,13 +343,11 @@ pub enum Purpose {
 
 impl<'m> Request<'m> {
     /// Returns what the request is for.
-    #[must_use]
     pub const fn purpose(&self) -> Purpose {
         self.purpose
     }
 
     /// Returns the method.
-    #[must_use]
     pub const fn method(&self) -> &'static str {
         match self.purpose {
             Purpose::Metadata => "GET",
@@ -357,7 +356,6 @@ impl<'m> Request<'m> {
     }
 
     /// Returns the URL.
-    #[must_use]
     pub const fn url(&self) -> &'m str {
         self.url
     }
@@ -382,21 +380,18 @@ impl<'m> Request<'m> {
     }
 
     /// Returns the body; empty for a GET.
-    #[must_use]
     pub const fn body(&self) -> &'m [u8] {
         self.body.as_bytes()
     }
 
     /// Returns how many bytes of a body are read at most; a caller with less memory reads less. A
     /// longer one is [`Lost::TooLarge`](super::Lost::TooLarge).
-    #[must_use]
     pub const fn max_response(&self) -> usize {
         MAX_RESPONSE
     }
 
     /// Returns how many redirects may be followed, all to the origin of the URL; the last answer is
     /// then the response.
-    #[must_use]
     pub const fn max_redirects(&self) -> u8 {
         match self.purpose {
             Purpose::Metadata => 3,
@@ -417,7 +412,6 @@ impl fmt::Debug for Request<'_> {
 /// The answer to a 401 or 403 of the MCP server, returned by
 /// [`Authorization::challenged`](super::Authorization::challenged).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use]
 pub enum Reaction {
     /// Send the request again, with new [fields](super::Authorization::fields).
     SendAgain,
@@ -521,7 +515,6 @@ impl Authorization<'_> {
     }
 
     /// Whether [`step`](Self::step) has something to do.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.flow.phase != Phase::Idle || self.flow.keep_due
     }

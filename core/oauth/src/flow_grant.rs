@@ -102,7 +102,6 @@ impl Authorization<'_> {
     }
 
     /// Whether the query has the state of the URL that is [shown](super::Step::Show).
-    #[must_use]
     pub fn is_answer(&self, query: &str) -> bool {
         self.arena.get(Tag::State).is_some_and(|state| {
             RedirectAnswer::parse(query).is_ok_and(|answer| answer.has_state(state))
@@ -428,7 +427,6 @@ const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 impl Authorization<'_> {
     /// Whether the access token ends within 30 seconds and can be renewed without a person: then
     /// [`step`](Self::step) renews it. If that fails, the token is used to its end.
-    #[must_use]
     pub fn is_due(&self, now: Option<UnixTime>) -> bool {
         let flow = &self.flow;
         let due = self.arena.number(Tag::TokenDue.of(flow.tokens));

@@ -72,14 +72,12 @@ impl Authorization<'_> {
 
     /// Returns a number that is another one for each access token; 0 without one. It is kept beside
     /// a request, for [`challenged`](Self::challenged).
-    #[must_use]
     pub fn generation(&self) -> u32 {
         if self.has_token() { self.flow.generation } else { 0 }
     }
 
     /// Returns the scope of the access token, as the authorization server wrote it: that of its
     /// answer, else the one that was asked for (RFC 6749, 5.1). `None` if it is not known.
-    #[must_use]
     pub fn scope(&self) -> Option<&str> {
         let of_tokens = |tag: Tag| self.arena.get(tag.of(self.flow.tokens));
         of_tokens(Tag::GrantedScope).or_else(|| of_tokens(Tag::AskedScope))
@@ -267,7 +265,6 @@ impl Authorization<'_> {
 
 impl Attempts {
     /// Creates the attempts of a request that was not sent yet.
-    #[must_use]
     pub const fn new() -> Self {
         Self { unauthorized: 0, forbidden: 0, again: 0, nonce: false }
     }

@@ -128,7 +128,6 @@ pub struct Encoded<'q>(&'q str);
 
 impl<'q> Encoded<'q> {
     /// Wraps a text that is encoded.
-    #[must_use]
     pub const fn new(text: &'q str) -> Self {
         Self(text)
     }
@@ -153,7 +152,6 @@ impl<'q> Encoded<'q> {
     }
 
     /// Whether there is nothing.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0.is_empty()
     }
@@ -171,7 +169,6 @@ impl<'q> Encoded<'q> {
 
     /// Compares in a time that depends on the lengths alone, so that a secret cannot be guessed
     /// byte by byte.
-    #[must_use]
     pub fn equals_secret(self, secret: &str) -> bool {
         let (mut differs, mut len) = (0, 0);
         let mut expected = secret.bytes();

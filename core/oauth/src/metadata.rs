@@ -64,37 +64,31 @@ impl<'j> ResourceMetadata<'j> {
     }
 
     /// Returns the identifier of the resource.
-    #[must_use]
     pub const fn resource(&self) -> JsonStr<'j> {
         self.resource
     }
 
     /// Returns the issuers of the authorization servers.
-    #[must_use]
     pub const fn authorization_servers(&self) -> List<'j> {
         self.authorization_servers
     }
 
     /// Returns the scopes of the resource.
-    #[must_use]
     pub const fn scopes_supported(&self) -> List<'j> {
         self.scopes_supported
     }
 
     /// Returns the signature algorithms of DPoP proofs (RFC 9449, 5.1).
-    #[must_use]
     pub const fn dpop_signing_algs(&self) -> List<'j> {
         self.dpop_signing_algs
     }
 
     /// Whether every token must be bound to a key.
-    #[must_use]
     pub const fn requires_dpop(&self) -> bool {
         self.dpop_bound_access_tokens_required
     }
 
     /// Returns the name for people.
-    #[must_use]
     pub const fn resource_name(&self) -> Option<JsonStr<'j>> {
         self.resource_name
     }
@@ -155,7 +149,6 @@ impl<'j> ServerMetadata<'j> {
     }
 
     /// Returns the issuer.
-    #[must_use]
     pub const fn issuer(&self) -> JsonStr<'j> {
         self.issuer
     }
@@ -163,98 +156,82 @@ impl<'j> ServerMetadata<'j> {
     /// Whether the document is that of the issuer from which its URL was made: byte for byte
     /// (2026-07-28, basic/authorization/authorization-server-discovery; RFC 8414, 3.3). If not,
     /// nothing of it may be used.
-    #[must_use]
     pub fn is_of_issuer(&self, issuer: &str) -> bool {
         self.issuer == *issuer
     }
 
     /// Returns the URL that a person opens.
-    #[must_use]
     pub const fn authorization_endpoint(&self) -> Option<JsonStr<'j>> {
         self.urls[0]
     }
 
     /// Returns the URL of token requests.
-    #[must_use]
     pub const fn token_endpoint(&self) -> Option<JsonStr<'j>> {
         self.urls[1]
     }
 
     /// Returns the URL of dynamic registration (RFC 7591).
-    #[must_use]
     pub const fn registration_endpoint(&self) -> Option<JsonStr<'j>> {
         self.urls[2]
     }
 
     /// Returns the URL of the keys with which tokens are signed (RFC 7517).
-    #[must_use]
     pub const fn jwks_uri(&self) -> Option<JsonStr<'j>> {
         self.urls[3]
     }
 
     /// Returns the URL of token introspection (RFC 7662).
-    #[must_use]
     pub const fn introspection_endpoint(&self) -> Option<JsonStr<'j>> {
         self.urls[4]
     }
 
     /// Returns the URL of token revocation (RFC 7009).
-    #[must_use]
     pub const fn revocation_endpoint(&self) -> Option<JsonStr<'j>> {
         self.urls[5]
     }
 
     /// Returns the scopes that can be asked for.
-    #[must_use]
     pub const fn scopes_supported(&self) -> List<'j> {
         self.lists[0]
     }
 
     /// Returns the grant types. Absent, they are `authorization_code` and `implicit`.
-    #[must_use]
     pub const fn grant_types_supported(&self) -> List<'j> {
         self.lists[1]
     }
 
     /// Returns the methods of PKCE. Absent, the server has none.
-    #[must_use]
     pub const fn code_challenge_methods_supported(&self) -> List<'j> {
         self.lists[2]
     }
 
     /// Returns the ways to authenticate at the token endpoint. Absent, it is
     /// `client_secret_basic`.
-    #[must_use]
     pub const fn token_endpoint_auth_methods_supported(&self) -> List<'j> {
         self.lists[3]
     }
 
     /// Returns the signature algorithms of `private_key_jwt`.
-    #[must_use]
     pub const fn token_endpoint_auth_signing_algs(&self) -> List<'j> {
         self.lists[4]
     }
 
     /// Returns the signature algorithms of DPoP proofs (RFC 9449, 5.1).
-    #[must_use]
     pub const fn dpop_signing_algs(&self) -> List<'j> {
         self.lists[5]
     }
 
     /// Returns the grant profiles, for example `urn:ietf:params:oauth:grant-profile:id-jag`.
-    #[must_use]
     pub const fn authorization_grant_profiles_supported(&self) -> List<'j> {
         self.lists[6]
     }
 
     /// Whether a client id can be the URL of a metadata document.
-    #[must_use]
     pub const fn supports_client_id_metadata_document(&self) -> bool {
         self.client_id_metadata_document
     }
 
     /// Whether the answer to an authorization request must name the issuer (RFC 9207, 3).
-    #[must_use]
     pub const fn sends_issuer(&self) -> bool {
         self.authorization_response_iss
     }
@@ -267,7 +244,6 @@ pub struct List<'j>(Option<RawJson<'j>>);
 
 impl<'j> List<'j> {
     /// Whether the document has the list, be it empty.
-    #[must_use]
     pub const fn is_present(self) -> bool {
         self.0.is_some()
     }
@@ -278,7 +254,6 @@ impl<'j> List<'j> {
     }
 
     /// Whether the list has the text.
-    #[must_use]
     pub fn contains(self, text: &str) -> bool {
         self.iter().any(|other| other == *text)
     }
@@ -413,6 +388,7 @@ impl core::error::Error for DocumentError {}
 /// );
 /// ```
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct ClientMetadata<'s> {
     client_name: &'s str,
     redirect_uris: &'s [&'s str],
@@ -426,7 +402,6 @@ pub struct ClientMetadata<'s> {
 
 impl<'s> ClientMetadata<'s> {
     /// Creates a native client that authenticates with nothing and wants refresh tokens.
-    #[must_use]
     pub const fn new(client_name: &'s str, redirect_uris: &'s [&'s str]) -> Self {
         Self {
             client_name,
@@ -442,39 +417,33 @@ impl<'s> ClientMetadata<'s> {
 
     /// Makes it a metadata document, which is served at this URL: `https`, with a path (2025-11-25
     /// and later, basic/authorization, client id metadata documents).
-    #[must_use]
     pub const fn document(self, url: &'s str) -> Self {
         Self { document: Some(url), ..self }
     }
 
     /// Sets `application_type`: `native` for loopback redirects, `web` for those to a server
     /// (2026-07-28, basic/authorization/client-registration).
-    #[must_use]
     pub const fn application_type(self, application_type: &'s str) -> Self {
         Self { application_type, ..self }
     }
 
     /// Whether the client wants refresh tokens.
-    #[must_use]
     pub const fn refresh_token(self, refresh_token: bool) -> Self {
         Self { refresh_token, ..self }
     }
 
     /// Sets how the client authenticates at the token endpoint, for example
     /// `client_secret_basic`.
-    #[must_use]
     pub const fn token_endpoint_auth_method(self, method: &'s str) -> Self {
         Self { token_endpoint_auth_method: method, ..self }
     }
 
     /// Sets the scope that the client can ask for.
-    #[must_use]
     pub const fn scope(self, scope: &'s str) -> Self {
         Self { scope: Some(scope), ..self }
     }
 
     /// Names the public key of `private_key_jwt`.
-    #[must_use]
     pub const fn key(self, key: &'s dyn Signer) -> Self {
         Self { key: Some(key), ..self }
     }
@@ -557,25 +526,21 @@ impl<'j> RegistrationResponse<'j> {
     }
 
     /// Returns the client id.
-    #[must_use]
     pub const fn client_id(&self) -> JsonStr<'j> {
         self.client_id
     }
 
     /// Returns the secret.
-    #[must_use]
     pub const fn client_secret(&self) -> Option<JsonStr<'j>> {
         self.client_secret
     }
 
     /// Returns when the secret ends, in seconds since 1970; `None` if it does not.
-    #[must_use]
     pub const fn client_secret_expires_at(&self) -> Option<u64> {
         self.client_secret_expires_at
     }
 
     /// Returns how the client authenticates at the token endpoint.
-    #[must_use]
     pub const fn token_endpoint_auth_method(&self) -> Option<JsonStr<'j>> {
         self.token_endpoint_auth_method
     }
@@ -654,7 +619,6 @@ impl<'q> RedirectAnswer<'q> {
 
     /// Whether it is a response to the request with this state. Takes the same time for each wrong
     /// state of a length.
-    #[must_use]
     pub fn has_state(&self, state: &str) -> bool {
         self.state.is_some_and(|other| other.equals_secret(state))
     }

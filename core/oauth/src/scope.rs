@@ -11,13 +11,11 @@ pub const MAX_SCOPE: usize = 2048;
 pub const OFFLINE_ACCESS: &str = "offline_access";
 
 /// Whether the text is at most [`MAX_SCOPE`] bytes of scope tokens with single spaces between them.
-#[must_use]
 pub fn is_valid(scope: &str) -> bool {
     scope.len() <= MAX_SCOPE && split(scope, ' ').all(is_token)
 }
 
 /// Whether the text is one scope token.
-#[must_use]
 pub fn is_token(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
 }
@@ -28,13 +26,11 @@ pub fn tokens(scope: &str) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// Whether `scope` has the token.
-#[must_use]
 pub fn contains(scope: &str, token: &str) -> bool {
     tokens(scope).any(|other| other == token)
 }
 
 /// Whether `scope` has all tokens of `needed`.
-#[must_use]
 pub fn contains_all(scope: &str, needed: &str) -> bool {
     tokens(needed).all(|token| contains(scope, token))
 }

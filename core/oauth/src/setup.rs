@@ -20,6 +20,7 @@ use mcp_sansio::http::client::UrlError;
 /// let setup: &'static Setup<'static> = &SETUP;
 /// ```
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct Setup<'s> {
     pub(super) endpoint: &'s str,
     pub(super) client_name: &'s str,
@@ -61,6 +62,7 @@ pub struct IdentityProvider<'s> {
 
 /// A client that has been registered beforehand. Its `Debug` output does not show the secret.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct RegisteredClient<'s> {
     pub(super) id: &'s str,
     pub(super) issuer: Option<&'s str>,
@@ -86,6 +88,7 @@ pub enum TokenEndpointAuth {
 /// Limits on what servers may name. By default: `https` to the Internet, any issuer, PKCE, and the
 /// rules of 2025-03-26 where a server has no resource metadata.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Policy<'s> {
     pub(super) urls: UrlRules,
     pub(super) issuers: Option<&'s [&'s str]>,
@@ -96,7 +99,6 @@ pub struct Policy<'s> {
 impl<'s> Setup<'s> {
     /// Creates the setup for a server. `endpoint` is its URL, as requests are sent to it;
     /// `client_name` is shown to people, and registered.
-    #[must_use]
     pub const fn new(endpoint: &'s str, client_name: &'s str) -> Self {
         Self {
             endpoint,
@@ -113,26 +115,22 @@ impl<'s> Setup<'s> {
     }
 
     /// Sets how tokens are got.
-    #[must_use]
     pub const fn grant(self, grant: Grant<'s>) -> Self {
         Self { grant, ..self }
     }
 
     /// Sets clients that were registered beforehand. The first one for an issuer is used there.
-    #[must_use]
     pub const fn clients(self, clients: &'s [RegisteredClient<'s>]) -> Self {
         Self { clients, ..self }
     }
 
     /// Sets the URL of a client id metadata document, which is the client's id at servers that
     /// support it (2025-11-25 and later).
-    #[must_use]
     pub const fn metadata_document(self, url: &'s str) -> Self {
         Self { metadata_document: Some(url), ..self }
     }
 
     /// Sets the key that the metadata document names, for `private_key_jwt`.
-    #[must_use]
     pub const fn document_key(self, key: &'s dyn Signer) -> Self {
         Self { document_key: Some(key), ..self }
     }
@@ -140,32 +138,27 @@ impl<'s> Setup<'s> {
     /// Sets the key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
     /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the tokens
     /// are kept, and is kept as safely.
-    #[must_use]
     pub const fn dpop(self, key: &'s dyn Signer) -> Self {
         Self { dpop: Some(key), ..self }
     }
 
     /// Sets whether the client registers itself where it has no id (RFC 7591). It does by default.
-    #[must_use]
     pub const fn registers(self, registers: bool) -> Self {
         Self { registers, ..self }
     }
 
     /// Narrows what is asked for to these scopes, separated by spaces. Where a server names none of
     /// them, these are asked for.
-    #[must_use]
     pub const fn scope(self, scope: &'s str) -> Self {
         Self { scope: Some(scope), ..self }
     }
 
     /// Sets what is accepted from servers.
-    #[must_use]
     pub const fn policy(self, policy: Policy<'s>) -> Self {
         Self { policy, ..self }
     }
 
     /// Returns the URL of the MCP server.
-    #[must_use]
     pub const fn endpoint(&self) -> &'s str {
         self.endpoint
     }
@@ -174,7 +167,6 @@ impl<'s> Setup<'s> {
 impl<'s> IdentityProvider<'s> {
     /// Creates a provider. `client` is the client as it is registered there, which may have another
     /// id than at the authorization server of the MCP server.
-    #[must_use]
     pub const fn new(
         issuer: &'s str,
         token_endpoint: &'s str,
@@ -186,32 +178,27 @@ impl<'s> IdentityProvider<'s> {
 
 impl<'s> RegisteredClient<'s> {
     /// Creates a client with this id.
-    #[must_use]
     pub const fn new(id: &'s str) -> Self {
         Self { id, issuer: None, secret: None, method: None, key: None }
     }
 
     /// Sets the authorization server's issuer at which it is registered. Otherwise it is that of
     /// the first authorization server that is met, and no other gets the credentials.
-    #[must_use]
     pub const fn issuer(self, issuer: &'s str) -> Self {
         Self { issuer: Some(issuer), ..self }
     }
 
     /// Sets the secret.
-    #[must_use]
     pub const fn secret(self, secret: &'s str) -> Self {
         Self { secret: Some(secret), ..self }
     }
 
     /// Sets the key of `private_key_jwt`.
-    #[must_use]
     pub const fn key(self, key: &'s dyn Signer) -> Self {
         Self { key: Some(key), ..self }
     }
 
     /// Sets how it authenticates. Otherwise the server's metadata decides.
-    #[must_use]
     pub const fn method(self, method: TokenEndpointAuth) -> Self {
         Self { method: Some(method), ..self }
     }
@@ -219,33 +206,28 @@ impl<'s> RegisteredClient<'s> {
 
 impl<'s> Policy<'s> {
     /// Creates the default policy.
-    #[must_use]
     pub const fn new() -> Self {
         Self { urls: UrlRules::new(), issuers: None, without_pkce: &[], legacy: true }
     }
 
     /// Sets which URLs may be used.
-    #[must_use]
     pub const fn urls(self, urls: UrlRules) -> Self {
         Self { urls, ..self }
     }
 
     /// Sets the only issuers that are accepted, byte for byte.
-    #[must_use]
     pub const fn issuers(self, issuers: &'s [&'s str]) -> Self {
         Self { issuers: Some(issuers), ..self }
     }
 
     /// Sets issuers that are accepted although their metadata does not list PKCE with S256
     /// (2025-11-25 and later refuse them). It is used there as well.
-    #[must_use]
     pub const fn without_pkce(self, issuers: &'s [&'s str]) -> Self {
         Self { without_pkce: issuers, ..self }
     }
 
     /// Sets whether a server without resource metadata is taken for its own authorization server,
     /// as 2025-03-26 has it. It is by default.
-    #[must_use]
     pub const fn legacy(self, legacy: bool) -> Self {
         Self { legacy, ..self }
     }
@@ -264,7 +246,6 @@ impl Default for Policy<'_> {
 
 impl TokenEndpointAuth {
     /// Returns the name in metadata.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -65,50 +65,42 @@ impl<'j> TokenResponse<'j> {
     }
 
     /// Returns the access token, or the token that was asked for by a token exchange (RFC 8693).
-    #[must_use]
     pub const fn access_token(&self) -> JsonStr<'j> {
         self.access_token
     }
 
     /// Returns how the token is sent; `None` for a type that is not known. Compared without case.
-    #[must_use]
     pub fn token_type(&self) -> Option<TokenType> {
         let is = |name| self.token_type.as_plain().is_some_and(|t| t.eq_ignore_ascii_case(name));
         if is("Bearer") { Some(TokenType::Bearer) } else { is("DPoP").then_some(TokenType::Dpop) }
     }
 
     /// Returns the type as it was written.
-    #[must_use]
     pub const fn token_type_text(&self) -> JsonStr<'j> {
         self.token_type
     }
 
     /// Returns for how many seconds the token is good, if the server says so.
-    #[must_use]
     pub const fn expires_in(&self) -> Option<u64> {
         self.expires_in
     }
 
     /// Returns the refresh token.
-    #[must_use]
     pub const fn refresh_token(&self) -> Option<JsonStr<'j>> {
         self.refresh_token
     }
 
     /// Returns the scope that was granted; `None` if it is the one that was asked for.
-    #[must_use]
     pub const fn scope(&self) -> Option<JsonStr<'j>> {
         self.scope
     }
 
     /// Returns the type of the token of a token exchange (RFC 8693, 2.2.1).
-    #[must_use]
     pub const fn issued_token_type(&self) -> Option<JsonStr<'j>> {
         self.issued_token_type
     }
 
     /// Returns the identity token of OpenID Connect.
-    #[must_use]
     pub const fn id_token(&self) -> Option<JsonStr<'j>> {
         self.id_token
     }
@@ -141,7 +133,6 @@ pub struct OAuthError<'j> {
 
 impl<'j> OAuthError<'j> {
     /// Reads an answer; `None` if it does not have the form of an error.
-    #[must_use]
     pub fn parse(body: &'j [u8]) -> Option<Self> {
         let [error, description] = Document::parse(body, &["error", "error_description"]).ok()?.0;
         Some(Self {
@@ -151,13 +142,11 @@ impl<'j> OAuthError<'j> {
     }
 
     /// Returns the code, for example `invalid_grant`.
-    #[must_use]
     pub const fn code(&self) -> JsonStr<'j> {
         self.error
     }
 
     /// Returns the text for developers.
-    #[must_use]
     pub const fn description(&self) -> Option<JsonStr<'j>> {
         self.description
     }
@@ -355,13 +344,11 @@ pub struct UnixTime(u64);
 
 impl UnixTime {
     /// Creates the time `secs` seconds after 1970-01-01 00:00 UTC.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs)
     }
 
     /// Returns the seconds since 1970-01-01 00:00 UTC.
-    #[must_use]
     pub const fn as_secs(self) -> u64 {
         self.0
     }

@@ -36,6 +36,7 @@ pub enum Host<'u> {
 
 /// Which URLs may be used, beside `https` to the Internet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[must_use]
 pub struct UrlRules {
     loopback_http: bool,
     inner_addresses: bool,
@@ -43,25 +44,21 @@ pub struct UrlRules {
 
 impl UrlRules {
     /// Allows `https` to the Internet alone.
-    #[must_use]
     pub const fn new() -> Self {
         Self { loopback_http: false, inner_addresses: false }
     }
 
     /// Allows `http` and `https` to this machine: for tests, and for authorization servers on it.
-    #[must_use]
     pub const fn loopback_http(self, loopback_http: bool) -> Self {
         Self { loopback_http, ..self }
     }
 
     /// Allows `https` to this machine and to inner networks ([`AddressKind::Inner`]).
-    #[must_use]
     pub const fn inner_addresses(self, inner_addresses: bool) -> Self {
         Self { inner_addresses, ..self }
     }
 
     /// Whether an address may be connected to, for URLs whose host is a name.
-    #[must_use]
     pub const fn allow(self, address: AddressKind) -> bool {
         match address {
             AddressKind::Public => true,
@@ -99,37 +96,31 @@ impl<'u> Url<'u> {
     }
 
     /// Returns the URL as it was written.
-    #[must_use]
     pub const fn as_str(self) -> &'u str {
         self.text
     }
 
     /// Returns scheme, host and port.
-    #[must_use]
     pub const fn origin(self) -> Origin<'u> {
         self.origin
     }
 
     /// Returns scheme, host and port as they were written: `https://auth.example.com`.
-    #[must_use]
     pub fn origin_text(self) -> &'u str {
         self.text.get(..self.origin_len).unwrap_or_default()
     }
 
     /// Whether scheme, host and port are the same; the host without case.
-    #[must_use]
     pub fn is_same_origin(self, other: Url<'_>) -> bool {
         self.origin.is_same(&other.origin)
     }
 
     /// Returns the path; empty if there is none.
-    #[must_use]
     pub fn path(self) -> &'u str {
         split_once(self.target(), '?').map_or(self.target(), |(path, _)| path)
     }
 
     /// Returns the query, without its `?`.
-    #[must_use]
     pub fn query(self) -> Option<&'u str> {
         split_once(self.target(), '?').map(|(_, query)| query)
     }
@@ -139,20 +130,17 @@ impl<'u> Url<'u> {
     }
 
     /// Whether the scheme is `https`.
-    #[must_use]
     pub const fn is_secure(self) -> bool {
         self.origin.is_secure
     }
 
     /// Returns the host.
-    #[must_use]
     pub const fn host(self) -> Host<'u> {
         self.host
     }
 
     /// Returns where the host leads as far as the URL shows it; `None` for a name that must be
     /// resolved. `localhost` and names below it are this machine (RFC 6761, 6.3).
-    #[must_use]
     pub fn address_kind(self) -> Option<AddressKind> {
         match self.host {
             Host::Address(address) => Some(AddressKind::of(address)),
@@ -165,7 +153,6 @@ impl<'u> Url<'u> {
     }
 
     /// Whether the host is this machine.
-    #[must_use]
     pub fn is_loopback(self) -> bool {
         self.address_kind() == Some(AddressKind::Loopback)
     }
@@ -195,7 +182,6 @@ impl<'u> Url<'u> {
     ///     "https://example.com/tenant1/.well-known/openid-configuration"
     /// );
     /// ```
-    #[must_use]
     pub const fn well_known(self, suffix: &'u str, place: Place) -> WellKnown<'u> {
         WellKnown { url: self, suffix, place }
     }
@@ -248,7 +234,6 @@ impl fmt::Display for WellKnown<'_> {
 /// assert!(resource_matches("https://example.com", "https://example.com/mcp"));
 /// assert!(!resource_matches("https://example.com/mc", "https://example.com/mcp"));
 /// ```
-#[must_use]
 pub fn resource_matches(resource: &str, endpoint: &str) -> bool {
     let (Ok(resource), Ok(endpoint)) = (Url::parse(resource), Url::parse(endpoint)) else {
         return false;
@@ -296,7 +281,6 @@ impl AddressKind {
     /// assert_eq!(kind("::ffff:10.0.0.1"), AddressKind::Inner);
     /// assert_eq!(kind("1.1.1.1"), AddressKind::Public);
     /// ```
-    #[must_use]
     pub const fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),

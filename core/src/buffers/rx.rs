@@ -76,14 +76,12 @@ pub struct Spare<'f> {
 
 impl<S: Storage> RxBuffer<S> {
     /// Creates a buffer that uses all of `storage` and never grows.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a buffer whose storage may grow up to `limit` bytes, at most 4 GiB. That is then
     /// also the longest line accepted, including its newline.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let limit = if limit > MAX_LINE { MAX_LINE } else { limit };
         Self {
@@ -160,7 +158,6 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 
     /// Returns the number of bytes held of an unfinished line, which are lost if the input ends.
-    #[must_use]
     pub fn unfinished(&self) -> usize {
         let kept = if self.frame.is_some() { 0 } else { self.prefix.unwrap_or(0) };
         let start = self.frame.unwrap_or(self.start);
@@ -168,7 +165,6 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 
     /// Returns whether the last byte received belongs to a line that has not ended.
-    #[must_use]
     pub fn is_mid_line(&self) -> bool {
         let last = self.end.checked_sub(1).and_then(|last| self.storage.bytes().get(last));
         self.unfinished() > 0 && last != Some(&b'\n')
@@ -176,7 +172,6 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Returns whether a frame was lent whose messages have not all been handled.
     #[inline]
-    #[must_use]
     pub fn is_mid_frame(&self) -> bool {
         self.frame.is_some() && self.cursor != Cursor::End
     }

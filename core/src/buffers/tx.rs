@@ -16,6 +16,7 @@ use crate::protocol::error::{NotAllowed, SendError};
 /// The core writes; the adapter sends [`pending`](Self::pending) and reports the number of sent
 /// bytes with [`advance`](Self::advance).
 #[derive(Debug)]
+#[must_use]
 pub struct TxBuffer<S: Storage + ?Sized> {
     head: usize,
     tail: usize,
@@ -41,14 +42,12 @@ pub type Tx<'s> = TxBuffer<dyn Storage + 's>;
 
 impl<S: Storage> TxBuffer<S> {
     /// Creates a buffer that uses all of `storage` and never grows.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a buffer whose storage may grow up to `limit` bytes. Longer frames are written in
     /// parts.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self {
             head: 0,
@@ -130,7 +129,6 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     }
 
     /// Returns the bytes that wait to be sent.
-    #[must_use]
     pub fn pending(&self) -> &[u8] {
         self.storage.bytes().get(self.head..self.tail).unwrap_or_default()
     }
@@ -158,20 +156,17 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     }
 
     /// Returns whether nothing is pending and no frame is open.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.head == self.tail && self.open.is_none()
     }
 
     /// Returns whether a frame is open, that is partly written or checked. Only the call that began
     /// it can continue; all others return [`SendError::Full`].
-    #[must_use]
     pub fn is_mid_frame(&self) -> bool {
         self.open.is_some()
     }
 
     /// Returns the number of bytes that can be written before the buffer is full, growth included.
-    #[must_use]
     pub fn room(&self) -> usize {
         let len = self.storage.bytes().len();
         let most = if self.storage.can_grow() { self.limit.max(len) } else { len };

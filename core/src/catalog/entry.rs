@@ -126,7 +126,6 @@ impl<'c> Entry<'c> {
 
     /// Joins lists of constant entries; `N` is the sum of their lengths.
     #[doc(hidden)]
-    #[must_use]
     pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
         let mut all = [const {
             Self::borrowed(Text::new(""), Kind::Resource, Form::Rendered("{}"), NO_SCOPES)
@@ -153,7 +152,6 @@ impl<'c> Entry<'c> {
 
     /// Returns by what requests name the entry: the name of a tool or prompt, the URI of a
     /// resource, the URI template.
-    #[must_use]
     pub const fn key(&self) -> Text<'_> {
         match &self.0 {
             Repr::Borrowed(parts) => parts.key,
@@ -164,7 +162,6 @@ impl<'c> Entry<'c> {
 
     /// Returns the scopes that its use takes, separated by spaces; empty if it takes none.
     #[cfg(feature = "http")]
-    #[must_use]
     pub const fn scopes(&self) -> &str {
         match &self.0 {
             Repr::Borrowed(parts) => parts.scopes,
@@ -192,7 +189,6 @@ impl<'c> Entry<'c> {
     }
 
     /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
-    #[must_use]
     pub const fn input_schema(&self) -> RawJson<'_> {
         match self.kind() {
             Kind::Tool { input, .. } => input,
@@ -201,7 +197,6 @@ impl<'c> Entry<'c> {
     }
 
     /// Returns the output schema of a tool that has one.
-    #[must_use]
     pub const fn output_schema(&self) -> Option<RawJson<'_>> {
         match self.kind() {
             Kind::Tool { output, .. } => output,
@@ -211,7 +206,6 @@ impl<'c> Entry<'c> {
 
     /// Returns whether the tool can be executed as a task ([`Tool::execution`]).
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub const fn task_support(&self) -> TaskSupport {
         match self.kind() {
             Kind::Tool { task, .. } => task,
@@ -311,7 +305,6 @@ macro_rules! kinds {
         /// Creates a constant entry, for [`entries!`].
         #[doc(hidden)]
         impl $type<'_> {
-            #[must_use]
             pub const fn rendered_len(&self) -> usize {
                 let mut to = Renderer::new(&mut []);
                 Of(self).render(&mut to);
@@ -319,7 +312,6 @@ macro_rules! kinds {
                 to.len()
             }
 
-            #[must_use]
             pub const fn render<const N: usize>(&self) -> [u8; N] {
                 let mut text = [0; N];
                 let mut to = Renderer::new(&mut text);
@@ -331,7 +323,6 @@ macro_rules! kinds {
 
         #[doc(hidden)]
         impl $type<'static> {
-            #[must_use]
             pub const fn into_entry(&self, text: &'static [u8]) -> Entry<'static> {
                 self.entry_with(text, NO_SCOPES)
             }
@@ -535,7 +526,6 @@ macro_rules! scoped {
             ///
             /// # Panics
             /// A scope has characters that RFC 6749, 3.3 does not allow.
-            #[must_use]
             pub const fn scopes(self, scopes: &'static str) -> Scoped<Self> {
                 assert_scopes(scopes);
                 Scoped { value: self, scopes }
@@ -544,12 +534,10 @@ macro_rules! scoped {
 
         #[doc(hidden)]
         impl Scoped<$type<'_>> {
-            #[must_use]
             pub const fn rendered_len(&self) -> usize {
                 self.value.rendered_len()
             }
 
-            #[must_use]
             pub const fn render<const N: usize>(&self) -> [u8; N] {
                 self.value.render()
             }
@@ -557,7 +545,6 @@ macro_rules! scoped {
 
         #[doc(hidden)]
         impl Scoped<$type<'static>> {
-            #[must_use]
             pub const fn into_entry(&self, text: &'static [u8]) -> Entry<'static> {
                 self.value.entry_with(text, self.kept())
             }
@@ -583,7 +570,6 @@ const fn assert_scopes(scopes: &str) {
 #[cfg(all(feature = "http", feature = "alloc"))]
 impl<'c> Catalog<'c> {
     /// Returns whether any entry has scopes. Looks at all of them.
-    #[must_use]
     pub fn has_scopes(&self) -> bool {
         let lists = [self.resources, self.templates, self.prompts];
         let others = lists.into_iter().flatten();

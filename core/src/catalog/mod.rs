@@ -61,6 +61,7 @@ use skills::{Skills, skill_md};
 /// [`check`](Self::check) rejects any other. They are sent unchanged, unknown keywords included.
 /// External references are rejected: this library never fetches one.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Catalog<'c> {
     /// Tools of an enum.
     #[cfg(feature = "derive")]
@@ -144,7 +145,6 @@ pub enum Target<'c> {
 
 impl Target<'_> {
     /// Returns the value of a template variable in a URI.
-    #[must_use]
     pub fn variable<'f>(
         &self,
         name: &str,
@@ -161,7 +161,6 @@ impl Target<'_> {
 
 impl<'c> Catalog<'c> {
     /// Creates an empty catalog.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             #[cfg(feature = "derive")]
@@ -190,7 +189,6 @@ impl<'c> Catalog<'c> {
     /// # Panics
     /// If an entry is no tool, or has the name of one of the other tools, or if such tools are set
     /// already; in a constant it then does not compile. The other lists likewise.
-    #[must_use]
     pub const fn tools(self, tools: &'c [Entry<'c>]) -> Self {
         assert_unset(self.tools.entries);
         Kind::assert_all(tools, Kind::TOOL);
@@ -216,14 +214,12 @@ impl<'c> Catalog<'c> {
     /// Leaves the arguments of the calls of an enum ([`calls`](Self::calls)) unchecked, for
     /// programs that read them as this enum, which checks them. Other tools are checked as before.
     #[cfg(feature = "derive")]
-    #[must_use]
     pub const fn checked_when_read(self) -> Self {
         Self { calls: Tools { check: None, ..self.calls }, ..self }
     }
 
     /// Leaves the arguments unchecked, for tools that check all of them themselves. To be called
     /// after the tools are set.
-    #[must_use]
     pub const fn unchecked(self) -> Self {
         #[cfg(feature = "derive")]
         let this = self.checked_when_read();
@@ -255,7 +251,6 @@ impl<'c> Catalog<'c> {
     ///
     /// # Panics
     /// As [`tools`](Self::tools).
-    #[must_use]
     pub const fn resources(self, resources: &'c [Entry<'c>]) -> Self {
         assert_unset(self.resources);
         Kind::assert_all(resources, Kind::RESOURCE);
@@ -266,7 +261,6 @@ impl<'c> Catalog<'c> {
     ///
     /// # Panics
     /// As [`tools`](Self::tools).
-    #[must_use]
     pub const fn templates(self, templates: &'c [Entry<'c>]) -> Self {
         assert_unset(self.templates);
         Kind::assert_all(templates, Kind::TEMPLATE);
@@ -277,7 +271,6 @@ impl<'c> Catalog<'c> {
     ///
     /// # Panics
     /// As [`tools`](Self::tools).
-    #[must_use]
     pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
         Kind::assert_all(prompts, Kind::PROMPT);
         Self {
@@ -308,13 +301,11 @@ impl<'c> Catalog<'c> {
     /// [`Dynamic`](crate::types::SkillResources::Dynamic) are left to the application.
     /// [`skill!`](crate::skill) makes constant ones.
     #[cfg(feature = "skills")]
-    #[must_use]
     pub const fn skills(self, skills: &'c [ServedSkill<'c>]) -> Self {
         Self { skills: Skills::new(skills), ..self }
     }
 
     /// Sets the maximum number of entries in one response. Default: all.
-    #[must_use]
     pub const fn page_size(self, page_size: usize) -> Self {
         Self { page_size: if page_size == 0 { 1 } else { page_size }, ..self }
     }
@@ -322,7 +313,6 @@ impl<'c> Catalog<'c> {
     /// Sets for how many milliseconds a modern client may cache a list, and who may share it
     /// (2026-07-28, server/utilities/caching). The same for all pages. Default: not at all,
     /// everybody.
-    #[must_use]
     pub const fn cache(self, ttl_ms: u64, scope: CacheScope) -> Self {
         Self { ttl_ms, scope, ..self }
     }
@@ -343,7 +333,6 @@ impl<'c> Catalog<'c> {
     /// assert!(CONFIG.capabilities().contains(ServerFeatures::PROMPTS));
     /// assert!(!CONFIG.capabilities().contains(ServerFeatures::TOOLS));
     /// ```
-    #[must_use]
     pub const fn features(&self) -> ServerFeatures {
         let mut features = ServerFeatures::NONE;
         if self.all_tools().len() > 0 {
@@ -397,7 +386,6 @@ impl<'c> Catalog<'c> {
     /// assert_eq!(CATALOG.snapshot(Revision::LATEST), file);
     /// ```
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
         let mut text = alloc::string::String::new();
         for (number, name) in LISTS.into_iter().enumerate() {
@@ -991,7 +979,6 @@ type ToTarget = for<'c> fn(&'c Entry<'c>) -> Target<'c>;
 #[cfg(feature = "alloc")]
 impl<'c> Catalog<'c> {
     /// Returns the place of a target that this catalog has returned.
-    #[must_use]
     pub fn place_of(&self, target: &Target<'_>) -> TargetPlace {
         let (entry, target): (_, ToTarget) = match target {
             Target::Tool(entry) => (entry, |entry| Target::Tool(entry)),
@@ -1011,7 +998,6 @@ impl<'c> Catalog<'c> {
 
     /// Returns the target at a place that [`place_of`](Self::place_of) of the same catalog has
     /// returned.
-    #[must_use]
     pub fn target_at(&self, place: TargetPlace) -> Target<'c> {
         match place.0 {
             Place::Entry { list, at, target } => {

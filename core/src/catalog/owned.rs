@@ -57,7 +57,6 @@ pub struct OwnedCatalog {
 impl OwnedCatalog {
     /// Copies a catalog. Its tools and prompts that are types ([`Catalog::calls`],
     /// [`Catalog::prompts_of`]) stay; all other entries can be removed.
-    #[must_use]
     pub fn new(constant: &Catalog<'static>) -> Self {
         let Catalog { tools, resources, templates, prompts, .. } = *constant;
         let lists = [tools.entries, resources, templates, prompts].map(<[_]>::to_vec);
@@ -123,7 +122,6 @@ impl OwnedCatalog {
     }
 
     /// Returns the catalog, to respond from.
-    #[must_use]
     pub fn catalog(&self) -> Catalog<'_> {
         let [tools, resources, templates, prompts] = &self.lists;
         let constant = self.constant.tools;

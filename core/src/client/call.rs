@@ -449,33 +449,28 @@ impl<'f> InputRequired<'f> {
 
     /// Returns the input requests by their keys. Empty when the server only wants a retry with its
     /// state.
-    #[must_use]
     pub fn requests(&self) -> InputRequests<'f> {
         self.raw_requests().and_then(|raw| raw.to().ok()).unwrap_or(Map::new(&[]))
     }
 
     /// Returns the input requests as JSON.
-    #[must_use]
     pub fn raw_requests(&self) -> Option<RawJson<'f>> {
         self.result.get("inputRequests")
     }
 
     /// Returns the opaque state that the retry must return to the server.
-    #[must_use]
     pub fn state(&self) -> Option<JsonStr<'f>> {
         self.result.get("requestState").and_then(RawJson::as_string)
     }
 
     /// Returns the number of retries so far. Applications that store the call until the user
     /// responds store this and the [state](Self::state), for [`InputResponseParams::new`].
-    #[must_use]
     pub const fn round(&self) -> u8 {
         self.round
     }
 
     /// Returns the parameters of the retry: `responses`, an object with the keys of the input
     /// requests, and the state.
-    #[must_use]
     pub fn retry_params<'a, R: Encode + ?Sized>(
         &self,
         responses: &'a R,
@@ -492,7 +487,6 @@ impl<'f> InputRequired<'f> {
 
     /// Returns the key of the first input request without a response in `responses`. Partial
     /// responses are allowed: the server may request the missing ones again.
-    #[must_use]
     pub fn missing_response(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
         // Most responses are in the order of the requests, so each search continues behind the last
         // hit: searching from the start would be quadratic.
@@ -507,7 +501,6 @@ impl<'f> InputRequired<'f> {
     }
 
     /// Returns the whole result.
-    #[must_use]
     pub const fn as_json(&self) -> RawJson<'f> {
         self.result
     }
@@ -534,6 +527,7 @@ impl<'f> InputRequired<'f> {
 /// Parameters that a retry adds to those of the request: `inputResponses` and `requestState`
 /// (schema type `InputResponseRequestParams`).
 #[derive(Debug)]
+#[must_use]
 pub struct InputResponseParams<'a, R: ?Sized> {
     pub(super) responses: Option<&'a R>,
     pub(super) state: Option<Text<'a>>,
@@ -542,20 +536,17 @@ pub struct InputResponseParams<'a, R: ?Sized> {
 
 impl<'a, R: Encode + ?Sized> InputResponseParams<'a, R> {
     /// Creates the parameters of the retry after `round` ([`InputRequired::round`]).
-    #[must_use]
     pub const fn new(round: u8) -> Self {
         Self { responses: None, state: None, round }
     }
 
     /// Sets the responses: an object with the keys of the input requests.
-    #[must_use]
     pub const fn responses(mut self, responses: &'a R) -> Self {
         self.responses = Some(responses);
         self
     }
 
     /// Sets the state, as the server sent it.
-    #[must_use]
     pub const fn state(mut self, state: Option<Text<'a>>) -> Self {
         self.state = state;
         self

@@ -140,7 +140,6 @@ impl<'f> Connected<'f> {
 
     /// Returns the settings of an extension that the server declared. The client does not store
     /// them: read here what is needed later.
-    #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.result.get("capabilities")?.get("extensions")?;
         let mut members = declared
@@ -154,13 +153,11 @@ impl<'f> Connected<'f> {
 
     /// Returns the [`Implementation`](crate::types::Implementation) that the server reports. For
     /// display only: it is not authenticated.
-    #[must_use]
     pub fn server_info(&self) -> Option<RawJson<'f>> {
         self.result.get("serverInfo").or_else(|| self.result.get("_meta")?.get(SERVER_INFO))
     }
 
     /// Returns the instructions for the model.
-    #[must_use]
     pub fn instructions(&self) -> Option<JsonStr<'f>> {
         self.result.get("instructions").and_then(RawJson::as_string)
     }
@@ -250,7 +247,6 @@ pub enum CallOutcome<'f> {
 
 impl<'f> CallOutcome<'f> {
     /// The result, if there is one.
-    #[must_use]
     pub const fn result(&self) -> Option<RawJson<'f>> {
         if let Self::Result(result) = self { Some(*result) } else { None }
     }
@@ -279,7 +275,6 @@ pub enum Changed<'f> {
 impl Changed<'_> {
     /// Whether the change makes a cached result of this request stale (2026-07-28,
     /// server/utilities/caching).
-    #[must_use]
     pub fn concerns(&self, method: &str, params: RawJson<'_>) -> bool {
         match self {
             Self::Tools => method == "tools/list",
@@ -344,6 +339,7 @@ impl<'f> ServerRequest<'f> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct ClientConfig<'c> {
     pub(super) info: Info<'c>,
     /// Capabilities that a server may use. Other requests are rejected.
@@ -396,7 +392,6 @@ pub struct ClientConfig<'c> {
 
 impl<'c> ClientConfig<'c> {
     /// Creates a configuration with the defaults, for all revisions.
-    #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ClientFeatures) -> Self {
         Self {
             info: Info::new(info),
@@ -430,7 +425,6 @@ impl<'c> ClientConfig<'c> {
     }
 
     /// Returns the name and version, sent in `initialize` and in each modern request.
-    #[must_use]
     pub const fn info(&self) -> &Implementation<'c> {
         &self.info.value
     }
@@ -438,112 +432,96 @@ impl<'c> ClientConfig<'c> {
     /// Leaves the words out of the errors with which the client itself rejects requests of a
     /// server: they say `Refused`, and their code says why. Saves flash, if the configuration is a
     /// constant.
-    #[must_use]
     pub const fn terse(mut self) -> Self {
         self.words = None;
         self
     }
 
     /// Sets [`experimental`](Self::experimental).
-    #[must_use]
     pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
         self.experimental = Some(experimental);
         self
     }
 
     /// Sets [`extensions`](Self::extensions).
-    #[must_use]
     pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
         self.extensions = Some(DeclaredExtensions::new(extensions));
         self
     }
 
     /// Sets [`revisions`](Self::revisions).
-    #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
     }
 
     /// Sets [`send_client_info`](Self::send_client_info).
-    #[must_use]
     pub const fn send_client_info(mut self, yes: bool) -> Self {
         self.send_client_info = yes;
         self
     }
 
     /// Sets [`log_level`](Self::log_level).
-    #[must_use]
     pub const fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
         self
     }
 
     /// Sets [`probe_timeout`](Self::probe_timeout).
-    #[must_use]
     pub const fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
         self
     }
 
     /// Sets [`call_timeout`](Self::call_timeout).
-    #[must_use]
     pub const fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
     }
 
     /// Sets [`call_limit`](Self::call_limit).
-    #[must_use]
     pub const fn call_limit(mut self, limit: Duration) -> Self {
         self.call_limit = limit;
         self
     }
 
     /// Sets [`progress_extends_timeout`](Self::progress_extends_timeout).
-    #[must_use]
     pub const fn progress_extends_timeout(mut self, yes: bool) -> Self {
         self.progress_extends_timeout = yes;
         self
     }
 
     /// Sets [`max_rounds`](Self::max_rounds).
-    #[must_use]
     pub const fn max_rounds(mut self, rounds: u8) -> Self {
         self.max_rounds = rounds;
         self
     }
 
     /// Sets [`request_timeout`](Self::request_timeout).
-    #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = Some(timeout);
         self
     }
 
     /// Sets [`progress_interval`](Self::progress_interval).
-    #[must_use]
     pub const fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;
         self
     }
 
     /// Sets [`ping_interval`](Self::ping_interval).
-    #[must_use]
     pub const fn ping_interval(mut self, interval: Duration) -> Self {
         self.ping_interval = Some(interval);
         self
     }
 
     /// Sets [`ping_timeout`](Self::ping_timeout).
-    #[must_use]
     pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
         self.ping_timeout = timeout;
         self
     }
 
     /// Sets [`result_types`](Self::result_types).
-    #[must_use]
     pub const fn result_types(mut self, types: &'c [&'c str]) -> Self {
         self.result_types = types;
         self
@@ -559,6 +537,7 @@ impl<'c> ClientConfig<'c> {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct CallOptions {
     /// Time without a message about the call after which it is cancelled. Default:
     /// [`call_timeout`](super::ClientConfig::call_timeout).
@@ -582,7 +561,6 @@ pub struct CallOptions {
 
 impl CallOptions {
     /// The defaults of the configuration, without progress.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             timeout: None,
@@ -597,25 +575,21 @@ impl CallOptions {
     }
 
     /// Sets [`timeout`](Self::timeout).
-    #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
     /// Sets [`limit`](Self::limit).
-    #[must_use]
     pub const fn limit(self, limit: Duration) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
     /// Sets [`progress`](Self::progress).
-    #[must_use]
     pub const fn progress(self, progress: bool) -> Self {
         Self { progress, ..self }
     }
 
     /// Sets [`log_level`](Self::log_level).
-    #[must_use]
     pub const fn log_level(self, level: LoggingLevel) -> Self {
         Self { log_level: Some(level), ..self }
     }
@@ -626,7 +600,6 @@ impl CallOptions {
     /// server decides; in other revisions, with other methods, and with a server that did not
     /// declare `tasks.requests.tools.call`, the request is not allowed.
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub const fn task(self, ttl: Option<Duration>) -> Self {
         Self { task: true, task_ttl: ttl, ..self }
     }

@@ -102,33 +102,28 @@ impl<'s> Client<'s> {
     }
 
     /// Returns the configuration.
-    #[must_use]
     pub const fn config(&self) -> &'s ClientConfig<'s> {
         self.config
     }
 
     /// Whether the client is connected, so that calls can be made.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.connection().is_some()
     }
 
     /// Returns the revision in use; `None` while the client is not connected.
-    #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.connection().map(|session| session.revision)
     }
 
     /// Returns the capabilities that the server declared. `None` while the client is not connected,
     /// and if the era was [set](Self::set_era) and the server not probed.
-    #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerFeatures> {
         self.connection()?.capabilities
     }
 
     /// Returns the era of the server, once it is known. Applications may store it and
     /// [set](Self::set_era) it next time.
-    #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.peer.era
     }
@@ -142,31 +137,26 @@ impl<'s> Client<'s> {
     }
 
     /// Returns the number of calls in flight, those that open the connection included.
-    #[must_use]
     pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
     /// Returns the number of requests of the server that have no response yet.
-    #[must_use]
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
     /// Whether the call is still in flight.
-    #[must_use]
     pub fn is_call_open(&self, call: Call) -> bool {
         self.calls.get(call.0).is_some()
     }
 
     /// Whether the request of the server has no response yet.
-    #[must_use]
     pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 
     /// Returns the id of the call on the wire, which is its progress token too.
-    #[must_use]
     pub fn id(&self, call: Call) -> Option<u32> {
         self.calls.get(call.0).map(|outgoing| outgoing.number)
     }
@@ -217,7 +207,6 @@ pub struct ClientState<const N: usize = 8> {
 
 impl<const N: usize> ClientState<N> {
     /// Creates the memory of a client that is not connected.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             calls: TableState::new(),
@@ -261,7 +250,6 @@ pub struct GrowingClientState {
 impl GrowingClientState {
     /// Creates the memory of a client with up to `calls` open calls, and as many open requests of
     /// the server: at most 65,534.
-    #[must_use]
     pub const fn new(calls: u16) -> Self {
         Self {
             calls: GrowingTable::new(calls),
@@ -411,7 +399,6 @@ impl AbandonedIds<'_> {
 impl Client<'_> {
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). It may be early, but
     /// never late.
-    #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         [self.calls.earliest(), self.requests.earliest(), self.ping_due()]
             .into_iter()

@@ -314,7 +314,6 @@ impl<const K: usize> TaskPoll<K> {
 
     /// Follows a task that was just created: [`CallOutcome::Task`]. `random` is a random number,
     /// here and below.
-    #[must_use]
     pub fn new(now: Instant, random: u32, revision: Revision, task: &Task<'_>) -> Self {
         let mut poll = Self::resume(now, revision, Duration::ZERO);
         poll.take(task);
@@ -326,7 +325,6 @@ impl<const K: usize> TaskPoll<K> {
 
     /// Follows a task of an earlier connection, which was created this time ago. Tell
     /// [`restore`](Self::restore) the keys that were answered.
-    #[must_use]
     pub fn resume(now: Instant, revision: Revision, age: Duration) -> Self {
         Self {
             is_modern: revision.is_modern(),
@@ -351,13 +349,11 @@ impl<const K: usize> TaskPoll<K> {
     }
 
     /// Returns the latest known state.
-    #[must_use]
     pub const fn status(&self) -> TaskStatus {
         self.status
     }
 
     /// Returns the time at which the task is gone; `None`: never.
-    #[must_use]
     pub fn expires(&self) -> Option<Instant> {
         self.expires.or_none()
     }
@@ -373,7 +369,6 @@ impl<const K: usize> TaskPoll<K> {
     }
 
     /// Whether the input request with this key has a response.
-    #[must_use]
     pub fn is_answered(&self, key: JsonStr<'_>) -> bool {
         let hash = hash_of(key);
         self.keys.iter().any(|known| known.hash == hash)

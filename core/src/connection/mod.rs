@@ -158,7 +158,6 @@ pub enum Step<'p, E, M, O = Infallible> {
 
 impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T, R, W, O, N> {
     /// Creates a connection.
-    #[must_use]
     pub const fn new(
         config: &'c T::Config<'c>,
         memory: T,
@@ -341,7 +340,6 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
 
     /// Returns whether a message, a timeout, an outcome or a change waits for room in the output
     /// buffer, which a loop leaves to it before it begins anything of its own.
-    #[must_use]
     pub fn waits_for_room(&self) -> bool {
         let is_blocked = self.frames.is_blocked() || self.timeouts.is_blocked();
         is_blocked && !self.is_held()
@@ -359,7 +357,6 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     }
 
     /// Returns whether a request waits for others to end, and all behind it.
-    #[must_use]
     pub const fn awaits_entry(&self) -> bool {
         self.awaits_entry
     }
@@ -458,7 +455,6 @@ pub struct Turn<'p, M, O = Infallible> {
 
 impl<'p, M: Machine, O> Turn<'p, M, O> {
     /// Returns the time of the step.
-    #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }

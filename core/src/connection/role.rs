@@ -355,7 +355,6 @@ pub enum PairStep<'p, CE, CM, CO, SE, SM, SO> {
 
 impl<C, S> Pair<C, S> {
     /// Connects a client and a server.
-    #[must_use]
     pub const fn new(client: C, server: S) -> Self {
         Self { client, server, moved: [0; 2], until: [None; 2], is_servers_turn: false, idle: 0 }
     }

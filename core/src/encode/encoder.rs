@@ -103,7 +103,6 @@ impl<'b> Encoder<'b> {
     }
 
     /// Returns the revision that the frame is written for.
-    #[must_use]
     pub fn revision(&self) -> Revision {
         self.state.revision
     }
@@ -177,7 +176,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes the name of a member. Its value follows if this returns `true`; otherwise the member
     /// is left out.
-    #[must_use]
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub fn key(&mut self, name: &str) -> bool {
@@ -384,6 +382,7 @@ pub(crate) struct Addition<'e> {
 
 /// The state of the object that is completed.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub(super) struct Completion {
     /// Depth of the object's members; 0 if no object is completed.
     pub(super) depth: u32,

@@ -391,7 +391,6 @@ impl OwnedJson {
     }
 
     /// Returns the value, to be read or sent.
-    #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         RawJson::scanned(&self.0)
     }

@@ -38,13 +38,11 @@ pub trait Fields: Sync {
 impl dyn Fields + '_ {
     /// Returns the value of the first field with this name, without surrounding white space; `None`
     /// also if it is not UTF-8.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.nth(name, 0).and_then(text)
     }
 
     /// Returns the value of a field that may appear only once.
-    #[must_use]
     pub fn single(&self, name: &str) -> SingleValue<'_> {
         match self.first_two(name) {
             [None, _] => SingleValue::Absent,
@@ -107,13 +105,11 @@ pub struct RequestHead<'h> {
 
 impl<'h> RequestHead<'h> {
     /// Creates a head of these parts.
-    #[must_use]
     pub const fn new(method: &'h str, target: &'h str, fields: &'h dyn Fields) -> Self {
         Self { method, target, fields }
     }
 
     /// Returns the path of the target, in origin-form or absolute-form.
-    #[must_use]
     pub fn path(&self) -> &'h str {
         let (authority, rest) = self.parts();
         match rest.split_once('?').map_or(rest, |(path, _)| path) {
@@ -123,14 +119,12 @@ impl<'h> RequestHead<'h> {
     }
 
     /// Returns the query of the target, without the question mark.
-    #[must_use]
     pub fn query(&self) -> Option<&'h str> {
         self.parts().1.split_once('?').map(|(_, query)| query)
     }
 
     /// Returns the authority of an absolute-form target, which takes precedence over `Host` (RFC
     /// 9112, 3.2.2).
-    #[must_use]
     pub fn authority(&self) -> Option<&'h str> {
         self.parts().0
     }
@@ -172,7 +166,6 @@ pub struct ResponseHead<'h> {
 
 impl<'h> ResponseHead<'h> {
     /// Creates a head of these parts.
-    #[must_use]
     pub const fn new(status: u16, fields: &'h dyn Fields) -> Self {
         Self { status, fields }
     }

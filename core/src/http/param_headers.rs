@@ -42,7 +42,6 @@ use base64::engine::general_purpose::STANDARD;
 ///     assert_eq!(format!("{}: {value}", name.as_str()), "Mcp-Param-Region: us-west1");
 /// }
 /// ```
-#[must_use]
 pub fn header_params<'s, 'a>(schema: RawJson<'s>, arguments: RawJson<'a>) -> HeaderParams<'s, 'a> {
     let mut found = HeaderParams { levels: [const { None }; MAX_SCHEMA_DEPTH], depth: 0 };
     found.enter(schema, Some(arguments));
@@ -111,7 +110,6 @@ impl<'s, 'a> Iterator for HeaderParams<'s, 'a> {
 impl HeaderParam<'_, '_> {
     /// Returns the field name, including `Mcp-Param-`; `None` if the annotation is not a valid
     /// field name.
-    #[must_use]
     pub fn name(&self) -> Option<HeaderName> {
         HeaderName::new(self.annotation.as_string()?)
     }
@@ -143,7 +141,6 @@ impl HeaderName {
     }
 
     /// Returns the name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.bytes
             .get(..self.len)
@@ -238,7 +235,6 @@ pub struct InvalidFieldValue;
 
 impl<'v> FieldValue<'v> {
     /// Creates a value from text: a name, a URI.
-    #[must_use]
     pub fn text(text: impl Into<Text<'v>>) -> Self {
         Self(Form::Text(text.into()))
     }
@@ -264,7 +260,6 @@ impl<'v> FieldValue<'v> {
     /// Whether a field, without surrounding white space, carries this value: texts byte by byte,
     /// integers as numbers (`42.0` is 42). Values marked as base64 are decoded strictly; others
     /// match only if they consist of characters allowed in fields.
-    #[must_use]
     pub fn matches(&self, field: &[u8]) -> bool {
         let encoded = base64_of(field);
         match self.0 {

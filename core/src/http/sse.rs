@@ -40,7 +40,6 @@ pub enum ControlEvent<'p> {
 impl ControlEvent<'_> {
     /// Writes the element and returns its length; `None`, with nothing usable written, if it does
     /// not fit or contains a line break or NUL.
-    #[must_use]
     pub fn write(&self, out: &mut [u8]) -> Option<usize> {
         let text = match self {
             Self::Priming { id, .. } => id,
@@ -173,13 +172,11 @@ pub enum EventKind {
 
 impl<S: Storage> EventReader<S> {
     /// Creates a reader that uses all of `storage` and never grows.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a reader whose storage may grow up to `limit` bytes.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self {
             data: 0,
@@ -259,13 +256,11 @@ impl<S: Storage + ?Sized> EventReader<S> {
 
     /// Returns the id of the last event that had one, from which the stream can be resumed
     /// (2025-11-25, basic/transports). Ids longer than [`MAX_EVENT_ID`] are not kept.
-    #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.id.as_str()
     }
 
     /// Returns the reconnection time that the server has sent, if any.
-    #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(|ms| Duration::from_millis(ms.into()))
     }

@@ -43,7 +43,6 @@ impl<'f> RawJson<'f> {
     /// # Panics
     /// If `json` is not one JSON value without whitespace around it, or if two members of an object
     /// have the same key (checked up to 16 KiB). In a `const`, this is a compile error.
-    #[must_use]
     pub const fn from_static(json: &'static str) -> RawJson<'static> {
         match skip_value(json.as_bytes(), 0, 0) {
             Ok(end) if end == json.len() => {
@@ -87,13 +86,11 @@ impl<'f> RawJson<'f> {
 
     /// Returns the JSON text, for example for another parser:
     /// `serde_json::from_str(raw.as_str())`.
-    #[must_use]
     pub const fn as_str(self) -> &'f str {
         self.0
     }
 
     /// Whether the value is an object.
-    #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
         self.first_byte() == b'{'
@@ -110,19 +107,16 @@ impl<'f> RawJson<'f> {
     }
 
     /// Whether the value is an array.
-    #[must_use]
     pub fn is_array(self) -> bool {
         self.first_byte() == b'['
     }
 
     /// Whether the value is `null`.
-    #[must_use]
     pub fn is_null(self) -> bool {
         self.0 == "null"
     }
 
     /// Returns the value if it is a boolean.
-    #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         match self.0 {
             "true" => Some(true),
@@ -132,32 +126,27 @@ impl<'f> RawJson<'f> {
     }
 
     /// Returns the value if it is a string.
-    #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_string(self) -> Option<JsonStr<'f>> {
         (self.first_byte() == b'"').then_some(JsonStr::scanned(self.0))
     }
 
     /// Whether the value is a number.
-    #[must_use]
     pub fn is_number(self) -> bool {
         matches!(self.first_byte(), b'-' | b'0'..=b'9')
     }
 
     /// Returns the value if it is an integer that fits in an `i64`. `4.0` and `1e2` are integers.
-    #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         self.integer().and_then(number::signed)
     }
 
     /// Returns the value if it is an integer that fits in a `u64`. `4.0` and `1e2` are integers.
-    #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         self.integer().and_then(|(negative, value)| (!negative || value == 0).then_some(value))
     }
 
     /// Returns the nearest `f64` if the value is a number; `None` if it exceeds the largest `f64`.
-    #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         self.is_number().then(|| self.0.parse().ok()).flatten().filter(|n: &f64| n.is_finite())
     }
@@ -168,19 +157,16 @@ impl<'f> RawJson<'f> {
 
     /// Returns the value of the first member with this key; `None` if there is no such member, or
     /// if this is not an object.
-    #[must_use]
     pub fn get(self, key: &str) -> Option<RawJson<'f>> {
         self.members().find(|(k, _)| same_text(k.inner(), key)).map(|(_, value)| value)
     }
 
     /// Returns the members of an object in order; an empty iterator for any other value.
-    #[must_use]
     pub fn members(self) -> Members<'f> {
         Members(Cursor::new(self.0, b'{'))
     }
 
     /// Returns the elements of an array in order; an empty iterator for any other value.
-    #[must_use]
     pub fn elements(self) -> Elements<'f> {
         Elements(Cursor::new(self.0, b'['))
     }
@@ -417,7 +403,6 @@ impl<'f> JsonStr<'f> {
     ///
     /// # Panics
     /// If `json` is not a JSON string with its quotes. In a `const`, this is a compile error.
-    #[must_use]
     pub const fn from_static(json: &'static str) -> JsonStr<'static> {
         let bytes = json.as_bytes();
         if bytes.is_empty() || bytes[0] != b'"' {
@@ -435,13 +420,11 @@ impl<'f> JsonStr<'f> {
     }
 
     /// Returns the JSON text with its quotes.
-    #[must_use]
     pub const fn as_json(self) -> &'f str {
         self.0
     }
 
     /// Returns the text between the quotes, with escapes not decoded.
-    #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
@@ -453,7 +436,6 @@ impl<'f> JsonStr<'f> {
     }
 
     /// Returns the value if it contains no escapes, which is the common case.
-    #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
         let inner = self.inner();
@@ -462,7 +444,6 @@ impl<'f> JsonStr<'f> {
 
     /// Returns whether the value is text: no escape names half of a surrogate pair without the
     /// other (RFC 8259, 8.2). Values that differ in such escapes alone are equal here.
-    #[must_use]
     pub fn is_well_formed(self) -> bool {
         let mut chars = self.decoded();
         loop {

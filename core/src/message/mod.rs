@@ -110,7 +110,6 @@ impl<'f> Messages<'f> {
     /// Creates a cursor over the messages of `frame`. An oversized frame is rejected as one invalid
     /// message; so is a frame of 4 GiB or more, since positions in a frame are kept in 32 bits.
     #[cfg_attr(not(small), inline)]
-    #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
             // Some writers start with a byte order mark, which is skipped. One byte shows that
@@ -140,7 +139,6 @@ impl<'f> Messages<'f> {
     /// Creates a cursor over the messages in the body of an HTTP request. The state machine checks
     /// `head` where the protocol requires it, and stores `exchange` with each request.
     #[cfg(feature = "http")]
-    #[must_use]
     pub fn over_http(
         body: Frame<'f>,
         head: &crate::http::head::RequestHead<'f>,
@@ -166,7 +164,6 @@ impl<'f> Messages<'f> {
     }
 
     /// Returns the frame, without a byte order mark.
-    #[must_use]
     pub const fn frame(&self) -> Frame<'f> {
         match self.source {
             Source::Bytes(bytes) => Frame::Complete(bytes),
@@ -352,7 +349,6 @@ fn read<'f>(
 impl<'f> Params<'f> {
     /// Returns the whole object; `{}` if it is missing.
     #[inline]
-    #[must_use]
     pub fn raw(&self) -> RawJson<'f> {
         self.given().unwrap_or(RawJson::EMPTY)
     }
@@ -360,28 +356,24 @@ impl<'f> Params<'f> {
     /// Returns a member. On large processors the members that the protocol's requests have in
     /// common are found without a search.
     #[cfg_attr(not(small), inline(always))]
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
         self.find(key)
     }
 
     /// Returns `name`, of a tool or a prompt.
     #[inline]
-    #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {
         self.given_name().and_then(RawJson::as_string)
     }
 
     /// Returns `arguments`; empty if they are missing.
     #[inline]
-    #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
         self.given_arguments()
     }
 
     /// Returns `_meta`.
     #[inline]
-    #[must_use]
     pub fn meta(&self) -> Option<RawJson<'f>> {
         self.get("_meta")
     }
@@ -398,14 +390,12 @@ impl<'f> Params<'f> {
 impl<'f> Arguments<'f> {
     /// Returns the object, or whatever value the peer sent instead.
     #[inline]
-    #[must_use]
     pub fn raw(&self) -> RawJson<'f> {
         self.given().unwrap_or(RawJson::EMPTY)
     }
 
     /// Returns an argument.
     #[inline]
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
         self.find(key)
     }

@@ -235,7 +235,6 @@ macro_rules! table {
 
         impl Violation {
             /// Returns the code of the error response.
-            #[must_use]
             pub const fn code(self) -> ErrorCode {
                 match self {
                     $(Self::$variant => ErrorCode::$code,)*
@@ -245,7 +244,6 @@ macro_rules! table {
 
             /// Returns the status of the HTTP response: an error status when the request cannot be
             /// read or is not allowed, 200 for errors of a request that was understood.
-            #[must_use]
             pub const fn http_status(self, revision: Revision) -> u16 {
                 let status = match self {
                     $(Self::$variant => $status,)*
@@ -259,7 +257,6 @@ macro_rules! table {
             }
 
             /// Returns the message of the error response.
-            #[must_use]
             pub const fn message(self) -> &'static str {
                 match MESSAGES.get(self as usize) {
                     Some(message) => message,
@@ -404,7 +401,6 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Returns the number that is sent to a peer of `revision`.
-    #[must_use]
     pub const fn number(self, revision: Revision) -> i32 {
         let modern = revision.is_modern();
         match self {
@@ -424,7 +420,6 @@ impl ErrorCode {
 
     /// Returns the code for a number of the latest revision, which is also -32042 and -32002 of
     /// older ones.
-    #[must_use]
     pub const fn from_number(number: i32) -> Self {
         match number {
             -32700 => Self::ParseError,
@@ -443,7 +438,6 @@ impl ErrorCode {
 
     /// Returns the status of an HTTP response that begins with this error. 2026-07-28 requires 400
     /// or 404 for some codes; all others are sent with 200.
-    #[must_use]
     pub const fn http_status(self, revision: Revision) -> u16 {
         match self {
             Self::MethodNotFound if revision.is_modern() => 404,

@@ -16,6 +16,7 @@ macro_rules! bit_set {
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+        #[must_use]
         pub struct $name(pub(crate) u16);
 
         impl $name {
@@ -46,31 +47,26 @@ macro_rules! bit_set {
             };
 
             /// Returns the members that `revision` defines.
-            #[must_use]
             pub const fn known_in(self, revision: Revision) -> Self {
                 Self(self.0 & Self::DEFINED[revision as usize])
             }
 
             /// Returns the union of both sets.
-            #[must_use]
             pub const fn with(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
             /// Whether the set contains all of `other`.
-            #[must_use]
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
             /// Returns the set without the members of `other`.
-            #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
             }
 
             /// Whether the set is empty.
-            #[must_use]
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }

@@ -61,7 +61,6 @@ impl Revision {
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     /// Returns the date, as on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -73,19 +72,16 @@ impl Revision {
     }
 
     /// Returns the revision with this date.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == text)
     }
 
     /// Returns the revision with this date, from a received string.
-    #[must_use]
     pub fn from_json(text: JsonStr<'_>) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
     /// Returns the era of the revision.
-    #[must_use]
     pub const fn era(self) -> Era {
         match self {
             Self::V2026_07_28 => Era::Modern,
@@ -94,7 +90,6 @@ impl Revision {
     }
 
     /// Whether the revision is of the modern era.
-    #[must_use]
     pub const fn is_modern(self) -> bool {
         matches!(self.era(), Era::Modern)
     }
@@ -108,6 +103,7 @@ impl fmt::Display for Revision {
 
 /// A set of revisions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[must_use]
 pub struct Revisions(u8);
 
 impl Revisions {
@@ -119,19 +115,16 @@ impl Revisions {
     pub const MODERN: Self = Self(0b1_0000);
 
     /// Creates a set of one revision.
-    #[must_use]
     pub const fn only(revision: Revision) -> Self {
         Self(1 << revision as u8)
     }
 
     /// Returns the union of both sets.
-    #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether the set contains `revision`.
-    #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & Self::only(revision).0 != 0
     }
@@ -142,7 +135,6 @@ impl Revisions {
     }
 
     /// Returns the newest revision with an `initialize` handshake.
-    #[must_use]
     pub fn newest_legacy(self) -> Option<Revision> {
         self.iter().find(|revision| !revision.is_modern())
     }
@@ -250,7 +242,6 @@ macro_rules! table {
 
             /// Whether the result may be an input-required result (2026-07-28,
             /// basic/patterns/mrtr).
-            #[must_use]
             pub const fn may_require_input(self) -> bool {
                 match self {
                     $(Self::$variant => table!(@result $($input)?),)*
@@ -333,6 +324,7 @@ table! {
 
 /// Revisions and capability that a method needs.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub(crate) struct Rule {
     first: Revision,
     last: Revision,

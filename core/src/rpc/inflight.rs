@@ -351,7 +351,6 @@ impl ExchangeId {
     /// server, and not 0, which is [`SESSION`](Self::SESSION): as the number of the stream that
     /// [`with_event_ids`](crate::TxBuffer::with_event_ids) takes.
     #[cfg(feature = "http")]
-    #[must_use]
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
@@ -388,7 +387,6 @@ pub enum Remaining {
 
 impl Remaining {
     /// Returns whether there may be another frame.
-    #[must_use]
     pub const fn is_more(self) -> bool {
         matches!(self, Self::More)
     }
@@ -397,7 +395,6 @@ impl Remaining {
 impl Call {
     /// Returns the index of the call in the table: smaller than the table size, and unique among
     /// open calls. For tables of the application.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize
     }

@@ -22,6 +22,7 @@ use crate::types::{ClientCapabilities, SupportedVersions};
 ///
 /// `code` is symbolic: the number on the wire depends on the revision of the request.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct RpcError<'e> {
     /// The code.
     pub code: ErrorCode,
@@ -32,25 +33,21 @@ pub struct RpcError<'e> {
 
 impl<'e> RpcError<'e> {
     /// Creates an error with a message.
-    #[must_use]
     pub const fn new(code: ErrorCode, message: &'e str) -> Self {
         Self { code, message, data: Data::None }
     }
 
     /// Creates an error -32602: invalid parameters.
-    #[must_use]
     pub const fn invalid_params(message: &'e str) -> Self {
         Self::new(ErrorCode::InvalidParams, message)
     }
 
     /// Creates an error -32603: internal error.
-    #[must_use]
     pub const fn internal(message: &'e str) -> Self {
         Self::new(ErrorCode::InternalError, message)
     }
 
     /// Creates an error for an unknown resource; `data` contains the URI.
-    #[must_use]
     pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
         Self {
             code: ErrorCode::ResourceNotFound,
@@ -61,7 +58,6 @@ impl<'e> RpcError<'e> {
 
     /// Creates an error for a request that needs a capability which the client did not declare
     /// (-32021 from 2026-07-28 on).
-    #[must_use]
     pub const fn missing_capability(required: ClientFeatures) -> Self {
         Self {
             code: ErrorCode::MissingClientCapability,
@@ -81,13 +77,11 @@ impl<'e> RpcError<'e> {
     }
 
     /// Returns the error with another message.
-    #[must_use]
     pub const fn with_message(self, message: &'e str) -> Self {
         Self { message, ..self }
     }
 
     /// Returns the error with `data`.
-    #[must_use]
     pub const fn with_data(self, data: RawJson<'e>) -> Self {
         Self { data: Data::Raw(data), ..self }
     }
@@ -162,7 +156,6 @@ impl OwnedRpcError {
     }
 
     /// Returns the error.
-    #[must_use]
     pub fn as_error(&self) -> RpcError<'_> {
         let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
         RpcError { code: self.code, message: &self.message, data }
@@ -191,26 +184,22 @@ impl<'f> PeerError<'f> {
     }
 
     /// Takes an error object that was kept as JSON.
-    #[must_use]
     pub const fn from_json(error: RawJson<'f>) -> Self {
         Self(error)
     }
 
     /// Returns the code; zero when it is missing.
-    #[must_use]
     pub fn code(&self) -> i64 {
         self.0.get("code").and_then(RawJson::as_i64).unwrap_or(0)
     }
 
     /// Returns the message.
-    #[must_use]
     pub fn message(&self) -> Option<JsonStr<'f>> {
         self.0.get("message").and_then(RawJson::as_string)
     }
 
     /// Whether the resource is unknown: -32002, which clients of 2026-07-28 should accept too, or
     /// -32602 with a URI in `data`.
-    #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
         let code = self.code();
         code == -32002
@@ -222,7 +211,6 @@ impl<'f> PeerError<'f> {
     }
 
     /// Returns the `data` member.
-    #[must_use]
     pub fn data(&self) -> Option<RawJson<'f>> {
         self.0.get("data")
     }

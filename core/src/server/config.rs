@@ -33,6 +33,7 @@ use crate::types::{CacheScope, DeclaredExtensions, Implementation, Info, Logging
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct ServerConfig<'c> {
     pub(super) info: Info<'c>,
     capabilities: ServerFeatures,
@@ -78,7 +79,6 @@ pub struct ServerConfig<'c> {
 
 impl<'c> ServerConfig<'c> {
     /// Creates a configuration with all revisions and without a request timeout.
-    #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ServerFeatures) -> Self {
         Self {
             info: Info::new(info),
@@ -122,19 +122,16 @@ impl<'c> ServerConfig<'c> {
     }
 
     /// Returns the name and version, sent in `initialize` and in each modern result.
-    #[must_use]
     pub const fn info(&self) -> &Implementation<'c> {
         &self.info.value
     }
 
     /// Returns the capabilities. Methods of undeclared capabilities are responded to with -32601.
-    #[must_use]
     pub const fn capabilities(&self) -> ServerFeatures {
         self.capabilities
     }
 
     /// Replaces the capabilities.
-    #[must_use]
     pub const fn with_capabilities(mut self, capabilities: ServerFeatures) -> Self {
         self.capabilities = capabilities;
         self.features = CapabilityHooks::of(capabilities);
@@ -144,28 +141,24 @@ impl<'c> ServerConfig<'c> {
     /// Leaves the words out of the errors with which the server itself rejects messages: they say
     /// `Refused`, and their code says why. Saves about 2 KB of flash, if the configuration is a
     /// constant.
-    #[must_use]
     pub const fn terse(mut self) -> Self {
         self.words = None;
         self
     }
 
     /// Sets [`instructions`](Self::instructions).
-    #[must_use]
     pub const fn instructions(mut self, instructions: &'c str) -> Self {
         self.instructions = Some(instructions);
         self
     }
 
     /// Sets [`experimental`](Self::experimental).
-    #[must_use]
     pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
         self.experimental = Some(experimental);
         self
     }
 
     /// Sets [`extensions`](Self::extensions).
-    #[must_use]
     pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
         self.extensions = Some(DeclaredExtensions::new(extensions));
         self
@@ -184,7 +177,6 @@ impl<'c> ServerConfig<'c> {
     ///     ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerFeatures::TOOLS)
     ///         .client_extensions(&["io.modelcontextprotocol/ui"]);
     /// ```
-    #[must_use]
     pub const fn client_extensions(mut self, ids: &'static [&'static str]) -> Self {
         self.client_extensions = ids;
         self.read_extensions = Some(read);
@@ -192,21 +184,18 @@ impl<'c> ServerConfig<'c> {
     }
 
     /// Sets [`revisions`](Self::revisions).
-    #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
     }
 
     /// Sets [`methods`](Self::methods).
-    #[must_use]
     pub const fn methods(mut self, methods: &'c [&'c str]) -> Self {
         self.methods = methods;
         self
     }
 
     /// Sets [`send_server_info`](Self::send_server_info).
-    #[must_use]
     pub const fn send_server_info(mut self, yes: bool) -> Self {
         self.send_server_info = yes;
         self
@@ -214,7 +203,6 @@ impl<'c> ServerConfig<'c> {
 
     /// Sets [`discover_ttl_ms`](Self::discover_ttl_ms) and
     /// [`discover_scope`](Self::discover_scope).
-    #[must_use]
     pub const fn discover_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
         self.discover_ttl_ms = ttl_ms;
         self.discover_scope = scope;
@@ -223,7 +211,6 @@ impl<'c> ServerConfig<'c> {
 
     /// Sets the time after which an open request is responded to with an error. Paused while a call
     /// of the request is open. Default: none.
-    #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
         let code = RequestTimeout {
             deadline: Instant::saturating_add,
@@ -235,14 +222,12 @@ impl<'c> ServerConfig<'c> {
     }
 
     /// Sets [`call_timeout`](Self::call_timeout).
-    #[must_use]
     pub const fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
     }
 
     /// Sets the time without a message after which a legacy peer is pinged. Default: never.
-    #[must_use]
     pub const fn ping_interval(mut self, interval: Duration) -> Self {
         let code = KeepAlive {
             due: |server| server.ping_due(),
@@ -254,21 +239,18 @@ impl<'c> ServerConfig<'c> {
     }
 
     /// Sets [`ping_timeout`](Self::ping_timeout).
-    #[must_use]
     pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
         self.ping_timeout = timeout;
         self
     }
 
     /// Sets [`progress_interval`](Self::progress_interval).
-    #[must_use]
     pub const fn progress_interval(mut self, interval: Duration) -> Self {
         self.progress_interval = interval;
         self
     }
 
     /// Sets [`log_level`](Self::log_level).
-    #[must_use]
     pub const fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = level;
         self
@@ -279,7 +261,6 @@ impl<'c> ServerConfig<'c> {
     /// request that had it
     /// ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
     /// otherwise both are errors. Default: no.
-    #[must_use]
     pub const fn peer_can_reconnect(mut self, yes: bool) -> Self {
         let reconnect: Reconnect =
             |server, id, method, envelope, tx| server.reconnect(id, method, envelope, tx);
@@ -354,7 +335,6 @@ pub struct ServerState<const N: usize = 8, const S: usize = 8> {
 
 impl<const N: usize, const S: usize> ServerState<N, S> {
     /// Creates the memory of a server without a session.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             requests: TableState::new(),
@@ -417,7 +397,6 @@ pub enum Admission {
 impl GrowingServerState {
     /// Creates the memory of a server with up to `requests` open requests, as many open calls (at
     /// most 65,534), and up to `subscriptions` subscribed URIs.
-    #[must_use]
     pub const fn new(requests: u16, subscriptions: usize) -> Self {
         Self {
             requests: GrowingTable::new(requests),

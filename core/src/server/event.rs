@@ -148,46 +148,39 @@ impl<'f> Request<'f> {
     /// Returns the header fields of the HTTP request that contained this request. `None` for a copy
     /// ([`OwnedRequest`](crate::OwnedRequest)).
     #[cfg(feature = "http")]
-    #[must_use]
     pub fn http_fields(&self) -> Option<&'f dyn crate::http::head::Fields> {
         self.transport.fields()
     }
 
     /// Returns `params.name`. For `tools/call` and `prompts/get` it is `Some`: requests without it
     /// are rejected.
-    #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {
         self.params.name()
     }
 
     /// Returns `params.arguments`: an object, empty if absent.
-    #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
         self.params.arguments()
     }
 
     /// Returns `params.uri`. For `resources/read` it is `Some`: requests without it are rejected.
-    #[must_use]
     pub fn uri(&self) -> Option<JsonStr<'f>> {
         self.params.get("uri").and_then(RawJson::as_string)
     }
 
     /// Returns `params.cursor` of a list request.
-    #[must_use]
     pub fn cursor(&self) -> Option<JsonStr<'f>> {
         self.params.get("cursor").and_then(RawJson::as_string)
     }
 
     /// Returns the client's response to the input request `key` of an earlier attempt (2026-07-28,
     /// basic/patterns/mrtr).
-    #[must_use]
     pub fn input_response(&self, key: &str) -> Option<RawJson<'f>> {
         self.params.get("inputResponses")?.get(key)
     }
 
     /// Returns the `requestState` of an earlier attempt. It comes from the client and is untrusted:
     /// verify it.
-    #[must_use]
     pub fn request_state(&self) -> Option<JsonStr<'f>> {
         self.params.get("requestState").and_then(RawJson::as_string)
     }
@@ -195,7 +188,6 @@ impl<'f> Request<'f> {
     /// Returns whether the client declared an extension: with this request (modern), or in the
     /// `initialize` of its session if the [configuration](super::ServerConfig::client_extensions)
     /// names the extension (legacy).
-    #[must_use]
     pub fn has_extension(&self, id: &str) -> bool {
         self.extensions.contains(id) || self.extension(id).is_some()
     }
@@ -204,7 +196,6 @@ impl<'f> Request<'f> {
     /// A session only stores that the extension was declared
     /// ([`has_extension`](Self::has_extension)), not its settings: read those from
     /// [`ServerEvent::Initialize`].
-    #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared =
             self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;
@@ -214,27 +205,23 @@ impl<'f> Request<'f> {
     /// Returns the settings of a client that supports pages (MCP Apps), which are part of this
     /// request (2026-07-28); of a session, [`has_extension`](Self::has_extension) with
     /// [`ui::EXTENSION_ID`] says that it does.
-    #[must_use]
     pub fn ui(&self) -> Option<ui::ClientCapabilities<'f>> {
         self.extension(ui::EXTENSION_ID)?.to().ok()
     }
 
     /// Returns `_meta.traceparent` if it is valid and written without escapes. An invalid one is
     /// ignored; the request is not traced.
-    #[must_use]
     pub fn traceparent(&self) -> Option<&'f str> {
         self.trace(TRACEPARENT).filter(|text| trace::is_traceparent(text))
     }
 
     /// Returns `_meta.tracestate`, under the same conditions. It has no meaning without a
     /// [`traceparent`](Self::traceparent).
-    #[must_use]
     pub fn tracestate(&self) -> Option<&'f str> {
         self.trace(TRACESTATE).filter(|text| trace::is_tracestate(text))
     }
 
     /// Returns `_meta.baggage`, under the same conditions.
-    #[must_use]
     pub fn baggage(&self) -> Option<&'f str> {
         self.trace(BAGGAGE).filter(|text| trace::is_baggage(text))
     }
@@ -251,6 +238,7 @@ impl<'f> Request<'f> {
 /// Made of the parameters of an elicitation or of sampling with [`From`], so that a program links
 /// only the types that it uses.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct ClientRequest<'a> {
     pub(super) method: &'static str,
     pub(super) params: RequestParams<'a>,
@@ -279,20 +267,17 @@ pub(super) trait InputParams: Encode {
 
 impl<'a> ClientRequest<'a> {
     /// `roots/list`. Deprecated since 2026-07-28.
-    #[must_use]
     pub const fn roots() -> Self {
         Self::with("roots/list", RequestParams::Input(None), ClientFeatures::ROOTS)
     }
 
     /// `ping`. For legacy clients only.
-    #[must_use]
     pub const fn ping() -> Self {
         Self::new("ping", None, ClientFeatures::NONE)
     }
 
     /// Creates a request with any method, for legacy clients only. `needs` are the capabilities
     /// that the client must have declared.
-    #[must_use]
     pub const fn new(
         method: &'static str,
         params: Option<&'a dyn Encode>,
@@ -315,21 +300,18 @@ impl<'a> ClientRequest<'a> {
 
     /// Says which task asks (`_meta` of 2025-11-25). An input request has no use for it.
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub const fn related_task(self, task: TaskId) -> Self {
         Self { task: Some(task), ..self }
     }
 
     /// Makes the call part of this request: the request's timeout pauses until the call ends, and
     /// the call is cancelled when the request ends. An input request has no use for it.
-    #[must_use]
     pub const fn parent(self, parent: RequestHandle) -> Self {
         Self { parent: Some(parent), ..self }
     }
 
     /// Sets the timeout of the call, instead of the configured
     /// [`call_timeout`](super::ServerConfig::call_timeout). An input request has no use for it.
-    #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -502,7 +484,6 @@ pub struct OwnedRequest {
 #[cfg(feature = "alloc")]
 impl OwnedRequest {
     /// Returns the request.
-    #[must_use]
     pub fn as_request(&self) -> Request<'_> {
         self.kept.request(&self.text)
     }
@@ -526,14 +507,12 @@ pub struct RequestMemory<const N: usize> {
 
 impl<const N: usize> RequestMemory<N> {
     /// Creates empty memory.
-    #[must_use]
     pub const fn new() -> Self {
         Self { kept: None, len: 0, text: [0; N] }
     }
 
     /// Copies the parameters of a request, and no other part of its frame, in place of the request
     /// that was here before. Returns `false`, and stays empty, if they are too long.
-    #[must_use]
     pub fn keep(&mut self, request: &Request<'_>) -> bool {
         self.clear();
         let (kept, parts) = Kept::new(request);
@@ -549,14 +528,12 @@ impl<const N: usize> RequestMemory<N> {
     }
 
     /// Returns the request that was copied last.
-    #[must_use]
     pub fn as_request(&self) -> Option<Request<'_>> {
         let text = str::from_utf8(self.text.get(..self.len)?).ok()?;
         Some(self.kept.as_ref()?.request(text))
     }
 
     /// Returns whether there is no request.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.kept.is_none()
     }
@@ -690,7 +667,6 @@ impl Request<'_> {
     /// ambiguous path: with `.` or `..` as a segment, or a percent-encoded slash, backslash or NUL.
     /// The caller checks whether the client may read the path, and the file system that no symbolic
     /// link leads out of the permitted directory. Drive letters are kept: `/C:/x`.
-    #[must_use]
     pub fn file_path<'o>(&self, out: &'o mut [u8]) -> Option<&'o str> {
         let mut chars = self.uri()?.chars();
         for expected in "file:".chars() {

@@ -127,38 +127,32 @@ impl<'s> Server<'s> {
     }
 
     /// Returns the configuration.
-    #[must_use]
     pub const fn config(&self) -> &'s ServerConfig<'s> {
         self.config
     }
 
     /// Returns the revision that `initialize` negotiated, `None` before.
-    #[must_use]
     pub fn legacy_revision(&self) -> Option<Revision> {
         self.peer.session.map(|scope| scope.revision)
     }
 
     /// Returns the number of requests without a response, including open `subscriptions/listen`.
-    #[must_use]
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
     /// Returns the number of calls without a response.
-    #[must_use]
     pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
     /// Returns whether the request waits for a response: `false` after a response, a cancellation
     /// or a timeout.
-    #[must_use]
     pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 
     /// Returns the id of an open request, as JSON text: a number, or a string in quotes.
-    #[must_use]
     pub fn request_id(&self, request: RequestHandle) -> Option<&str> {
         Some(self.requests.get(request.0)?.id.as_str())
     }
@@ -174,7 +168,6 @@ impl<'s> Server<'s> {
 impl Server<'_> {
     /// Returns the next time to call [`handle_timeout`](Self::handle_timeout); possibly early,
     /// never late.
-    #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.timers()?.next)(self)
     }
@@ -511,7 +504,6 @@ impl Server<'_> {
     }
 
     /// Returns whether the call waits for a response.
-    #[must_use]
     pub fn is_call_open(&self, call: Call) -> bool {
         self.calls.get(call.0).is_some_and(|outgoing| outgoing.kind == CallKind::Application)
     }

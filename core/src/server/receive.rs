@@ -810,14 +810,12 @@ mod http {
 impl Server<'_> {
     /// Returns the exchange of a request, for its response, its progress and log notifications, and
     /// its calls. [`ExchangeId::SESSION`] if the request is no longer open.
-    #[must_use]
     pub fn exchange(&self, request: RequestHandle) -> ExchangeId {
         self.exchange_of(request.0)
     }
 
     /// Returns the exchange for the cancellation of a call: that of the request it belongs to, if
     /// that is still open.
-    #[must_use]
     pub fn exchange_of_call(&self, call: Call) -> ExchangeId {
         self.parent_exchange(call.0)
     }
@@ -836,7 +834,6 @@ impl Server<'_> {
 
     /// Returns the number of open requests of an exchange. An exchange without any has no more
     /// output.
-    #[must_use]
     pub fn open_requests_of(&self, exchange: ExchangeId) -> usize {
         self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
     }

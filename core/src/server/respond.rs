@@ -308,7 +308,6 @@ impl Server<'_> {
     ///
     /// A result that the application has written itself is a `Result`, even with `isError`.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn response_kind(&self, request: RequestHandle) -> ResponseKind {
         match self.peer.other_response {
             Some((slot, kind)) if slot == request.0 => kind,
@@ -519,6 +518,7 @@ impl Server<'_> {
 
 /// A log message. Deprecated since 2026-07-28 in favour of standard error and telemetry.
 #[derive(Debug)]
+#[must_use]
 pub struct LogMessage<'a, T: ?Sized> {
     /// Severity.
     pub level: LoggingLevel,
@@ -535,7 +535,6 @@ impl<'a, T: ?Sized> LogMessage<'a, T> {
     }
 
     /// Sets the name of the logger.
-    #[must_use]
     pub const fn logger(self, logger: &'a str) -> Self {
         Self { logger: Some(logger), ..self }
     }
@@ -556,25 +555,21 @@ pub struct Change<'a> {
 
 impl<'a> Change<'a> {
     /// The list of tools has changed.
-    #[must_use]
     pub const fn tools() -> Self {
         Self::of(Kinds::TOOLS)
     }
 
     /// The list of prompts has changed.
-    #[must_use]
     pub const fn prompts() -> Self {
         Self::of(Kinds::PROMPTS)
     }
 
     /// The list of resources has changed.
-    #[must_use]
     pub const fn resources() -> Self {
         Self::of(Kinds::RESOURCES)
     }
 
     /// This resource has changed.
-    #[must_use]
     pub fn resource(uri: &'a str) -> Self {
         Self { uri, hash: hash_str(uri), ..Self::of(Kinds::UPDATES) }
     }
@@ -582,7 +577,6 @@ impl<'a> Change<'a> {
     /// This task has changed: for each `subscriptions/listen` that names it (2026-07-28).
     /// `details` is the task as of [`TaskInfo::details`](crate::tasks::TaskInfo::details).
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub fn task(id: &'a str, details: RawJson<'a>) -> Self {
         let hash = super::subscriptions::hash_of_task(id);
         Self { uri: id, hash, task: Some(details.as_str()), ..Self::of(Kinds::TASKS) }
@@ -592,7 +586,6 @@ impl<'a> Change<'a> {
     /// [`TaskInfo`](crate::tasks::TaskInfo) of this revision. Publish it on the connection of the
     /// client that created the task only.
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub fn session_task(id: &'a str, task: RawJson<'a>) -> Self {
         let hash = super::subscriptions::hash_of_task(id);
         Self { uri: id, hash, task: Some(task.as_str()), ..Self::of(Kinds::SESSION_TASK) }
@@ -610,20 +603,17 @@ impl<'a> Change<'a> {
     }
 
     /// Returns the URI if a resource has changed, and `None` if a list has.
-    #[must_use]
     pub fn uri(&self) -> Option<&'a str> {
         (self.kind == Kinds::UPDATES).then_some(self.uri)
     }
 
     /// Returns the position of the next subscriber, to [`resume`](Self::resume) with if the change
     /// cannot be stored because it borrows its URI.
-    #[must_use]
     pub const fn position(&self) -> u16 {
         self.next
     }
 
     /// Sets the position of the next subscriber.
-    #[must_use]
     pub const fn resume(self, position: u16) -> Self {
         Self { next: position, ..self }
     }
@@ -860,7 +850,6 @@ impl Server<'_> {
 
     /// Returns whether the change has a subscriber. A change without one can be dropped instead of
     /// stored until there is room.
-    #[must_use]
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())
             && (self.peer.session.is_some_and(|scope| scope.is_ready())

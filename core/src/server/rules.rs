@@ -16,6 +16,7 @@ use crate::uri_template::is_uri;
 
 /// The rule for a member of an object.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub(super) struct Rule {
     key: &'static str,
     /// A function pointer, so that a type is linked only with the rules that use it.

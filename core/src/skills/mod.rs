@@ -25,13 +25,11 @@ impl<'c> ServedSkill<'c> {
     ///
     /// Of a skill whose files are [`Dynamic`](SkillResources::Dynamic), which has no contents here,
     /// the catalog only lists the entry: the application responds to what is read of it.
-    #[must_use]
     pub const fn new(skill: Skill<'c>, contents: &'c [ResourceData<'c>]) -> Self {
         Self { skill, contents }
     }
 
     /// Returns the entry.
-    #[must_use]
     pub const fn skill(&self) -> &Skill<'c> {
         &self.skill
     }
@@ -123,7 +121,6 @@ pub mod macros {
 
     pub const DIGEST: usize = LEN;
 
-    #[must_use]
     pub const fn digests<const N: usize>(contents: &[&[u8]]) -> [[u8; DIGEST]; N] {
         assert!(N <= MAX_SKILL_FILES, "a skill has at most 512 files");
         let (mut all, mut at, mut size) = ([[0; DIGEST]; N], 0, 0);
@@ -136,7 +133,6 @@ pub mod macros {
         all
     }
 
-    #[must_use]
     pub const fn frontmatter_len(contents: &[&[u8]]) -> usize {
         let mut to = Renderer::new(&mut []);
         match frontmatter::render(contents[0], &mut to) {
@@ -146,14 +142,12 @@ pub mod macros {
         }
     }
 
-    #[must_use]
     pub const fn frontmatter<const N: usize>(contents: &[&[u8]]) -> [u8; N] {
         let mut text = [0; N];
         frontmatter::render(contents[0], &mut Renderer::new(&mut text));
         text
     }
 
-    #[must_use]
     pub const fn files<const N: usize>(
         uris: &[&'static str],
         contents: &[&[u8]],
@@ -168,7 +162,6 @@ pub mod macros {
         all
     }
 
-    #[must_use]
     pub const fn data<const N: usize>(contents: &[&'static [u8]]) -> [ResourceData<'static>; N] {
         let (mut all, mut at) = ([const { ResourceData::Text(Text::new("")) }; N], 0);
         while at < N {
@@ -181,7 +174,6 @@ pub mod macros {
         all
     }
 
-    #[must_use]
     pub const fn entry(
         uris: &[&'static str],
         frontmatter: &'static [u8],
@@ -391,13 +383,11 @@ impl core::error::Error for SkillError {}
 
 impl<'a> Skill<'a> {
     /// Returns the name: a label, which two skills may have.
-    #[must_use]
     pub fn name(&self) -> Option<Text<'a>> {
         self.frontmatter.get("name").and_then(RawJson::as_string).map(Text::from_json)
     }
 
     /// Returns the description.
-    #[must_use]
     pub fn description(&self) -> Option<Text<'a>> {
         self.frontmatter.get("description").and_then(RawJson::as_string).map(Text::from_json)
     }

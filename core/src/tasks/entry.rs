@@ -213,13 +213,11 @@ pub struct TaskInfo {
 
 impl TaskInfo {
     /// Returns the id.
-    #[must_use]
     pub const fn id(&self) -> TaskId {
         self.id
     }
 
     /// Returns the status, as this revision defines it.
-    #[must_use]
     pub fn status(&self, revision: Revision) -> TaskStatus {
         match self.state {
             State::Live if self.inputs.is_empty() => TaskStatus::Working,
@@ -235,7 +233,6 @@ impl TaskInfo {
 
     /// Returns how the work has ended. `None` while it goes on, and if the time of the task was
     /// over before.
-    #[must_use]
     pub const fn end(&self) -> Option<TaskEnd> {
         match self.state {
             State::Ended(end) => Some(end),
@@ -244,31 +241,26 @@ impl TaskInfo {
     }
 
     /// Whether the work goes on.
-    #[must_use]
     pub fn is_live(&self) -> bool {
         self.state == State::Live
     }
 
     /// Returns the status message; empty if there is none.
-    #[must_use]
     pub fn message(&self) -> &str {
         self.message.as_str()
     }
 
     /// Returns the time of the creation, in milliseconds since 1970-01-01 00:00 UTC.
-    #[must_use]
     pub const fn created_unix_ms(&self) -> u64 {
         self.created
     }
 
     /// Returns the time of the last change, in milliseconds since 1970-01-01 00:00 UTC.
-    #[must_use]
     pub const fn updated_unix_ms(&self) -> u64 {
         self.updated
     }
 
     /// Returns the time that the task is kept from its creation, in milliseconds.
-    #[must_use]
     pub const fn ttl_ms(&self) -> u64 {
         self.ttl_ms
     }

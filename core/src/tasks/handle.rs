@@ -78,6 +78,7 @@ impl Server<'_> {
 
 /// What to do for a request about tasks.
 #[derive(Debug)]
+#[must_use]
 pub enum TaskStep<'f> {
     /// Send the response.
     Respond(TaskReply),
@@ -229,7 +230,6 @@ impl Tasks<'_> {
 
     /// Returns the response to a request that has [waited](TaskStep::Wait) for the end of a task;
     /// an error if the task is gone.
-    #[must_use]
     pub fn result(&self, task: TaskKey) -> TaskReply {
         match self.info(task) {
             Some(info) => TaskReply::result(task, info),
@@ -349,7 +349,6 @@ impl TaskReply {
     pub(super) const EMPTY: Self = Self(Reply::Empty);
 
     /// The response to a call that has become a task.
-    #[must_use]
     pub const fn created(info: TaskInfo) -> Self {
         Self(Reply::Created(info))
     }
@@ -367,7 +366,6 @@ impl TaskReply {
     }
 
     /// Returns the task whose content the response has.
-    #[must_use]
     pub const fn content_of(&self) -> Option<TaskKey> {
         match self.0 {
             Reply::Task(task, ..) => Some(task),
@@ -377,7 +375,6 @@ impl TaskReply {
 
     /// Returns the kind of the response, for a log.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn kind(&self, revision: Revision) -> ResponseKind {
         match &self.0 {
             Reply::Error(error) => ResponseKind::Error(error.code.number(revision)),
@@ -558,6 +555,7 @@ impl Tasks<'_> {
 }
 
 /// A page of the list of tasks: up to 16 tasks of one owner.
+#[must_use]
 pub struct TaskList<'t> {
     tasks: &'t Tasks<'t>,
     owner: TaskOwner,
@@ -569,7 +567,6 @@ pub struct TaskList<'t> {
 impl<'t> TaskList<'t> {
     /// Leaves out the tasks for which `is_listed` returns `false`: those of the same owner that the
     /// client finds by their ids alone.
-    #[must_use]
     pub fn only(self, is_listed: &'t dyn Fn(TaskKey) -> bool) -> Self {
         Self { is_listed, ..self }
     }

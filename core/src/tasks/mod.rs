@@ -37,6 +37,7 @@ use entry::{Entry, State};
 /// Limits of tasks. Shared by all connections; usually a `const` or `static`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct TasksConfig {
     /// Time that a task is kept from its creation, unless the client asks for less. When it is over
     /// before the work, the task fails. Default: 1 hour.
@@ -53,7 +54,6 @@ pub struct TasksConfig {
 
 impl TasksConfig {
     /// Creates the default limits.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             ttl: Duration::from_secs(3600),
@@ -64,25 +64,21 @@ impl TasksConfig {
     }
 
     /// Sets [`ttl`](Self::ttl).
-    #[must_use]
     pub const fn ttl(self, ttl: Duration) -> Self {
         Self { ttl, ..self }
     }
 
     /// Sets [`max_ttl`](Self::max_ttl).
-    #[must_use]
     pub const fn max_ttl(self, max_ttl: Duration) -> Self {
         Self { max_ttl, ..self }
     }
 
     /// Sets [`poll_interval`](Self::poll_interval).
-    #[must_use]
     pub const fn poll_interval(self, poll_interval: Duration) -> Self {
         Self { poll_interval, ..self }
     }
 
     /// Sets [`max_per_owner`](Self::max_per_owner).
-    #[must_use]
     pub const fn max_per_owner(self, max_per_owner: usize) -> Self {
         Self { max_per_owner, ..self }
     }
@@ -101,7 +97,6 @@ pub struct TaskKey(Slot);
 impl TaskKey {
     /// Returns the place of the task in its table, less than the number of tasks that the state can
     /// hold. It is used again when the task is gone.
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize
     }
@@ -136,7 +131,6 @@ impl core::error::Error for TaskError {}
 
 impl TaskError {
     /// Returns a text for the client.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "There are too many tasks: try again later",
@@ -158,13 +152,11 @@ pub enum TaskTimeout {
 
 impl Tasks<'_> {
     /// Returns the number of tasks.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.index.table.len()
     }
 
     /// Returns whether there are no tasks.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -244,13 +236,11 @@ impl Tasks<'_> {
     }
 
     /// Returns the task with this id. Only what clients may do needs an owner.
-    #[must_use]
     pub fn find(&self, id: TaskId) -> Option<TaskKey> {
         self.index.find(id).map(TaskKey)
     }
 
     /// Returns how a task is now; `None` if it is gone.
-    #[must_use]
     pub fn info(&self, task: TaskKey) -> Option<TaskInfo> {
         let entry = self.index.table.get(task.0)?;
         let poll = Instant::from_millis(0).saturating_add(self.config.poll_interval);
@@ -267,7 +257,6 @@ impl Tasks<'_> {
     }
 
     /// Returns who may see a task.
-    #[must_use]
     pub fn owner(&self, task: TaskKey) -> Option<TaskOwner> {
         self.index.table.get(task.0).map(|entry| entry.owner)
     }
@@ -328,7 +317,6 @@ impl Tasks<'_> {
     }
 
     /// Returns the next time to call [`handle_timeout`](Self::handle_timeout).
-    #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.index.table.earliest()
     }
@@ -373,25 +361,21 @@ pub struct StoredTask<'a> {
 
 impl<'a> StoredTask<'a> {
     /// Creates a live task without a message that has asked nothing.
-    #[must_use]
     pub const fn new(created_unix_ms: u64, updated_unix_ms: u64, ttl_ms: u64) -> Self {
         Self { created_unix_ms, updated_unix_ms, ttl_ms, end: None, message: "", last_input: 0 }
     }
 
     /// Sets [`end`](Self::end).
-    #[must_use]
     pub const fn end(self, end: Option<TaskEnd>) -> Self {
         Self { end, ..self }
     }
 
     /// Sets [`message`](Self::message).
-    #[must_use]
     pub const fn message(self, message: &'a str) -> Self {
         Self { message, ..self }
     }
 
     /// Sets [`last_input`](Self::last_input).
-    #[must_use]
     pub const fn last_input(self, number: u32) -> Self {
         Self { last_input: number, ..self }
     }
@@ -419,7 +403,6 @@ pub struct TasksState<const T: usize> {
 
 impl<const T: usize> TasksState<T> {
     /// Creates the memory of no tasks.
-    #[must_use]
     pub const fn new() -> Self {
         Self { table: TableState::new(), latest_timeout: 0 }
     }
@@ -461,7 +444,6 @@ struct ByKey {
 #[cfg(feature = "alloc")]
 impl GrowingTasksState {
     /// Creates the memory of up to `limit` tasks, at most 65,534.
-    #[must_use]
     pub const fn new(limit: u16) -> Self {
         let by_key = ByKey { ids: BTreeMap::new(), owned: BTreeMap::new() };
         Self { table: GrowingTable::new(limit), latest_timeout: 0, by_key }
@@ -568,13 +550,11 @@ pub struct TaskTime {
 
 impl TaskTime {
     /// Creates a time.
-    #[must_use]
     pub const fn new(now: Instant, unix_ms: u64) -> Self {
         Self { now, unix_ms }
     }
 
     /// Creates the time of a device without a calendar.
-    #[must_use]
     pub const fn without_calendar(now: Instant) -> Self {
         Self { now, unix_ms: now.as_millis() }
     }

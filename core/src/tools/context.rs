@@ -173,7 +173,6 @@ pub trait Link {
 
 impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Creates a context. For adapters, and for tests of tools.
-    #[must_use]
     pub const fn new(request: &'a Request<'a>, link: &'a L) -> Self {
         Self { request, link }
     }
@@ -184,14 +183,12 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     }
 
     /// Returns the request: the revision, the capabilities of the client, `_meta`.
-    #[must_use]
     pub const fn request(&self) -> &'a Request<'a> {
         self.request
     }
 
     /// Returns who made the request, over HTTP with authorization. `None` elsewhere.
     #[cfg(all(feature = "alloc", feature = "http"))]
-    #[must_use]
     pub fn principal(&self) -> Option<&'a Principal> {
         self.link.principal()
     }
@@ -199,13 +196,11 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Returns the head of the HTTP request: method, target and header fields. `None` on a stream.
     /// Its fields are what the client or a proxy claims.
     #[cfg(all(feature = "alloc", feature = "http"))]
-    #[must_use]
     pub fn http_head(&self) -> Option<RequestHead<'a>> {
         self.link.http_head()
     }
 
     /// Returns the time since an arbitrary zero, in the clock of the connection.
-    #[must_use]
     pub fn now(&self) -> Instant {
         self.link.now()
     }
@@ -213,7 +208,6 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Returns the task that the call has become, if it has. Whoever knows its id may have the
     /// result, unless tasks have owners: do not log it.
     #[cfg(feature = "tasks")]
-    #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         self.link.task()
     }
@@ -566,7 +560,6 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
 impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Returns the text that an earlier round of the call
     /// [kept](Self::set_request_state).
-    #[must_use]
     pub fn request_state(&self) -> Option<&'a str> {
         self.link().request_state()
     }
@@ -660,13 +653,11 @@ impl OwnedInputResponse {
     }
 
     /// Returns the response as JSON, as received.
-    #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         self.json.as_raw()
     }
 
     /// Returns the response as JSON, as received.
-    #[must_use]
     pub fn into_json(self) -> OwnedJson {
         self.json
     }

@@ -97,7 +97,6 @@ pub enum ToolOutput<'a, T = NoOutput> {
 
 impl<'a, T> ToolOutput<'a, T> {
     /// Creates a result with one text block.
-    #[must_use]
     pub const fn text(text: &'a str) -> Self {
         Self::Text(Text::new(text))
     }
@@ -105,7 +104,6 @@ impl<'a, T> ToolOutput<'a, T> {
     /// Creates a result with structured content of any type, as [`Structured`](Self::Structured):
     /// for programs whose tools return several types.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn boxed(content: impl Encode + Send + 'a) -> Self {
         Self::Boxed(BoxedContent(Box::new(content)))
     }
@@ -238,13 +236,11 @@ const INTERNAL: &str = "Internal error";
 
 impl<'a> ToolError<'a> {
     /// The tool ran and failed: a result with `isError`, for the model to read.
-    #[must_use]
     pub const fn failed(why: &'a str) -> Self {
         Self { kind: Kind::Failed, why: Why::Text(Text::new(why)) }
     }
 
     /// The arguments are invalid: see [`Server::respond_invalid_arguments`].
-    #[must_use]
     pub const fn invalid_arguments(why: &'a str) -> Self {
         Self { kind: Kind::InvalidArguments, why: Why::Text(Text::new(why)) }
     }
@@ -252,19 +248,16 @@ impl<'a> ToolError<'a> {
     /// The client's response to an input request is invalid: see
     /// [`or_input_response`](OrToolError::or_input_response).
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub const fn invalid_input_response(why: &'a str) -> Self {
         Self { kind: Kind::InvalidInputResponse, why: Why::Text(Text::new(why)) }
     }
 
     /// An error that the client is not told more about: -32603.
-    #[must_use]
     pub const fn internal(why: &'a str) -> Self {
         Self { kind: Kind::Error, why: Why::Text(Text::new(why)) }
     }
 
     /// The client did not declare a capability that the request needs (-32021 from 2026-07-28 on).
-    #[must_use]
     pub const fn missing_capability(needed: ClientFeatures) -> Self {
         Self { kind: Kind::Error, why: Why::Error(RpcError::missing_capability(needed)) }
     }
@@ -274,7 +267,6 @@ impl<'a> ToolError<'a> {
     pub const GONE: Self = Self { kind: Kind::Error, why: Why::Gone };
 
     /// Returns whether the error is [`GONE`](Self::GONE), which is no fault of the program.
-    #[must_use]
     pub const fn is_gone(&self) -> bool {
         matches!(self.why, Why::Gone)
     }
@@ -286,14 +278,12 @@ impl<'a> ToolError<'a> {
 
     /// Returns whether the error is [`INPUT_REQUIRED`](Self::INPUT_REQUIRED).
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub const fn is_input_required(&self) -> bool {
         matches!(self.why, Why::InputRequired)
     }
 
     /// Returns the error with copies of its texts, so that it can outlive the request.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn into_owned(self) -> ToolError<'static> {
         let why = match self.why {
             Why::Text(_) | Why::Schema(..) => Why::String(self.to_string()),
@@ -311,7 +301,6 @@ impl<'a> ToolError<'a> {
 
     /// Returns the kind of the response that a client of this revision gets.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn response_kind(&self, revision: Revision) -> ResponseKind {
         let is_failed = match self.kind {
             Kind::Failed => true,
@@ -360,7 +349,6 @@ impl<'a> ToolError<'a> {
     /// the tool failed it is -32603, if the arguments or an input response are invalid -32602, both
     /// with the text.
     #[cfg(feature = "alloc")]
-    #[must_use]
     pub fn into_rpc_error(self) -> ToolError<'static> {
         let text = self.to_string();
         match self.kind {

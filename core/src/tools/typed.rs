@@ -157,7 +157,6 @@ impl<'c> Catalog<'c> {
     /// # Panics
     /// If a tool by hand has the name of one of these, or if there is an enum already (one may hold
     /// others: `flatten` of [`Tools`]); in a constant it then does not compile.
-    #[must_use]
     pub const fn calls<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
@@ -233,7 +232,6 @@ pub(crate) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Opt
 }
 
 /// Returns the hash of a name (FNV-1a).
-#[must_use]
 pub const fn hash(name: &str) -> u32 {
     let name = name.as_bytes();
     let (mut hash, mut at) = (EMPTY, 0);
@@ -251,7 +249,6 @@ const fn next(hash: u32, character: u32) -> u32 {
 }
 
 /// Joins lists of entries, rules or hashes; `N` is the sum of their lengths.
-#[must_use]
 pub const fn join<T: Copy, const N: usize>(first: T, parts: &[&[T]]) -> [T; N] {
     let mut all = [first; N];
     let (mut part, mut len) = (0, 0);
@@ -394,7 +391,6 @@ impl Catalog<'_> {
     /// # Panics
     /// If there is an enum already (one may hold others: `flatten` of [`Prompts`]); in a constant
     /// it then does not compile.
-    #[must_use]
     pub const fn prompts_of<P: Prompts<'static>>(self) -> Self {
         self.typed_prompts(
             P::PROMPTS,
@@ -465,13 +461,11 @@ impl Encode for Completion<'_> {
 }
 
 /// Returns the number of members of an object.
-#[must_use]
 pub const fn count_members(rule: &Rule) -> usize {
     rule.object().members.len()
 }
 
 /// Returns the arguments of a prompt as its list shows them; `N` is the number of members.
-#[must_use]
 pub const fn prompt_arguments<const N: usize>(
     rule: &Rule,
     docs: &Docs,
@@ -501,7 +495,6 @@ pub const fn prompt_arguments<const N: usize>(
 }
 
 /// Returns a prompt with these arguments, if there are any.
-#[must_use]
 pub const fn prompt(
     prompt: Prompt<'static>,
     arguments: &'static [PromptArgument<'static>],
@@ -770,7 +763,6 @@ pub struct SyncTools<H>(RefCell<H>);
 
 impl<H> SyncTools<H> {
     /// Takes the handler.
-    #[must_use]
     pub const fn new(handler: H) -> Self {
         Self(RefCell::new(handler))
     }

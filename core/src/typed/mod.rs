@@ -260,7 +260,6 @@ pub fn find_members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJ
 }
 
 /// Returns which of several strings or objects a value is, or 0.
-#[must_use]
 pub fn find_name(names: &[&str], value: RawJson<'_>) -> usize {
     value.as_string().and_then(|text| rules::position(names, text)).unwrap_or(0)
 }
@@ -395,7 +394,6 @@ impl<'a, T: Input<'a>> Array<'a, T> {
     }
 
     /// Returns the array as JSON.
-    #[must_use]
     pub const fn as_json(&self) -> RawJson<'a> {
         self.0
     }
@@ -678,7 +676,6 @@ impl RequestedSchema<'static> {
     ///      age: must be an integer from 0 to 150, is 151"
     /// );
     /// ```
-    #[must_use]
     pub const fn of<'t, T: InputObject<'t>>() -> Self {
         const { assert_form(&T::RULE) };
         Self::typed(T::FORM)
@@ -687,7 +684,6 @@ impl RequestedSchema<'static> {
 
 impl<'a> InputRequest<'a> {
     /// Requests the [form of a type](RequestedSchema::of).
-    #[must_use]
     pub const fn form<'t, T: InputObject<'t>>(message: &'a str) -> Self {
         Self::Elicit(ElicitParams::form(message, RequestedSchema::of::<T>()))
     }

@@ -17,6 +17,7 @@ use crate::types::Text;
 /// Values that a type accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub enum Rule {
     /// Any JSON value.
     Any,
@@ -105,7 +106,6 @@ impl Rule {
     pub const STRING: Self = Self::String { min: 0, max: u32::MAX, format: None };
 
     /// Any array with such elements.
-    #[must_use]
     pub const fn array(items: &'static Self) -> Self {
         Self::Array { items, min: 0, max: u32::MAX }
     }
@@ -115,7 +115,6 @@ impl Rule {
     /// # Panics
     /// If it is neither, or if no length is within the limits. In a `const`, this is a compile
     /// error.
-    #[must_use]
     pub const fn length(self, min: u32, max: u32) -> Self {
         assert!(min <= max, "`length` is empty: its start is greater than its end");
         match self {
@@ -129,7 +128,6 @@ impl Rule {
     ///
     /// # Panics
     /// If it is not a string. In a `const`, this is a compile error.
-    #[must_use]
     pub const fn format(self, format: &'static Format) -> Self {
         match self {
             Self::String { min, max, .. } => Self::String { min, max, format: Some(format) },
@@ -142,7 +140,6 @@ impl Rule {
     /// # Panics
     /// If it is not an integer, or if the type has no value in the range. In a `const`, this is a
     /// compile error.
-    #[must_use]
     pub const fn narrow(self, min: Option<i64>, max: Option<i64>) -> [i64; 2] {
         let Self::Integer(&[least, most]) = self else {
             panic!("`range` of integers is for integers; of a number it has a point: 0.0..=1.0")
@@ -158,7 +155,6 @@ impl Rule {
     ///
     /// # Panics
     /// If it is not a number. In a `const`, this is a compile error.
-    #[must_use]
     pub const fn numbers(self, range: &'static NumberRange) -> Self {
         assert!(matches!(self, Self::Number(_)), "`range` with a point is for f32, f64 and Number");
         Self::Number(Some(range))
@@ -168,7 +164,6 @@ impl Rule {
     ///
     /// # Panics
     /// If it is not an object. In a `const`, this is a compile error.
-    #[must_use]
     pub const fn object(self) -> &'static Object {
         match self {
             Self::Object(object) => object,
@@ -181,7 +176,6 @@ impl Rule {
     /// # Panics
     /// If it is of another type, or not in the range or length. In a `const`, this is a compile
     /// error.
-    #[must_use]
     pub const fn default(self, default: Default) -> Default {
         match (self, default) {
             (Self::Integer(&[min, max]), Default::Integer(integer)) => {
@@ -208,7 +202,6 @@ impl Rule {
     /// If clients would leave out the tool (2026-07-28, basic/transports/streamable-http): if the
     /// name is no token, or the value neither a string, an integer nor a boolean. In a `const`,
     /// this is a compile error.
-    #[must_use]
     pub const fn header(self, name: &'static str) -> &'static str {
         assert!(
             matches!(self, Self::String { .. } | Self::Enum(_) | Self::Integer(_) | Self::Boolean),
@@ -251,7 +244,6 @@ impl Object {
     /// # Panics
     /// If there are more than [`MAX_MEMBERS`], or two with the same name. In a `const`, this is a
     /// compile error.
-    #[must_use]
     pub const fn new(members: &'static [Member], open: bool) -> Self {
         assert!(members.len() <= MAX_MEMBERS, "an object may have 63 members");
         let mut at = 0;
@@ -291,7 +283,6 @@ impl OneOf {
     /// # Panics
     /// If the lengths differ, two names are equal, or an object has a member with the name of the
     /// tag. In a `const`, this is a compile error.
-    #[must_use]
     pub const fn new(
         tag: &'static str,
         names: &'static [&'static str],
@@ -310,7 +301,6 @@ impl OneOf {
 
 impl NumberRange {
     /// Creates a range of JSON numbers, both bounds included.
-    #[must_use]
     pub const fn new(min: Option<&'static str>, max: Option<&'static str>) -> Self {
         Self { min, max, contains: Self::contains }
     }
@@ -995,7 +985,6 @@ impl Format {
     pub const URI: Self = Self::new("uri", is_uri);
 
     /// Creates a format that `is_valid` checks.
-    #[must_use]
     pub const fn new(name: &'static str, is_valid: fn(Text<'_>) -> bool) -> Self {
         Self { name, is_valid }
     }

@@ -46,13 +46,11 @@ impl Docs {
 }
 
 /// Returns the length in bytes of the schema of a type.
-#[must_use]
 pub const fn schema_len(rule: &Rule, docs: &Docs) -> usize {
     write(rule, docs, &mut [])
 }
 
 /// Returns the schema; `N` is its [`schema_len`].
-#[must_use]
 pub const fn schema_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
     let mut bytes = [0; N];
     write(rule, docs, &mut bytes);
@@ -60,13 +58,11 @@ pub const fn schema_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
 }
 
 /// Returns the length in bytes of the schema of a form.
-#[must_use]
 pub const fn form_len(rule: &Rule, docs: &Docs) -> usize {
     write_form(rule, docs, &mut [])
 }
 
 /// Returns the schema of a form; `N` is its [`form_len`].
-#[must_use]
 pub const fn form_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
     let mut bytes = [0; N];
     write_form(rule, docs, &mut bytes);
@@ -100,7 +96,6 @@ const fn write_form(rule: &Rule, docs: &Docs, bytes: &mut [u8]) -> usize {
 }
 
 /// Returns the bytes of a schema as JSON.
-#[must_use]
 pub const fn schema(bytes: &'static [u8]) -> RawJson<'static> {
     match core::str::from_utf8(bytes) {
         Ok(text) => RawJson::from_static(text),

@@ -15,11 +15,11 @@ macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $features:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
+        #[must_use]
         pub struct $name<'a>(Source<Declared<'a, $features>, RawJson<'a>>);
 
         impl<'a> $name<'a> {
             /// Declares `features` and nothing else.
-            #[must_use]
             pub const fn new(features: $features) -> Self {
                 Self::declared(features, None, None)
             }
@@ -34,7 +34,6 @@ macro_rules! capabilities {
 
             /// Sets the member `experimental`: an object of objects, keyed by the name of a
             /// capability that the protocol does not define. No effect on received capabilities.
-            #[must_use]
             pub const fn experimental(mut self, experimental: RawJson<'a>) -> Self {
                 if let Source::Own(own) = &mut self.0 {
                     own.experimental = Some(experimental);
@@ -45,7 +44,6 @@ macro_rules! capabilities {
             /// Sets the member `extensions`: an object of settings, keyed by the id of the
             /// extension. Since 2025-06-18; `io.modelcontextprotocol/tasks` is written for
             /// 2026-07-28 only. No effect on received capabilities.
-            #[must_use]
             pub const fn extensions(mut self, extensions: RawJson<'a>) -> Self {
                 if let Source::Own(own) = &mut self.0 {
                     own.extensions = Some(DeclaredExtensions::new(extensions));
@@ -54,14 +52,12 @@ macro_rules! capabilities {
             }
 
             /// Returns the received object, which may have members unknown to this library.
-            #[must_use]
             pub const fn as_json(&self) -> Option<RawJson<'a>> {
                 self.0.received()
             }
 
             /// Returns the settings of the extension `id`, if it is declared. Reads received
             /// capabilities of every revision, since an older peer may declare extensions, too.
-            #[must_use]
             pub fn extension(&self, id: &str) -> Option<RawJson<'a>> {
                 let extensions = match self.0 {
                     Source::Own(own) => own.extensions.map(|extensions| extensions.as_json()),
@@ -129,7 +125,6 @@ capabilities! {
 
 impl<'a> ClientCapabilities<'a> {
     /// Returns the declared features that this library knows, as `revision` defines them.
-    #[must_use]
     pub fn features(&self, revision: Revision) -> ClientFeatures {
         match self.0 {
             Source::Own(own) => own.features,
@@ -138,7 +133,6 @@ impl<'a> ClientCapabilities<'a> {
     }
 
     /// Returns the settings of a client that supports pages (MCP Apps).
-    #[must_use]
     pub fn ui(&self) -> Option<ui::ClientCapabilities<'a>> {
         self.extension(ui::EXTENSION_ID)?.to().ok()
     }
@@ -146,7 +140,6 @@ impl<'a> ClientCapabilities<'a> {
 
 impl ServerCapabilities<'_> {
     /// Returns the declared features that this library knows, as `revision` defines them.
-    #[must_use]
     pub fn features(&self, revision: Revision) -> ServerFeatures {
         match self.0 {
             Source::Own(own) => own.features,
@@ -209,13 +202,11 @@ pub struct DeclaredExtensions<'a> {
 
 impl<'a> DeclaredExtensions<'a> {
     /// Creates it from the object.
-    #[must_use]
     pub const fn new(object: RawJson<'a>) -> Self {
         Self { object, write }
     }
 
     /// Returns the object.
-    #[must_use]
     pub const fn as_json(&self) -> RawJson<'a> {
         self.object
     }
@@ -271,7 +262,6 @@ impl ClientFeatures {
     ];
 
     /// Reads a `ClientCapabilities` object by the rules of `revision`.
-    #[must_use]
     pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
         let mut set = Self(read_rows(&Self::ROWS, declared));
         if set.contains(Self::ELICITATION_FORM) {

@@ -26,19 +26,16 @@ pub struct Text<'a>(Source<&'a str, JsonStr<'a>>);
 
 impl<'a> Text<'a> {
     /// Creates a text from a string of the application.
-    #[must_use]
     pub const fn new(text: &'a str) -> Self {
         Self(Source::Own(text))
     }
 
     /// Creates a text from a string of a message.
-    #[must_use]
     pub const fn from_json(text: JsonStr<'a>) -> Self {
         Self(Source::Received(text))
     }
 
     /// Returns the string if it contains no JSON escapes, which is the usual case.
-    #[must_use]
     pub fn as_plain(self) -> Option<&'a str> {
         match self.0 {
             Source::Own(text) => Some(text),
@@ -84,7 +81,6 @@ impl<'a> Text<'a> {
     }
 
     /// Returns whether the string is empty.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         match self.0 {
             Source::Own(text) => text.is_empty(),
@@ -215,27 +211,23 @@ const MAX_PLACES: u8 = 18;
 
 impl<'a> Number<'a> {
     /// Creates an integer.
-    #[must_use]
     pub const fn new(value: i64) -> Self {
         Self::decimal(value, 0)
     }
 
     /// Creates a decimal fraction, `digits` divided by 10 to the power of `places`:
     /// `decimal(85, 2)` is 0.85. More than 18 places are treated as 18.
-    #[must_use]
     pub const fn decimal(digits: i64, places: u8) -> Self {
         let places = if places > MAX_PLACES { MAX_PLACES } else { places };
         Self(Source::Own(Decimal { digits, places }))
     }
 
     /// Creates a number from JSON. Returns `None` if it is not a number.
-    #[must_use]
     pub fn from_json(number: RawJson<'a>) -> Option<Self> {
         number.is_number().then_some(Self(Source::Received(number)))
     }
 
     /// Returns the value if it is an integer in the range of `i64`.
-    #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
             Source::Own(Decimal { digits, places }) => {
@@ -247,7 +239,6 @@ impl<'a> Number<'a> {
     }
 
     /// Returns the nearest `f64`.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         self.text(&mut [0; MAX_LEN]).parse().unwrap_or(f64::NAN)
     }
@@ -389,20 +380,17 @@ pub enum BlobError {
 
 impl<'a> Blob<'a> {
     /// Creates a blob from bytes, which are encoded while they are written.
-    #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self(Source::Own(Bytes { bytes, write: |bytes, to| Base64(bytes).encode(to) }))
     }
 
     /// Creates a blob from base64 text. The text is not validated.
-    #[must_use]
     pub const fn from_base64(text: Text<'a>) -> Self {
         Self(Source::Received(text))
     }
 
     /// Returns the base64 text of a blob that was received or created by
     /// [`from_base64`](Self::from_base64).
-    #[must_use]
     pub const fn as_base64(&self) -> Option<Text<'a>> {
         self.0.received()
     }
@@ -541,7 +529,6 @@ payload! {
 impl Icon<'_> {
     /// Returns whether the URI has the scheme `https` or `data`. A client must reject all other
     /// schemes (2025-11-25, basic/index, "Icons"), and should also check that it trusts the host.
-    #[must_use]
     pub fn has_allowed_scheme(&self) -> bool {
         let starts_with = |scheme: &str| {
             self.src.chars().map(|c| c.to_ascii_lowercase()).take(scheme.len()).eq(scheme.chars())
@@ -559,7 +546,6 @@ pub struct Icons<'a> {
 
 impl<'a> Icons<'a> {
     /// Creates a list of the application's icons.
-    #[must_use]
     pub const fn new(icons: &'a [Icon<'a>]) -> Self {
         Self { list: List::new(icons), write: |list, to| list.encode(to) }
     }
@@ -627,7 +613,6 @@ pub struct CacheHint {
 impl CacheHint {
     /// Reads the hint of a result. A missing or invalid `ttlMs` is 0; any `cacheScope` except
     /// `public` is private.
-    #[must_use]
     pub fn from_result(result: RawJson<'_>) -> Self {
         let public = result
             .get("cacheScope")
@@ -638,13 +623,11 @@ impl CacheHint {
     }
 
     /// Returns the time until which a result received at `received` is fresh.
-    #[must_use]
     pub const fn fresh_until(self, received: Instant) -> Instant {
         received.saturating_add(core::time::Duration::from_millis(self.ttl_ms))
     }
 
     /// Returns whether a result received at `received` is still fresh at `now`.
-    #[must_use]
     pub const fn is_fresh(self, received: Instant, now: Instant) -> bool {
         now.as_millis() < self.fresh_until(received).as_millis()
     }
@@ -677,7 +660,6 @@ impl<'a> PaginatedParams<'a> {
     ///         .is_some_and(|next| next.cursor.is_some_and(|cursor| cursor == "p2"))
     /// );
     /// ```
-    #[must_use]
     pub fn next_page(page: RawJson<'a>) -> Option<Self> {
         let cursor = page.get("nextCursor").and_then(RawJson::as_string).map(Text::from_json);
         cursor.map(|cursor| Self { cursor: Some(cursor), ..Self::new() })

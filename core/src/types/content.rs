@@ -49,37 +49,31 @@ pub enum ContentBlock<'a> {
 
 impl<'a> ContentBlock<'a> {
     /// Creates a text block.
-    #[must_use]
     pub const fn text(text: &'a str) -> Self {
         Self::Text(TextContent::new(text))
     }
 
     /// Creates an image block from the bytes of an image file.
-    #[must_use]
     pub const fn image(data: &'a [u8], mime_type: &'a str) -> Self {
         Self::Image(ImageContent::new(Blob::new(data), mime_type))
     }
 
     /// Creates an audio block from the bytes of an audio file. Since 2025-03-26.
-    #[must_use]
     pub const fn audio(data: &'a [u8], mime_type: &'a str) -> Self {
         Self::Audio(AudioContent::new(Blob::new(data), mime_type))
     }
 
     /// Creates a block that embeds the contents of a resource.
-    #[must_use]
     pub const fn resource(contents: ResourceContents<'a>) -> Self {
         Self::Resource(EmbeddedResource::new(contents))
     }
 
     /// Creates a link to a resource. Since 2025-06-18.
-    #[must_use]
     pub const fn resource_link(uri: &'a str, name: &'a str) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
 
     /// Returns the text of a text block.
-    #[must_use]
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
             Self::Text(content) => Some(content.text),

@@ -80,13 +80,11 @@ pub struct SupportedVersions<'a>(Source<Revisions, List<'a, Text<'a>>>);
 
 impl<'a> SupportedVersions<'a> {
     /// Creates the list of these revisions.
-    #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
         Self(Source::Own(revisions))
     }
 
     /// Returns whether `revision` is in the list.
-    #[must_use]
     pub fn contains(&self, revision: Revision) -> bool {
         match self.0 {
             Source::Own(revisions) => revisions.contains(revision),
@@ -97,7 +95,6 @@ impl<'a> SupportedVersions<'a> {
     }
 
     /// Returns the received list, which may contain versions unknown to this library.
-    #[must_use]
     pub const fn as_list(&self) -> Option<List<'a, Text<'a>>> {
         self.0.received()
     }

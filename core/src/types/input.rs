@@ -69,7 +69,6 @@ impl<'a> InputRequest<'a> {
     }
 
     /// Returns the client capabilities that the request requires.
-    #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
             Self::Elicit(params) => params.required_capabilities(),
@@ -175,7 +174,6 @@ impl Root<'_> {
     /// Returns whether the URI has the scheme `file`, which all revisions require, and no path
     /// traversal: no segment `.` or `..`, no backslash, no NUL and no percent-encoded slash
     /// (client/roots, "Security Considerations").
-    #[must_use]
     pub fn is_valid(&self) -> bool {
         check_file_uri(self.uri).is_some()
     }

@@ -19,13 +19,11 @@ impl<'a, T> List<'a, T> {
     pub const EMPTY: Self = Self::new(&[]);
 
     /// Creates a list of the application's elements.
-    #[must_use]
     pub const fn new(items: &'a [T]) -> Self {
         Self(Source::Own(items))
     }
 
     /// Creates a list from JSON. Returns `None` if it is not an array.
-    #[must_use]
     pub fn from_json(array: RawJson<'a>) -> Option<Self> {
         array.is_array().then_some(Self(Source::Received(array)))
     }
@@ -36,7 +34,6 @@ impl<'a, T> List<'a, T> {
     }
 
     /// Returns the number of elements. Scans a received list, so it takes linear time.
-    #[must_use]
     pub fn len(&self) -> usize {
         match self.0 {
             Source::Own(items) => items.len(),
@@ -45,7 +42,6 @@ impl<'a, T> List<'a, T> {
     }
 
     /// Returns whether there are no elements.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
             Source::Own(items) => items.is_empty(),
@@ -54,14 +50,12 @@ impl<'a, T> List<'a, T> {
     }
 
     /// Returns the JSON array of a received list.
-    #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         self.0.received()
     }
 
     /// Returns the application's own elements; `None` for a received list
     /// ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter), it links no deserializer.
-    #[must_use]
     pub const fn as_slice(&self) -> Option<&'a [T]> {
         self.0.own()
     }
@@ -72,7 +66,6 @@ impl<'a, T> List<'a, T> {
 
     /// Iterates over the elements. An element of another type is an `Err` item; the elements after
     /// it can still be read.
-    #[must_use]
     pub fn iter(&self) -> ListIter<'a, T>
     where
         T: Copy + Deserialize<'a>,
@@ -84,7 +77,6 @@ impl<'a, T> List<'a, T> {
     }
 
     /// Returns the element at `index`. Takes linear time for a received list.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Result<T, ReadError>>
     where
         T: Copy + Deserialize<'a>,
@@ -172,19 +164,16 @@ pub struct Map<'a, T>(Source<&'a [(&'a str, T)], RawJson<'a>>);
 
 impl<'a, T> Map<'a, T> {
     /// Creates a map of the application's entries.
-    #[must_use]
     pub const fn new(entries: &'a [(&'a str, T)]) -> Self {
         Self(Source::Own(entries))
     }
 
     /// Creates a map from JSON. Returns `None` if it is not an object.
-    #[must_use]
     pub fn from_json(object: RawJson<'a>) -> Option<Self> {
         object.is_object().then_some(Self(Source::Received(object)))
     }
 
     /// Returns whether there are no entries.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
             Source::Own(entries) => entries.is_empty(),
@@ -193,21 +182,18 @@ impl<'a, T> Map<'a, T> {
     }
 
     /// Returns the JSON object of a received map.
-    #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         self.0.received()
     }
 
     /// Returns the application's own entries; `None` for a received map
     /// ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter), it links no deserializer.
-    #[must_use]
     pub const fn as_slice(&self) -> Option<&'a [(&'a str, T)]> {
         self.0.own()
     }
 
     /// Iterates over keys and values. A value of another type is an `Err`; the entries after it can
     /// still be read.
-    #[must_use]
     pub fn iter(&self) -> MapIter<'a, T>
     where
         T: Copy + Deserialize<'a>,
@@ -219,7 +205,6 @@ impl<'a, T> Map<'a, T> {
     }
 
     /// Returns the value of `key`.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<Result<T, ReadError>>
     where
         T: Copy + Deserialize<'a>,

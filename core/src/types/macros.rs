@@ -60,6 +60,7 @@ macro_rules! payload {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug)]
+        #[must_use]
         #[non_exhaustive]
         $vis struct $name $(<$lt>)? {
             $($(#[$rmeta])* $vis $rname: payload!(@type $rkind $(($rty))?),)*
@@ -71,7 +72,6 @@ macro_rules! payload {
         #[allow(dead_code, clippy::new_without_default)]
         impl $(<$lt>)? $name $(<$lt>)? {
             /// Creates a value with the required members; the others are omitted.
-            #[must_use]
             $vis const fn new($($rname: payload!(@argument $rkind $(($rty))?)),*) -> Self {
                 Self {
                     $($rname: payload!(@value $rkind $rname),)*
@@ -84,7 +84,6 @@ macro_rules! payload {
                 #[doc = concat!("Sets the member `", $okey, "`.")]
                 #[doc = ""]
                 $(#[$ometa])*
-                #[must_use]
                 $vis const fn $oname(
                     mut self,
                     $oname: payload!(@argument $okind $(($oty))?),
@@ -309,7 +308,6 @@ macro_rules! names {
 
         impl $name {
             /// Returns the string on the wire.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+
@@ -317,13 +315,11 @@ macro_rules! names {
             }
 
             /// Returns the variant with this string on the wire.
-            #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 [$(Self::$variant),+].into_iter().find(|known| known.as_str() == name)
             }
 
             /// Returns the variant for a string of a message.
-            #[must_use]
             pub fn from_json(name: crate::json::JsonStr<'_>) -> Option<Self> {
                 [$(Self::$variant),+].into_iter().find(|known| name == *known.as_str())
             }

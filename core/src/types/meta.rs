@@ -39,14 +39,12 @@ pub const BAGGAGE: &str = "baggage";
 /// assert!(meta::is_valid_key("com.example/trace_id") && meta::is_valid_key("progressToken"));
 /// assert!(!meta::is_valid_key("com..example/x") && !meta::is_valid_key("-x"));
 /// ```
-#[must_use]
 pub fn is_valid_key(key: &str) -> bool {
     let (prefix, name) = split(key);
     prefix.is_none_or(is_valid_prefix) && is_valid_name(name)
 }
 
 /// Returns whether `id` is a valid extension id: a valid key with a prefix and a non-empty name.
-#[must_use]
 pub fn is_valid_extension_id(id: &str) -> bool {
     let (prefix, name) = split(id);
     prefix.is_some_and(is_valid_prefix) && !name.is_empty() && is_valid_name(name)
@@ -56,7 +54,6 @@ pub fn is_valid_extension_id(id: &str) -> bool {
 ///
 /// A prefix is reserved if a label of it is `modelcontextprotocol` or `mcp`: the last but one in
 /// 2025-06-18, the second since 2025-11-25. The first two revisions reserve no prefix.
-#[must_use]
 pub fn is_reserved(key: &str, revision: Revision) -> bool {
     let Some(prefix) = split(key).0.filter(|prefix| is_valid_prefix(prefix)) else { return false };
     let label = match revision {

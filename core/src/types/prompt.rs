@@ -68,13 +68,11 @@ payload! {
 
 impl<'a> PromptMessage<'a> {
     /// Creates a text message of the user.
-    #[must_use]
     pub const fn user(text: &'a str) -> Self {
         Self::new(Role::User, ContentBlock::text(text))
     }
 
     /// Creates a text message of the model.
-    #[must_use]
     pub const fn assistant(text: &'a str) -> Self {
         Self::new(Role::Assistant, ContentBlock::text(text))
     }
@@ -126,7 +124,6 @@ payload! {
 
 impl<'a> GetPromptParams<'a> {
     /// Returns the argument `name`, if it is a string.
-    #[must_use]
     pub fn argument(&self, name: &str) -> Option<Text<'a>> {
         self.arguments?.get(name).and_then(RawJson::as_string).map(Text::from_json)
     }

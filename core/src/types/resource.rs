@@ -74,6 +74,7 @@ payload! {
 /// `BlobResourceContents`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct ResourceContents<'a> {
     /// URI of the resource, or of a part of it.
     pub uri: Text<'a>,
@@ -100,32 +101,27 @@ pub enum ResourceData<'a> {
 
 impl<'a> ResourceContents<'a> {
     /// Creates text contents of the resource `uri`.
-    #[must_use]
     pub const fn text(uri: &'a str, text: &'a str) -> Self {
         Self::new(Text::new(uri), ResourceData::Text(Text::new(text)))
     }
 
     /// Creates binary contents of the resource `uri`.
-    #[must_use]
     pub const fn blob(uri: &'a str, bytes: &'a [u8]) -> Self {
         Self::new(Text::new(uri), ResourceData::Blob(Blob::new(bytes)))
     }
 
     /// Creates contents from their parts, for example with the URI of the request.
-    #[must_use]
     pub const fn new(uri: Text<'a>, data: ResourceData<'a>) -> Self {
         Self { uri, data, mime_type: None, meta: None, annotations: None }
     }
 
     /// Sets the MIME type.
-    #[must_use]
     pub const fn mime_type(mut self, mime_type: &'a str) -> Self {
         self.mime_type = Some(Text::new(mime_type));
         self
     }
 
     /// Sets `_meta`: see [`meta`](crate::types::meta). Since 2025-06-18.
-    #[must_use]
     pub const fn meta(mut self, meta: RawJson<'a>) -> Self {
         self.meta = Some(meta);
         self
@@ -316,7 +312,6 @@ impl SubscriptionFilter<'_> {
     ///
     /// A client should compare the filter it requested with the one that the server acknowledged
     /// (2026-07-28, basic/patterns/subscriptions), and poll for changes that are not granted.
-    #[must_use]
     pub fn is_subset(&self, other: &SubscriptionFilter<'_>) -> bool {
         let flag =
             |own: Option<bool>, other: Option<bool>| own != Some(true) || other == Some(true);

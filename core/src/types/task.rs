@@ -42,7 +42,6 @@ names! {
 
 impl TaskStatus {
     /// Whether the task has ended: its status never changes again.
-    #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -80,7 +79,6 @@ pub struct Task<'a> {
 
 impl<'a> Task<'a> {
     /// Creates a task without the optional members.
-    #[must_use]
     pub const fn new(
         task_id: &'a str,
         status: TaskStatus,
@@ -235,19 +233,16 @@ pub struct TaskId(pub(crate) [u8; 16]);
 impl TaskId {
     /// Creates an id of random bytes: from a generator that cannot be guessed (extension
     /// `io.modelcontextprotocol/tasks`, Security).
-    #[must_use]
     pub const fn new(random: [u8; 16]) -> Self {
         Self(random)
     }
 
     /// Returns the bytes.
-    #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 
     /// Reads the text of an id.
-    #[must_use]
     pub fn parse<'t>(text: impl Into<Text<'t>>) -> Option<Self> {
         let mut id = [0; 16];
         let mut digits = text.into().chars();

@@ -187,7 +187,6 @@ payload! {
 impl<'a> CallToolResult<'a> {
     /// Returns the structured content if it is valid in `revision`: an object since 2025-06-18, any
     /// value, `null` included, since 2026-07-28.
-    #[must_use]
     pub fn structured_content_for(&self, revision: Revision) -> Option<RawJson<'a>> {
         self.structured_content.filter(|content| {
             revision.is_modern() || (revision >= Revision::V2025_06_18 && content.is_object())
@@ -195,7 +194,6 @@ impl<'a> CallToolResult<'a> {
     }
 
     /// Creates the result of a tool that failed; `content` explains the error.
-    #[must_use]
     pub const fn error(content: &'a [ContentBlock<'a>]) -> Self {
         Self::new(content).is_error(true)
     }
@@ -227,13 +225,11 @@ pub struct TextResult<'a> {
 
 impl<'a> TextResult<'a> {
     /// Creates the result of a tool that succeeded.
-    #[must_use]
     pub const fn new(text: &'a str) -> Self {
         Self { text: Text::new(text), is_error: false }
     }
 
     /// Creates the result of a tool that failed; `text` explains the error.
-    #[must_use]
     pub const fn error(text: &'a str) -> Self {
         Self { text: Text::new(text), is_error: true }
     }

@@ -147,7 +147,6 @@ payload! {
 
 impl ClientCapabilities<'_> {
     /// Returns whether the client shows pages of this type: [`MIME_TYPE`].
-    #[must_use]
     pub fn supports(&self, mime_type: &str) -> bool {
         self.mime_types.iter().any(|known| known.is_ok_and(|known| known == mime_type))
     }
@@ -187,14 +186,12 @@ macro_rules! meta {
         /// Constants for [`ui_meta!`](crate::ui_meta).
         #[doc(hidden)]
         impl $type<'_> {
-            #[must_use]
             pub const fn rendered_len(&self) -> usize {
                 let mut to = Renderer::new(&mut []);
                 self.render_meta(&mut to);
                 to.len()
             }
 
-            #[must_use]
             pub const fn render<const N: usize>(&self) -> [u8; N] {
                 let mut text = [0; N];
                 self.render_meta(&mut Renderer::new(&mut text));

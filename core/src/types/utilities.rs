@@ -116,7 +116,6 @@ payload! {
 impl<'a> CompleteParams<'a> {
     /// Returns the already resolved argument `name` of the [`CompletionContext`], if it is a
     /// string.
-    #[must_use]
     pub fn context_argument(&self, name: &str) -> Option<Text<'a>> {
         self.context?.arguments?.get(name).and_then(RawJson::as_string).map(Text::from_json)
     }
@@ -150,6 +149,7 @@ payload! {
 /// unless it is set, the `total` of the list.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct Completion<'a> {
     /// Suggested values, most relevant first.
     pub values: List<'a, Text<'a>>,
@@ -164,20 +164,17 @@ const MAX_VALUES: usize = 100;
 
 impl<'a> Completion<'a> {
     /// Creates a completion with these values, most relevant first.
-    #[must_use]
     pub const fn new(values: &'a [Text<'a>]) -> Self {
         Self { values: List::new(values), total: None, has_more: None }
     }
 
     /// Sets the number of all matching values.
-    #[must_use]
     pub const fn total(mut self, total: u64) -> Self {
         self.total = Some(total);
         self
     }
 
     /// Sets whether there are more values than those in `values`.
-    #[must_use]
     pub const fn has_more(mut self, has_more: bool) -> Self {
         self.has_more = Some(has_more);
         self

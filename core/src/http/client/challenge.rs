@@ -22,7 +22,6 @@ impl<'h> Challenge<'h> {
     /// Returns the value of a parameter without its quotes; escape sequences in it are kept. Names
     /// are case-insensitive. MCP defines `resource_metadata`, `scope`, `error` and
     /// `error_description` (2025-06-18 and later, basic/authorization).
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&'h str> {
         self.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }

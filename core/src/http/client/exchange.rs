@@ -70,32 +70,27 @@ impl Exchange {
     }
 
     /// Creates the exchange of a GET that opens the event stream of HTTP+SSE (2024-11-05).
-    #[must_use]
     pub fn http_sse() -> Self {
         Self::new(Purpose::HttpSse)
     }
 
     /// Returns the id of the JSON-RPC request, as JSON; `None` for other messages.
-    #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         if self.id.is_empty() { None } else { Some(&self.id) }
     }
 
     /// Whether the response to the JSON-RPC request has been received.
-    #[must_use]
     pub const fn has_response(&self) -> bool {
         self.has_response
     }
 
     /// Whether the request is of 2026-07-28: ending the exchange cancels it, and it cannot be
     /// resumed.
-    #[must_use]
     pub const fn is_modern(&self) -> bool {
         self.is_modern
     }
 
     /// Whether the request is `initialize`.
-    #[must_use]
     pub fn is_initialize(&self) -> bool {
         self.purpose == Purpose::Initialize
     }
@@ -178,13 +173,11 @@ impl Post {
     }
 
     /// Returns the message as JSON.
-    #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
     /// Returns what the head of the request depends on.
-    #[must_use]
     pub fn message(&self) -> OutgoingMessage<'_> {
         OutgoingMessage::written(&self.body, self.revision).unwrap_or(OutgoingMessage::EMPTY)
     }
@@ -223,7 +216,6 @@ impl<'m> OutgoingMessage<'m> {
     /// Parses a message that another program has written, with or without its line end; `None` if
     /// it is not a JSON-RPC message. Messages of a [`Client`](crate::Client) come with
     /// [`TxBuffer::post`](crate::TxBuffer::post).
-    #[must_use]
     pub fn parse(message: &'m [u8]) -> Option<Self> {
         let messages = Messages::new(Frame::Complete(message));
         let mut envelope = messages.envelope();
@@ -235,31 +227,26 @@ impl<'m> OutgoingMessage<'m> {
     }
 
     /// Returns the id as JSON, if the message is a request.
-    #[must_use]
     pub const fn id(&self) -> Option<&'m str> {
         self.id
     }
 
     /// Returns the method; `None` for a response.
-    #[must_use]
     pub const fn method(&self) -> Option<JsonStr<'m>> {
         self.method
     }
 
     /// Whether the message has this method.
-    #[must_use]
     pub fn has_method(&self, method: &str) -> bool {
         self.method.is_some_and(|own| own == *method)
     }
 
     /// Returns the protocol version in `_meta`, which 2026-07-28 requires.
-    #[must_use]
     pub const fn protocol_version(&self) -> Option<JsonStr<'m>> {
         self.version
     }
 
     /// Returns the name of the called tool, whose input schema determines the `Mcp-Param-*` fields.
-    #[must_use]
     pub fn tool_name(&self) -> Option<JsonStr<'m>> {
         self.name().filter(|_| self.has_method("tools/call"))
     }
@@ -269,14 +256,12 @@ impl<'m> OutgoingMessage<'m> {
     }
 
     /// Returns the parameters.
-    #[must_use]
     pub const fn params(&self) -> RawJson<'m> {
         self.params
     }
 
     /// Returns the id, as JSON, of the request that this message cancels. In 2026-07-28 a request
     /// is cancelled only by ending its exchange (basic/transports/streamable-http).
-    #[must_use]
     pub fn cancelled_request(&self) -> Option<&'m str> {
         self.params
             .get("requestId")
@@ -286,7 +271,6 @@ impl<'m> OutgoingMessage<'m> {
 
     /// Whether the message is part of the handshake: no other message may be sent until its
     /// response.
-    #[must_use]
     pub fn is_handshake(&self) -> bool {
         self.has_method("initialize")
             || self.has_method("notifications/initialized")

@@ -130,20 +130,17 @@ pub enum ResponseKind {
 
 impl HttpSession {
     /// Creates the state of a server that is not known yet.
-    #[must_use]
     pub const fn new() -> Self {
         Self { id: [0; MAX_SESSION_ID], id_len: 0, revision: None, is_modern: false }
     }
 
     /// Returns the session id, which is a secret.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         let id = self.id.get(..usize::from(self.id_len)).filter(|id| !id.is_empty())?;
         core::str::from_utf8(id).ok()
     }
 
     /// Returns the negotiated revision, after `initialize`.
-    #[must_use]
     pub const fn revision(&self) -> Option<Revision> {
         self.revision
     }
@@ -170,14 +167,12 @@ impl HttpSession {
     /// Begins the standalone GET stream, on which the server sends messages that belong to no
     /// request; `None` before the response to `initialize`. Servers may [not
     /// offer](ResponseKind::NoStream) it. Even the stream of a server of 2024-11-05 is possible.
-    #[must_use]
     pub fn begin_get(&self) -> Option<Exchange> {
         self.revision?;
         Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::StandaloneGet) })
     }
 
     /// Begins the DELETE that ends the session; `None` if there is no session id.
-    #[must_use]
     pub fn begin_delete(&self) -> Option<Exchange> {
         self.id()?;
         Some(Exchange { in_session: true, ..Exchange::new(Purpose::Delete) })
@@ -334,7 +329,6 @@ impl HttpSession {
     /// Returns the JSON-RPC error in the body of a response that has an [error
     /// status](ResponseKind::ErrorStatus) or is [unauthorized](ResponseKind::Unauthorized). Its id
     /// is not checked, since the exchange has only one request.
-    #[must_use]
     pub fn json_rpc_error<'b>(&self, body: &'b [u8]) -> Option<RawJson<'b>> {
         let messages = Messages::new(Frame::Complete(body));
         let mut envelope = messages.envelope();
@@ -346,7 +340,6 @@ impl HttpSession {
 
     /// Whether the failed `initialize` indicates a server of HTTP+SSE (2024-11-05), which a GET to
     /// the same URL will show. `error` is the JSON-RPC error in the body.
-    #[must_use]
     pub fn may_support_http_sse(
         &self,
         exchange: &Exchange,
@@ -423,7 +416,6 @@ impl<S: Storage> TxBuffer<S> {
     /// `limit` bytes. Each message is the body of a POST request, so the buffer holds one at a
     /// time: until it has been taken, others get [`SendError::Full`](crate::SendError::Full). A
     /// message should fit, because the length of the body must be known.
-    #[must_use]
     pub const fn for_http_requests(storage: S, limit: usize) -> Self {
         Self::with_limit(storage, limit).with_framing(Framing::Post(None))
     }
@@ -433,7 +425,6 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     /// Returns the message in a buffer [for HTTP requests](Self::for_http_requests), for the head
     /// of its request. Its body is [`pending`](Self::pending). `None` if there is none, if it is
     /// not complete, and when a part of it has been taken.
-    #[must_use]
     pub fn post(&self) -> Option<OutgoingMessage<'_>> {
         match self.framing() {
             Framing::Post(Some(revision)) => OutgoingMessage::written(self.pending(), *revision),

@@ -27,6 +27,7 @@ use crate::text::split;
 /// assert!(public.check(&RequestHead::new("POST", "/mcp", &from_chat)).is_ok());
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct HostPolicy<'c> {
     hosts: Hosts<'c>,
     origins: &'c [&'c str],
@@ -50,14 +51,12 @@ impl<'c> HostPolicy<'c> {
 
     /// Accepts these hosts, as host and as origin: `mcp.example.com` with any port, or
     /// `mcp.example.com:8080` with that port only.
-    #[must_use]
     pub const fn hosts(hosts: &'c [&'c str]) -> Self {
         Self { hosts: Hosts::These(hosts), origins: &[] }
     }
 
     /// Accepts pages from these origins too: `https://chat.example.com`, with the port unless it is
     /// the scheme's default; `null` for opaque origins.
-    #[must_use]
     pub const fn origins(self, origins: &'c [&'c str]) -> Self {
         Self { origins, ..self }
     }

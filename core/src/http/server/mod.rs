@@ -98,6 +98,7 @@ use crate::rpc::{RpcError, write_error};
 
 /// The address, revisions and access rules of one MCP endpoint.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Endpoint<'c> {
     revisions: Revisions,
     host_policy: HostPolicy<'c>,
@@ -156,26 +157,22 @@ impl<'c> Endpoint<'c> {
     /// Creates an endpoint that serves these revisions (those of the
     /// [`ServerConfig`](crate::ServerConfig)) to clients on the same machine, legacy ones in
     /// sessions.
-    #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
         Self { revisions, host_policy: HostPolicy::LOOPBACK, has_sessions: true }
     }
 
     /// Sets the accepted hosts and origins. Default: [`HostPolicy::LOOPBACK`].
-    #[must_use]
     pub const fn host_policy(self, host_policy: HostPolicy<'c>) -> Self {
         Self { host_policy, ..self }
     }
 
     /// Serves legacy clients without sessions. No state is kept between their requests, so requests
     /// and notifications to them are sent only as part of a response.
-    #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self { has_sessions: false, ..self }
     }
 
     /// Returns the value of `Allow`, for status 405 and for OPTIONS.
-    #[must_use]
     pub fn allowed_methods(&self) -> &'static str {
         if self.serves_sessions() { "POST, GET, DELETE, OPTIONS" } else { "POST, OPTIONS" }
     }
@@ -240,7 +237,6 @@ impl<'c> Endpoint<'c> {
 
     /// Routes a request. Of a request without a body pass the messages of
     /// [`Frame::Complete(&[])`](crate::Frame::Complete).
-    #[must_use]
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         match self.check_head(head) {
             Err(refused) => Route::Rejected(refused),
@@ -405,6 +401,7 @@ const VERSION: &str = "mcp-protocol-version";
 
 /// A rejected request: an HTTP status, and a JSON-RPC error as the body.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Rejection<'f> {
     status: u16,
     code: ErrorCode,
@@ -415,13 +412,11 @@ pub struct Rejection<'f> {
 impl<'f> Rejection<'f> {
     /// Creates a rejection. The error of a JSON-RPC request should carry its id;
     /// [`Endpoint::route`] sets it.
-    #[must_use]
     pub const fn new(status: u16, code: ErrorCode, message: &'static str) -> Self {
         Self { status, code, message, id: None }
     }
 
     /// Status 404: unknown or ended session. The client opens a new one.
-    #[must_use]
     pub const fn session_not_found() -> Self {
         Self::new(
             404,
@@ -431,13 +426,11 @@ impl<'f> Rejection<'f> {
     }
 
     /// Status 413: the body exceeds the limit.
-    #[must_use]
     pub const fn content_too_large() -> Self {
         Self::new(413, ErrorCode::InvalidRequest, "The message exceeds the server's limit")
     }
 
     /// Status 503: the maximum number of sessions or exchanges is reached.
-    #[must_use]
     pub const fn service_unavailable() -> Self {
         Self::new(503, ErrorCode::InternalError, "The server is busy: try again later")
     }
@@ -455,13 +448,11 @@ impl<'f> Rejection<'f> {
     }
 
     /// The HTTP status.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.status
     }
 
     /// The message of the JSON-RPC error.
-    #[must_use]
     pub const fn message(&self) -> &'static str {
         self.message
     }
@@ -509,7 +500,6 @@ pub enum BodyKind {
 
 impl OutgoingResponse {
     /// Creates a response without a body.
-    #[must_use]
     pub const fn empty(status: u16) -> Self {
         Self { status, body: BodyKind::Empty }
     }
@@ -549,7 +539,6 @@ pub struct SessionId([u8; 32]);
 impl SessionId {
     /// Creates an id from 16 unpredictable bytes: from the operating system's or a hardware source
     /// of randomness, not from a counter, a clock or an ordinary generator.
-    #[must_use]
     pub fn from_random(random: [u8; 16]) -> Self {
         let mut text = [0; 32];
         for (digits, byte) in text.chunks_exact_mut(2).zip(random) {
@@ -561,13 +550,11 @@ impl SessionId {
     }
 
     /// Returns the value of `Mcp-Session-Id`.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// Whether `text` is this id, compared in constant time.
-    #[must_use]
     pub fn is(&self, text: &str) -> bool {
         let differing = self
             .0
@@ -596,7 +583,6 @@ impl<S: Storage> TxBuffer<S> {
     /// the status that belongs to it; a notification or a request starts an event stream.
     /// [`http_response`](Self::http_response) returns the decision. If it returns `None` and no
     /// request of the exchange is open, send [`OutgoingResponse::ACCEPTED`].
-    #[must_use]
     pub const fn for_http_response(storage: S, limit: usize) -> Self {
         Self::with_limit(storage, limit).with_framing(Framing::Exchange(Exchange::NEW))
     }
@@ -604,7 +590,6 @@ impl<S: Storage> TxBuffer<S> {
     /// Assigns ids to events, so that the client can resume the stream. `stream` must be unique in
     /// the session. From 2025-11-25 on, start the stream of a POST [with an empty
     /// event](Self::with_priming_event).
-    #[must_use]
     pub const fn with_event_ids(self, stream: u32) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), ..Exchange::NEW })
     }
@@ -612,7 +597,6 @@ impl<S: Storage> TxBuffer<S> {
     /// Assigns ids to events and starts with an empty event, whose id lets the client resume before
     /// the first message, after waiting for `retry` (2025-11-25). Clients of older revisions would
     /// take the empty event for a message.
-    #[must_use]
     pub const fn with_priming_event(self, stream: u32, retry: Duration) -> Self {
         self.with_exchange(Exchange {
             stream: Some(stream),
@@ -623,7 +607,6 @@ impl<S: Storage> TxBuffer<S> {
 
     /// Makes the response an event stream regardless of the first frame: the only stream of
     /// HTTP+SSE (2024-11-05).
-    #[must_use]
     pub const fn event_stream_only(self) -> Self {
         self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
     }
@@ -636,7 +619,6 @@ impl<S: Storage> TxBuffer<S> {
 impl<S: Storage + ?Sized> TxBuffer<S> {
     /// Returns the head that the first frame has decided; `None` before the first frame, and for a
     /// buffer that is not of an exchange.
-    #[must_use]
     pub fn http_response(&self) -> Option<OutgoingResponse> {
         match self.framing() {
             Framing::Exchange(exchange) => match exchange.mode {
@@ -653,7 +635,6 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 
     /// Whether a JSON body was [aborted](crate::Server::fail) half-way. Close the connection
     /// without ending the body, so that the client notices.
-    #[must_use]
     pub fn is_truncated(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Truncated, .. }))
     }

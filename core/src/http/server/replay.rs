@@ -76,13 +76,11 @@ struct PartHead {
 impl<S: Storage> ReplayBuffer<S> {
     /// Creates a ring that uses all of `storage`. Each event, and each further part of one, takes
     /// 12 bytes in addition.
-    #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
     /// Creates a ring whose storage grows up to `limit` bytes before it overwrites anything.
-    #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self { oldest: 0, end: 0, base: 0, limit, storage }
     }
@@ -115,7 +113,6 @@ impl<S: Storage> ReplayBuffer<S> {
     }
 
     /// Returns a cursor to the events that follow `event` in its stream.
-    #[must_use]
     pub const fn read_after(&self, event: EventId) -> ReplayCursor {
         ReplayCursor {
             stream: event.stream,
@@ -126,13 +123,11 @@ impl<S: Storage> ReplayBuffer<S> {
     }
 
     /// Returns a cursor to the oldest recorded event of a stream.
-    #[must_use]
     pub const fn read_stream(&self, stream: u32) -> ReplayCursor {
         ReplayCursor { stream, from: 0, at: self.oldest, is_mid_event: false }
     }
 
     /// Whether any event of the stream is still recorded.
-    #[must_use]
     pub fn has_stream(&self, stream: u32) -> bool {
         matches!(self.next_part(&mut self.read_stream(stream)), Ok(Some(_)))
     }
@@ -247,7 +242,6 @@ impl<S: Storage> ReplayBuffer<S> {
 
 impl StreamRecorder {
     /// Creates the state of a stream that has not sent anything yet.
-    #[must_use]
     pub const fn new(stream: u32) -> Self {
         Self { event: EventId { stream, number: 0 }, has_begun: false, ends_line: false }
     }
@@ -256,7 +250,6 @@ impl StreamRecorder {
 impl ReplayCursor {
     /// Whether the last part did not end its event, so that nothing else may be written to the
     /// stream.
-    #[must_use]
     pub const fn is_mid_event(&self) -> bool {
         self.is_mid_event
     }

@@ -21,6 +21,7 @@ use crate::time::Instant;
 
 /// The head of an HTTP request, shared by its exchange and its handler.
 #[derive(Clone)]
+#[must_use]
 pub struct OwnedHead {
     shared: Arc<Head<dyn Fields + Send + Sync>>,
     peer: Option<PeerAddress>,
@@ -35,7 +36,6 @@ struct Head<F: ?Sized> {
 
 impl OwnedHead {
     /// Copies the method and the target.
-    #[must_use]
     pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
         let text = [method, target].concat().into();
         Self { shared: Arc::new(Head { text, method: method.len(), fields }), peer: None }
@@ -44,19 +44,16 @@ impl OwnedHead {
     /// Sets the address from which the request comes: that of the connection, or the one that a
     /// trusted proxy reports. Default: unknown, which has no
     /// [share](super::SiteOptions::address_share).
-    #[must_use]
     pub fn peer(self, address: impl Into<PeerAddress>) -> Self {
         Self { peer: Some(address.into()), ..self }
     }
 
     /// Returns the address from which the request comes.
-    #[must_use]
     pub fn peer_address(&self) -> Option<PeerAddress> {
         self.peer
     }
 
     /// Returns the head.
-    #[must_use]
     pub fn as_head(&self) -> RequestHead<'_> {
         let Head { text, method, fields } = &*self.shared;
         let (method, target) = text.split_at_checked(*method).unwrap_or_default();
@@ -197,19 +194,16 @@ pub struct SiteResponse<'s> {
 
 impl<'s> SiteResponse<'s> {
     /// The HTTP status.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.head.status
     }
 
     /// The kind of the body.
-    #[must_use]
     pub const fn kind(&self) -> BodyKind {
         self.head.body
     }
 
     /// The length of the body in bytes, if all of it can be read already. Others are chunked.
-    #[must_use]
     pub const fn length(&self) -> Option<usize> {
         self.length
     }
@@ -224,6 +218,7 @@ impl<'s> SiteResponse<'s> {
 
 /// The next part of a response's body: [`Site::body`](super::Site::body).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
 pub enum SiteBody<'s> {
     /// Bytes to send; never empty. Report how many were sent with
     /// [`Site::wrote`](super::Site::wrote).
@@ -386,7 +381,6 @@ impl<O> Site<'_, O> {
     }
 
     /// Returns whether a request waits to be [authorized](Self::authorized).
-    #[must_use]
     pub fn awaits_authorization(&self, exchange: ExchangeKey) -> bool {
         let exchange = self.exchanges.get(exchange.0);
         exchange
@@ -474,7 +468,6 @@ impl<O> Site<'_, O> {
 
     /// Returns whether more of the body can be fed. If not, and there is no response, the request
     /// waits for authorization or for room.
-    #[must_use]
     pub fn wants_body(&self, exchange: ExchangeKey) -> bool {
         self.exchanges
             .get(exchange.0)

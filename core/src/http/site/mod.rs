@@ -226,7 +226,6 @@ pub enum SiteStep<'p, O> {
 impl<'c, O> Site<'c, O> {
     /// Creates a site. `random` returns bytes for the ids of sessions that cannot be guessed: from
     /// the operating system or from hardware, not from an ordinary generator.
-    #[must_use]
     pub fn new(
         config: &'c ServerConfig<'c>,
         options: SiteOptions<'c>,
@@ -360,19 +359,16 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Returns whether the site was shut down, and no request is open any more.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.closing.is_some() && self.instances.len() == 0
     }
 
     /// Returns the number of exchanges that are not closed.
-    #[must_use]
     pub fn exchanges(&self) -> usize {
         self.exchanges.len()
     }
 
     /// Returns the number of sessions and streams of HTTP+SSE.
-    #[must_use]
     pub fn sessions(&self) -> usize {
         self.by_id.len()
     }
@@ -521,7 +517,6 @@ pub struct SiteOptions<'c> {
 
 impl SiteOptions<'_> {
     /// Returns a limit with the share of a client: all of it if nothing is known of the client.
-    #[must_use]
     pub const fn limit(&self, total: usize, holder: Option<&Holder>) -> PlaceLimit {
         let percent = match holder {
             Some(Holder::Principal(_)) => self.principal_share,
@@ -532,7 +527,6 @@ impl SiteOptions<'_> {
     }
 
     /// Creates options with the defaults.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             host_policy: HostPolicy::LOOPBACK,
@@ -589,26 +583,22 @@ pub struct SiteTurn<'p, O> {
 
 impl<O> SiteTurn<'_, O> {
     /// Returns the time of the step.
-    #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }
 
     /// Returns the key of the server.
-    #[must_use]
     pub const fn server_key(&self) -> ServerKey {
         ServerKey(self.key)
     }
 
     /// Returns the key of a request of this server, to answer it later.
-    #[must_use]
     pub const fn request_key(&self, request: RequestHandle) -> SiteRequest {
         SiteRequest { server: ServerKey(self.key), request }
     }
 
     /// Returns who made the request; in a turn without an event, who opened the session. The scopes
     /// of a session's requests may differ.
-    #[must_use]
     pub const fn principal(&self) -> Option<&Arc<Principal>> {
         match &self.principal {
             Some(principal) => Some(principal),
@@ -618,20 +608,17 @@ impl<O> SiteTurn<'_, O> {
 
     /// Returns the head of the HTTP request that has the message of the event. `None` for timeouts,
     /// and in a turn without an event.
-    #[must_use]
     pub const fn head(&self) -> Option<&OwnedHead> {
         self.head.as_ref()
     }
 
     /// Returns whose share the request of the event counts in.
-    #[must_use]
     pub fn holder(&self) -> Option<Holder> {
         let peer = self.head.as_ref().map_or(self.instance.peer, OwnedHead::peer_address);
         Holder::of(self.principal(), peer)
     }
 
     /// Returns whether the server is that of a session, or of a stream of HTTP+SSE.
-    #[must_use]
     pub const fn is_session(&self) -> bool {
         !matches!(self.instance.kind, Kind::Alone)
     }

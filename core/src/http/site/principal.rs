@@ -33,13 +33,11 @@ pub struct Principal {
 
 impl Principal {
     /// Creates a principal without scopes, whose token does not expire.
-    #[must_use]
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self { issuer: issuer.into(), subject: subject.into(), ..Self::default() }
     }
 
     /// Returns whether a scope was granted.
-    #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes.split(' ').any(|granted| granted == scope)
     }
@@ -68,7 +66,6 @@ pub enum Holder {
 
 impl Holder {
     /// Returns who makes a request. `None` if nothing is known of its client.
-    #[must_use]
     pub fn of(principal: Option<&Arc<Principal>>, peer: Option<PeerAddress>) -> Option<Self> {
         match principal {
             Some(principal) => Some(Self::Principal(Arc::clone(principal))),
@@ -117,28 +114,24 @@ pub struct Denied {
 impl Denied {
     /// Creates a response without fields. `status` is 401 without a valid token, 403 for a missing
     /// scope, 400 for malformed credentials, 500 or 503 if that cannot be found out.
-    #[must_use]
     pub const fn new(status: u16) -> Self {
         Self { status, fields: Vec::new() }
     }
 
     /// Adds a challenge, the value of `WWW-Authenticate` (RFC 9110, 11.6.1): for example `Bearer
     /// error="invalid_token"`. It must not contain line breaks.
-    #[must_use]
     pub fn challenge(self, challenge: impl Into<String>) -> Self {
         self.field("www-authenticate", challenge)
     }
 
     /// Adds a header field, with its name in lower case: for example `dpop-nonce`. The value must
     /// not contain line breaks.
-    #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((name, value.into()));
         self
     }
 
     /// Returns the HTTP status.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.status
     }
@@ -146,7 +139,6 @@ impl Denied {
 
 /// Returns the bearer token of a request, if it has exactly one `Authorization` field with one
 /// (RFC 6750, 2.1).
-#[must_use]
 pub fn bearer_token<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     let SingleValue::Value(value) = head.fields.single("authorization") else { return None };
     let (scheme, token) = value.split_once(' ')?;
@@ -170,19 +162,16 @@ pub struct Unpermitted {
 
 impl Unpermitted {
     /// Returns the exchange of the request.
-    #[must_use]
     pub const fn exchange(&self) -> ExchangeKey {
         self.exchange
     }
 
     /// Returns the principal of the request.
-    #[must_use]
     pub const fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
     }
 
     /// Returns the requests in the body: one, those of a batch, or none.
-    #[must_use]
     pub fn operations(&self) -> Operations<'_> {
         Operations { messages: Messages::new(Frame::Complete(&self.body)) }
     }
@@ -198,19 +187,16 @@ pub struct Operation<'f> {
 
 impl<'f> Operation<'f> {
     /// Returns the method.
-    #[must_use]
     pub const fn method(&self) -> Method<'f> {
         self.method
     }
 
     /// Returns `params.name`, of a tool or a prompt.
-    #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {
         self.params.name()
     }
 
     /// Returns the parameters. They are not checked yet.
-    #[must_use]
     pub const fn params(&self) -> Params<'f> {
         self.params
     }

@@ -41,20 +41,17 @@ pub enum ElicitParams<'a> {
 
 impl<'a> ElicitParams<'a> {
     /// Creates the parameters of form mode.
-    #[must_use]
     pub const fn form(message: &'a str, requested_schema: RequestedSchema<'a>) -> Self {
         Self::Form(ElicitFormParams::new(message, requested_schema))
     }
 
     /// Creates the parameters of URL mode. Complete for 2026-07-28; 2025-11-25 also requires an
     /// [`elicitation_id`](ElicitUrlParams::elicitation_id).
-    #[must_use]
     pub const fn url(message: &'a str, url: &'a str) -> Self {
         Self::Url(ElicitUrlParams::new(message, url))
     }
 
     /// Returns the client capability that the request requires.
-    #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
             Self::Form(_) => ClientFeatures::ELICITATION_FORM,
@@ -157,7 +154,6 @@ impl ElicitUrlParams<'_> {
 
     /// Returns whether the parameters are valid in `revision`: the URL has a scheme and no
     /// whitespace, and in 2025-11-25 there is an `elicitationId`.
-    #[must_use]
     pub fn is_valid_for(&self, revision: Revision) -> bool {
         validation::looks_like_uri(self.url)
             && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
@@ -185,14 +181,12 @@ payload! {
 impl<'a> ElicitResult<'a> {
     /// Creates the result of a user who submitted the form. Does not validate `content`:
     /// [`ElicitFormParams::accept`] does.
-    #[must_use]
     pub const fn accept(content: RawJson<'a>) -> Self {
         Self::new(ElicitAction::Accept).content(content)
     }
 
     /// Returns whether the result is valid in `revision`: content only if the action is `accept`,
     /// of strings, numbers and booleans and, since 2025-11-25, arrays of strings.
-    #[must_use]
     pub fn is_valid_for(&self, revision: Revision) -> bool {
         let lists = revision >= Revision::V2025_11_25;
         let is_flat = |value: RawJson<'_>| {
@@ -285,13 +279,11 @@ pub struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// Creates a required field.
-    #[must_use]
     pub const fn required(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: true }
     }
 
     /// Creates an optional field.
-    #[must_use]
     pub const fn optional(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: false }
     }
@@ -299,7 +291,6 @@ impl<'a> Field<'a> {
 
 impl<'a> RequestedSchema<'a> {
     /// Creates a form with these fields.
-    #[must_use]
     pub const fn new(fields: &'a [Field<'a>]) -> Self {
         Self(Form::Fields(fields))
     }
@@ -311,13 +302,11 @@ impl<'a> RequestedSchema<'a> {
 
     /// Creates a form from a JSON Schema. Returns `None` if that is not an object; anything else is
     /// checked by [`validate`](Self::validate).
-    #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
         schema.is_object().then_some(Self(Form::Json(schema, is_valid_json)))
     }
 
     /// Returns the JSON Schema of a form that was received or made of a type.
-    #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         match self.0 {
             Form::Fields(_) => None,
@@ -329,7 +318,6 @@ impl<'a> RequestedSchema<'a> {
 
     /// Iterates over the fields. In a received form, a field with an invalid schema is an `Err`
     /// item, and so is the one after [`MAX_FORM_FIELDS`], which ends the iteration.
-    #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         if let Form::Fields(fields) = self.0 {
             return Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() };
@@ -602,7 +590,6 @@ payload! {
 
 impl<'a> StringSchema<'a> {
     /// Converts to the schema of a [`Field`].
-    #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::String(self)
     }
@@ -644,19 +631,16 @@ names! {
 
 impl<'a> NumberSchema<'a> {
     /// Creates the schema of a number.
-    #[must_use]
     pub const fn number() -> Self {
         Self::new(NumberKind::Number)
     }
 
     /// Creates the schema of an integer.
-    #[must_use]
     pub const fn integer() -> Self {
         Self::new(NumberKind::Integer)
     }
 
     /// Converts to the schema of a [`Field`].
-    #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::Number(self)
     }
@@ -681,7 +665,6 @@ payload! {
 
 impl<'a> BooleanSchema<'a> {
     /// Converts to the schema of a [`Field`].
-    #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::Boolean(self)
     }
@@ -694,6 +677,7 @@ impl<'a> BooleanSchema<'a> {
 /// in 2025-06-18 `EnumSchema`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct SingleSelectEnumSchema<'a> {
     /// The options: the members `enum`, `oneOf` or `enum` and `enumNames`.
     pub options: EnumOptions<'a>,
@@ -725,7 +709,6 @@ pub enum EnumOptions<'a> {
 
 impl<'a> EnumOptions<'a> {
     /// Returns whether `text` is the value of an option.
-    #[must_use]
     pub fn contains(&self, text: Text<'_>) -> bool {
         match self {
             Self::Untitled(values) | Self::Legacy { values, .. } => {
@@ -750,19 +733,16 @@ payload! {
 
 impl<'a> SingleSelectEnumSchema<'a> {
     /// Creates a schema with options without display names.
-    #[must_use]
     pub const fn untitled(values: &'a [Text<'a>]) -> Self {
         Self::new(EnumOptions::Untitled(List::new(values)))
     }
 
     /// Creates a schema with options with display names.
-    #[must_use]
     pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
         Self::new(EnumOptions::Titled(List::new(choices)))
     }
 
     /// Creates a schema with these options.
-    #[must_use]
     pub const fn new(options: EnumOptions<'a>) -> Self {
         Self {
             options,
@@ -774,28 +754,24 @@ impl<'a> SingleSelectEnumSchema<'a> {
     }
 
     /// Sets the display name.
-    #[must_use]
     pub const fn title(mut self, title: &'a str) -> Self {
         self.title = Some(Text::new(title));
         self
     }
 
     /// Sets the description of the field.
-    #[must_use]
     pub const fn description(mut self, description: &'a str) -> Self {
         self.description = Some(Text::new(description));
         self
     }
 
     /// Sets the default value. Since 2025-11-25.
-    #[must_use]
     pub const fn default(mut self, default: &'a str) -> Self {
         self.default = Some(Text::new(default));
         self
     }
 
     /// Converts to the schema of a [`Field`](crate::types::Field).
-    #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::SingleSelect(self)
     }
@@ -905,19 +881,16 @@ payload! {
 
 impl<'a> MultiSelectEnumSchema<'a> {
     /// Creates a schema with options without display names.
-    #[must_use]
     pub const fn untitled(values: &'a [Text<'a>]) -> Self {
         Self::new(MultiSelectItems(EnumOptions::Untitled(List::new(values))))
     }
 
     /// Creates a schema with options with display names.
-    #[must_use]
     pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
         Self::new(MultiSelectItems(EnumOptions::Titled(List::new(choices))))
     }
 
     /// Converts to the schema of a [`Field`](crate::types::Field).
-    #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::MultiSelect(self)
     }

@@ -330,7 +330,6 @@ pub struct FormDefaults<'a>(RequestedSchema<'a>);
 impl<'a> RequestedSchema<'a> {
     /// Returns the default values, with which a client should pre-populate the form
     /// (client/elicitation). Fields without a default are omitted.
-    #[must_use]
     pub const fn defaults(self) -> FormDefaults<'a> {
         FormDefaults(self)
     }

@@ -87,7 +87,6 @@ impl Encode for Messages<'_, '_> {
 
 impl CreateMessageParams<'_> {
     /// Returns the client capabilities that the request requires.
-    #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         let mut features = ClientFeatures::SAMPLING;
         if self.tools.is_some() || self.tool_choice.is_some() {
@@ -134,13 +133,11 @@ impl Encode for Contents<'_, '_> {
 
 impl<'a> SamplingMessage<'a> {
     /// Creates a text message of the user.
-    #[must_use]
     pub const fn user(text: &'a str) -> Self {
         Self::new(Role::User, SamplingMessageContent::text(text))
     }
 
     /// Creates a text message of the model.
-    #[must_use]
     pub const fn assistant(text: &'a str) -> Self {
         Self::new(Role::Assistant, SamplingMessageContent::text(text))
     }
@@ -299,7 +296,6 @@ impl<'a> SamplingMessageContentBlock<'a> {
     }
 
     /// Returns the text of a text block.
-    #[must_use]
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
             Self::Text(content) => Some(content.text),
@@ -447,19 +443,16 @@ pub enum SamplingMessageContent<'a> {
 
 impl<'a> SamplingMessageContent<'a> {
     /// Creates content of one text block.
-    #[must_use]
     pub const fn text(text: &'a str) -> Self {
         Self::One(SamplingMessageContentBlock::Text(TextContent::new(text)))
     }
 
     /// Creates content of several blocks. Since 2025-11-25.
-    #[must_use]
     pub const fn many(blocks: &'a [SamplingMessageContentBlock<'a>]) -> Self {
         Self::Many(List::new(blocks))
     }
 
     /// Iterates over the blocks. An invalid block is an `Err` item.
-    #[must_use]
     pub fn iter(&self) -> SamplingMessageContentIter<'a> {
         match self {
             Self::One(block) => {
@@ -530,7 +523,6 @@ impl ModelPreferences<'_> {
     /// let preferences = ModelPreferences::new().hints(&hints);
     /// assert_eq!(preferences.select_model(&["claude-opus", "claude-sonnet"]), Some(1));
     /// ```
-    #[must_use]
     pub fn select_model(&self, models: &[&str]) -> Option<usize> {
         let hints = self.hints.iter().flat_map(|hints| hints.iter()).flatten();
         hints
