@@ -299,7 +299,11 @@ impl<'j, const N: usize> Document<'j, N> {
         if !json.is_object() {
             return Err(DocumentError::NotAnObject);
         }
-        let mut found = names.map(|name| Member { name, value: None });
+        // Filled in place: `map` would hold the array twice on the stack.
+        let mut found = [Member { name: "", value: None }; N];
+        for (member, name) in found.iter_mut().zip(names) {
+            member.name = name;
+        }
         for (key, value) in json.members() {
             if let Some(member) = found.iter_mut().find(|member| key == *member.name)
                 && member.value.replace(value).is_some()

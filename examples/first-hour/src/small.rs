@@ -23,7 +23,6 @@ pub(crate) fn session<'c>(config: &'c ServerConfig<'c>) -> Session<'c> {
 }
 
 /// Returns the configuration of a server whose calls take no longer than that.
-#[must_use]
 pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
     ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS)
         .request_timeout(timeout)

@@ -6,11 +6,8 @@
 //! stream of them, are passed to the same client.
 //!
 //! ```
+//! use mcp_sansio::http::ResponseHead;
 //! use mcp_sansio::http::client::{HttpSession, ResponseKind};
-//! use mcp_sansio::http::{
-//!     ResponseHead,
-//!     codec::{BodyLength, HeadWriter},
-//! };
 //! use mcp_sansio::types::{CallToolParams, Implementation};
 //! use mcp_sansio::*;
 //!
@@ -30,11 +27,13 @@
 //!     .unwrap();
 //! let post = body.post().unwrap();
 //! let mut exchange = session.begin_post(&post);
-//! let mut out = [0; 512];
-//! let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "localhost:8000");
-//! session.post_fields(&post, None, &mut |name, value| head.push_field(name, value)).unwrap();
-//! let len = head.finish(BodyLength::Known(body.pending().len() as u64)).unwrap();
-//! let head = core::str::from_utf8(&out[..len]).unwrap();
+//! // An HTTP library takes them, or the crate `mcp-sansio-http1`.
+//! let mut head = String::from("POST /mcp HTTP/1.1\r\nhost: localhost:8000\r\n");
+//! session
+//!     .post_fields(&post, None, &mut |name, value| {
+//!         head.push_str(&format!("{name}: {value}\r\n"));
+//!     })
+//!     .unwrap();
 //! assert!(head.contains("mcp-method: tools/call\r\nmcp-name: greet\r\n"));
 //!
 //! body.advance(usize::MAX);

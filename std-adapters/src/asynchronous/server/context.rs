@@ -195,7 +195,6 @@ impl Context {
     }
 
     /// Returns the capabilities that the client declared.
-    #[must_use]
     pub fn client(&self) -> ClientFeatures {
         self.unread_request().capabilities
     }
