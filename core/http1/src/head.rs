@@ -53,7 +53,7 @@ impl fmt::Debug for HeadFields<'_> {
 #[derive(Clone)]
 pub struct OwnedFields {
     lines: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<FieldSpan>,
 }
 
 #[cfg(feature = "alloc")]
@@ -99,14 +99,14 @@ impl fmt::Debug for OwnedFields {
 
 /// The place of a field in the lines of a head.
 #[derive(Clone, Copy)]
-struct Place {
+struct FieldSpan {
     name: u32,
     colon: u32,
     value: u32,
     end: u32,
 }
 
-impl Place {
+impl FieldSpan {
     fn name(self, lines: &[u8]) -> &[u8] {
         lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
     }
@@ -122,7 +122,7 @@ impl Place {
 }
 
 /// Finds the fields in the lines of a head.
-fn places(lines: &[u8]) -> impl Iterator<Item = Place> {
+fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
     let mut at = 0;
     core::iter::from_fn(move || {
         loop {
@@ -140,14 +140,14 @@ fn places(lines: &[u8]) -> impl Iterator<Item = Place> {
             let start = name + len - value.trim_ascii_start().len();
             let end = start + value.trim_ascii().len();
             let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
-            return Some(Place { name, colon, value, end });
+            return Some(FieldSpan { name, colon, value, end });
         }
     })
 }
 
 /// Returns the values of the fields with a name.
 fn named<'l>(
-    places: impl Iterator<Item: Borrow<Place>>,
+    places: impl Iterator<Item: Borrow<FieldSpan>>,
     lines: &'l [u8],
     name: &str,
 ) -> impl Iterator<Item = &'l [u8]> {

@@ -609,27 +609,27 @@ enum FramePart {
 /// anew, so it is repeated only after half of the pending bytes have been taken, or all of them if
 /// it is in the middle of its frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct Backoff {
     /// Maximum number of pending bytes at which the call is repeated.
     enough: usize,
 }
 
-impl Pace {
+impl Backoff {
     pub(crate) const NEW: Self = Self { enough: usize::MAX };
 
     pub(crate) const fn is_blocked(self) -> bool {
         self.enough < usize::MAX
     }
 
-    pub(crate) fn is_worth_it<W: Storage + ?Sized>(self, tx: &TxBuffer<W>) -> bool {
+    pub(crate) fn may_retry<W: Storage + ?Sized>(self, tx: &TxBuffer<W>) -> bool {
         tx.pending().len() <= self.enough
     }
 
-    pub(crate) fn found_no_room<W: Storage + ?Sized>(&mut self, tx: &TxBuffer<W>) {
+    pub(crate) fn failed<W: Storage + ?Sized>(&mut self, tx: &TxBuffer<W>) {
         self.enough = if tx.is_mid_frame() { 0 } else { tx.pending().len() / 2 };
     }
 
-    pub(crate) fn done(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::NEW;
     }
 }

@@ -49,7 +49,7 @@ enum Repr<'c> {
 #[derive(Clone, Copy)]
 struct Parts<'c> {
     key: Text<'c>,
-    kind: Kind<'c>,
+    kind: EntryKind<'c>,
     form: Form<'c>,
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "it is empty"))]
     scopes: Scopes<'c>,
@@ -57,7 +57,7 @@ struct Parts<'c> {
 
 /// The kind of an entry, and what requests for it are checked against.
 #[derive(Clone, Copy)]
-pub(super) enum Kind<'c> {
+pub(super) enum EntryKind<'c> {
     Tool {
         input: RawJson<'c>,
         output: Option<RawJson<'c>>,
@@ -86,7 +86,7 @@ const fn task_rule(tool: &Tool<'_>) -> TaskRule {
 #[cfg(not(feature = "tasks"))]
 const fn task_rule(_: &Tool<'_>) -> TaskRule {}
 
-impl Kind<'_> {
+impl EntryKind<'_> {
     pub(super) const TOOL: usize = 0;
     pub(super) const RESOURCE: usize = 1;
     pub(super) const TEMPLATE: usize = 2;
@@ -111,7 +111,12 @@ enum Form<'c> {
 }
 
 impl<'c> Entry<'c> {
-    const fn borrowed(key: Text<'c>, kind: Kind<'c>, form: Form<'c>, scopes: Scopes<'c>) -> Self {
+    const fn borrowed(
+        key: Text<'c>,
+        kind: EntryKind<'c>,
+        form: Form<'c>,
+        scopes: Scopes<'c>,
+    ) -> Self {
         Self(Repr::Borrowed(Parts { key, kind, form, scopes }))
     }
 
@@ -128,7 +133,7 @@ impl<'c> Entry<'c> {
     #[doc(hidden)]
     pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
         let mut all = [const {
-            Self::borrowed(Text::new(""), Kind::Resource, Form::Rendered("{}"), NO_SCOPES)
+            Self::borrowed(Text::new(""), EntryKind::Resource, Form::Rendered("{}"), NO_SCOPES)
         }; N];
         let (mut list, mut len) = (0, 0);
         while list < lists.len() {
@@ -173,14 +178,14 @@ impl<'c> Entry<'c> {
     /// Returns its kind, as the place of its list in [`catalog::LISTS`].
     pub(super) const fn list(&self) -> usize {
         match self.kind() {
-            Kind::Tool { .. } => Kind::TOOL,
-            Kind::Resource => Kind::RESOURCE,
-            Kind::Template => Kind::TEMPLATE,
-            Kind::Prompt(_) => Kind::PROMPT,
+            EntryKind::Tool { .. } => EntryKind::TOOL,
+            EntryKind::Resource => EntryKind::RESOURCE,
+            EntryKind::Template => EntryKind::TEMPLATE,
+            EntryKind::Prompt(_) => EntryKind::PROMPT,
         }
     }
 
-    pub(super) const fn kind(&self) -> Kind<'_> {
+    pub(super) const fn kind(&self) -> EntryKind<'_> {
         match &self.0 {
             Repr::Borrowed(parts) => parts.kind,
             #[cfg(feature = "alloc")]
@@ -191,7 +196,7 @@ impl<'c> Entry<'c> {
     /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
     pub const fn input_schema(&self) -> RawJson<'_> {
         match self.kind() {
-            Kind::Tool { input, .. } => input,
+            EntryKind::Tool { input, .. } => input,
             _ => RawJson::EMPTY,
         }
     }
@@ -199,7 +204,7 @@ impl<'c> Entry<'c> {
     /// Returns the output schema of a tool that has one.
     pub const fn output_schema(&self) -> Option<RawJson<'_>> {
         match self.kind() {
-            Kind::Tool { output, .. } => output,
+            EntryKind::Tool { output, .. } => output,
             _ => None,
         }
     }
@@ -208,7 +213,7 @@ impl<'c> Entry<'c> {
     #[cfg(feature = "tasks")]
     pub const fn task_support(&self) -> TaskSupport {
         match self.kind() {
-            Kind::Tool { task, .. } => task,
+            EntryKind::Tool { task, .. } => task,
             _ => TaskSupport::Forbidden,
         }
     }
@@ -390,40 +395,44 @@ macro_rules! from {
 }
 
 from! {
-    Tool name: |tool| Kind::Tool {
+    Tool name: |tool| EntryKind::Tool {
         input: tool.input_schema,
         output: tool.output_schema,
         task: task_rule(tool),
     };
-    Prompt name: |prompt| Kind::Prompt(prompt.arguments);
-    Resource uri: |resource| Kind::Resource;
-    ResourceTemplate uri_template: |template| Kind::Template;
+    Prompt name: |prompt| EntryKind::Prompt(prompt.arguments);
+    Resource uri: |resource| EntryKind::Resource;
+    ResourceTemplate uri_template: |template| EntryKind::Template;
 }
 
-const fn tool_kind(tool: &Tool<'static>, text: &'static str, _rules: &str) -> Kind<'static> {
+const fn tool_kind(tool: &Tool<'static>, text: &'static str, _rules: &str) -> EntryKind<'static> {
     let input = RawJson::scanned(within(text, tool.input_schema.as_str()));
     let output = match tool.output_schema {
         Some(output) => Some(RawJson::scanned(within(text, output.as_str()))),
         None => None,
     };
-    Kind::Tool { input, output, task: task_rule(tool) }
+    EntryKind::Tool { input, output, task: task_rule(tool) }
 }
 
-const fn prompt_kind(prompt: &Prompt<'static>, _text: &str, rules: &'static str) -> Kind<'static> {
+const fn prompt_kind(
+    prompt: &Prompt<'static>,
+    _text: &str,
+    rules: &'static str,
+) -> EntryKind<'static> {
     if rules.is_empty() {
-        return Kind::Prompt(prompt.arguments);
+        return EntryKind::Prompt(prompt.arguments);
     }
-    Kind::Prompt(Some(List::scanned(RawJson::scanned(rules))))
+    EntryKind::Prompt(Some(List::scanned(RawJson::scanned(rules))))
 }
 
-const fn resource_kind(resource: &Resource<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+const fn resource_kind(resource: &Resource<'_>, _text: &str, _rules: &str) -> EntryKind<'static> {
     assert_uri(resource.uri);
-    Kind::Resource
+    EntryKind::Resource
 }
 
-const fn template_kind(it: &ResourceTemplate<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+const fn template_kind(it: &ResourceTemplate<'_>, _text: &str, _rules: &str) -> EntryKind<'static> {
     assert_uri(it.uri_template);
-    Kind::Template
+    EntryKind::Template
 }
 
 /// Refuses a name in the place of a URI or of a template.
@@ -628,9 +637,9 @@ pub(super) fn check<'c>(list: EntryList<'c>) -> Result<(), CatalogError<'c>> {
         let others = list.iter().take(at);
         check_entry(entry, others).map_err(|reason| {
             let unnamed = match entry.list() {
-                Kind::TOOL => "(a tool)",
-                Kind::RESOURCE => "(a resource)",
-                Kind::TEMPLATE => "(a template)",
+                EntryKind::TOOL => "(a tool)",
+                EntryKind::RESOURCE => "(a resource)",
+                EntryKind::TEMPLATE => "(a template)",
                 _ => "(a prompt)",
             };
             CatalogError { entry: entry.key().as_plain().unwrap_or(unnamed), reason }
@@ -663,7 +672,7 @@ pub(super) fn check_entry<'c>(
     let key = entry.key();
     let mut is_used = || others.any(|other| other.key() == key);
     match entry.kind() {
-        Kind::Tool { input, output, .. } => {
+        EntryKind::Tool { input, output, .. } => {
             if !is_tool_name(key) {
                 return Err("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
             }
@@ -679,7 +688,7 @@ pub(super) fn check_entry<'c>(
             crate::http::param_headers::check_schema(input)?;
             output.map_or(Ok(()), check_schema)
         }
-        Kind::Resource => {
+        EntryKind::Resource => {
             if !key.as_plain().is_some_and(is_uri) {
                 return Err(
                     "a resource URI must have a scheme and only characters that RFC 3986 allows",
@@ -687,7 +696,7 @@ pub(super) fn check_entry<'c>(
             }
             if is_used() { Err("two resources have this URI") } else { Ok(()) }
         }
-        Kind::Template => {
+        EntryKind::Template => {
             let pattern = key.as_plain().ok_or("a template may not contain JSON escapes")?;
             if !uri_template::is_valid(pattern) {
                 return Err(
@@ -703,7 +712,7 @@ pub(super) fn check_entry<'c>(
             }
             if is_used() { Err("two templates are the same") } else { Ok(()) }
         }
-        Kind::Prompt(_) => {
+        EntryKind::Prompt(_) => {
             if key.is_empty() {
                 return Err("a prompt must have a name");
             }

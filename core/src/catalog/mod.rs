@@ -34,7 +34,7 @@ use crate::text::Printable;
 use crate::types::ui;
 use crate::types::{CacheScope, Text};
 use crate::uri_template;
-use entry::Kind;
+use entry::EntryKind;
 #[cfg(feature = "skills")]
 use skills::{Skills, skill_md};
 
@@ -191,7 +191,7 @@ impl<'c> Catalog<'c> {
     /// already; in a constant it then does not compile. The other lists likewise.
     pub const fn tools(self, tools: &'c [Entry<'c>]) -> Self {
         assert_unset(self.tools.entries);
-        Kind::assert_all(tools, Kind::TOOL);
+        EntryKind::assert_all(tools, EntryKind::TOOL);
         #[cfg(feature = "derive")]
         assert_disjoint(tools, self.calls.entries);
         Self { tools: Tools { entries: tools, check: Some(CHECK) }, ..self }
@@ -253,7 +253,7 @@ impl<'c> Catalog<'c> {
     /// As [`tools`](Self::tools).
     pub const fn resources(self, resources: &'c [Entry<'c>]) -> Self {
         assert_unset(self.resources);
-        Kind::assert_all(resources, Kind::RESOURCE);
+        EntryKind::assert_all(resources, EntryKind::RESOURCE);
         Self { resources, look_ups: self.look_ups.of_resources(), ..self }
     }
 
@@ -263,7 +263,7 @@ impl<'c> Catalog<'c> {
     /// As [`tools`](Self::tools).
     pub const fn templates(self, templates: &'c [Entry<'c>]) -> Self {
         assert_unset(self.templates);
-        Kind::assert_all(templates, Kind::TEMPLATE);
+        EntryKind::assert_all(templates, EntryKind::TEMPLATE);
         Self { templates, look_ups: self.look_ups.of_templates(), ..self }
     }
 
@@ -272,7 +272,7 @@ impl<'c> Catalog<'c> {
     /// # Panics
     /// As [`tools`](Self::tools).
     pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
-        Kind::assert_all(prompts, Kind::PROMPT);
+        EntryKind::assert_all(prompts, EntryKind::PROMPT);
         Self {
             prompts,
             look_ups: self.look_ups.of_prompts(),
@@ -597,7 +597,7 @@ fn find<'c>(entries: &'c [Entry<'c>], key: Option<JsonStr<'_>>) -> Option<&'c En
 /// Whether `is` returns true for the name and the required flag of any argument. Received JSON is
 /// not read as a type: its deserializer would be linked.
 fn any_argument(prompt: &Entry<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
-    let Kind::Prompt(Some(arguments)) = prompt.kind() else { return false };
+    let EntryKind::Prompt(Some(arguments)) = prompt.kind() else { return false };
     arguments
         .as_slice()
         .unwrap_or_default()
@@ -834,7 +834,7 @@ impl Encode for At<'_> {
             && let Some(skill) = catalog.skills.list.get(at)
         {
             match list {
-                Kind::RESOURCE => return skill_md(skill).encode(to),
+                EntryKind::RESOURCE => return skill_md(skill).encode(to),
                 SKILLS => return skill.skill().encode(to),
                 _ => {}
             }
@@ -848,7 +848,7 @@ impl Catalog<'_> {
     const fn len(&self, list: usize) -> usize {
         let len = self.list(list).len();
         #[cfg(feature = "skills")]
-        if matches!(list, Kind::RESOURCE | SKILLS) {
+        if matches!(list, EntryKind::RESOURCE | SKILLS) {
             return len + self.skills.list.len();
         }
         len
@@ -963,11 +963,11 @@ fn read(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
 /// catalog, such as an [`OwnedCatalog`], and so cannot keep a [`Target`].
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
-pub struct TargetPlace(Place);
+pub struct TargetPlace(TargetIndex);
 
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum TargetIndex {
     Entry { list: usize, at: usize, target: ToTarget },
     Responded,
     Other,
@@ -988,23 +988,23 @@ impl<'c> Catalog<'c> {
             Target::Template(entry) => (entry, |entry| Target::Template(entry)),
             Target::CompletePrompt(entry) => (entry, |entry| Target::CompletePrompt(entry)),
             Target::CompleteTemplate(entry) => (entry, |entry| Target::CompleteTemplate(entry)),
-            Target::Responded => return TargetPlace(Place::Responded),
-            Target::Other => return TargetPlace(Place::Other),
+            Target::Responded => return TargetPlace(TargetIndex::Responded),
+            Target::Other => return TargetPlace(TargetIndex::Other),
         };
         let list = entry.list();
         let at = self.list(list).iter().position(|other| core::ptr::eq(other, *entry));
-        TargetPlace(at.map_or(Place::Other, |at| Place::Entry { list, at, target }))
+        TargetPlace(at.map_or(TargetIndex::Other, |at| TargetIndex::Entry { list, at, target }))
     }
 
     /// Returns the target at a place that [`place_of`](Self::place_of) of the same catalog has
     /// returned.
     pub fn target_at(&self, place: TargetPlace) -> Target<'c> {
         match place.0 {
-            Place::Entry { list, at, target } => {
+            TargetIndex::Entry { list, at, target } => {
                 self.list(list).get(at).map_or(Target::Other, target)
             }
-            Place::Responded => Target::Responded,
-            Place::Other => Target::Other,
+            TargetIndex::Responded => Target::Responded,
+            TargetIndex::Other => Target::Other,
         }
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::entry::{self, Entry, Kind, Scopes, TaskRule, argument_rules};
+use super::entry::{self, Entry, EntryKind, Scopes, TaskRule, argument_rules};
 use super::{CHECK, Catalog, EntryList, LookUps, Tools};
 use crate::json::{RawJson, hash_str};
 use crate::server::Change;
@@ -84,27 +84,27 @@ impl OwnedCatalog {
 
     /// Removes a tool. Returns whether there was one with this name.
     pub fn remove_tool(&mut self, name: &str) -> bool {
-        self.remove(Kind::TOOL, name)
+        self.remove(EntryKind::TOOL, name)
     }
 
     /// Removes a resource. Returns whether there was one with this URI.
     pub fn remove_resource(&mut self, uri: &str) -> bool {
-        self.remove(Kind::RESOURCE, uri)
+        self.remove(EntryKind::RESOURCE, uri)
     }
 
     /// Removes a resource template. Returns whether there was one with this text.
     pub fn remove_template(&mut self, uri_template: &str) -> bool {
-        self.remove(Kind::TEMPLATE, uri_template)
+        self.remove(EntryKind::TEMPLATE, uri_template)
     }
 
     /// Removes a prompt. Returns whether there was one with this name.
     pub fn remove_prompt(&mut self, name: &str) -> bool {
-        self.remove(Kind::PROMPT, name)
+        self.remove(EntryKind::PROMPT, name)
     }
 
     fn remove(&mut self, list: usize, key: &str) -> bool {
         #[cfg(feature = "derive")]
-        if list == Kind::PROMPT
+        if list == EntryKind::PROMPT
             && self.constant.typed_prompts.is_some()
             && self.constant.prompts.iter().any(|prompt| prompt.key() == key)
         {
@@ -152,7 +152,7 @@ impl OwnedCatalog {
 
     fn list(&self, list: usize) -> EntryList<'_> {
         #[cfg(feature = "derive")]
-        let calls = if list == Kind::TOOL { self.constant.calls.entries } else { &[] };
+        let calls = if list == EntryKind::TOOL { self.constant.calls.entries } else { &[] };
         #[cfg(not(feature = "derive"))]
         let calls = &[];
         EntryList(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
@@ -212,7 +212,7 @@ enum OwnedKind {
 impl OwnedParts {
     pub(super) fn new(
         key: Text<'_>,
-        kind: Kind<'_>,
+        kind: EntryKind<'_>,
         text: Box<str>,
         scopes: Scopes<'static>,
     ) -> Self {
@@ -220,17 +220,17 @@ impl OwnedParts {
         Self {
             key: key.chars().collect::<String>().into(),
             kind: match kind {
-                Kind::Tool { input, output, task } => {
+                EntryKind::Tool { input, output, task } => {
                     OwnedKind::Tool { input: copy(input), output: output.map(copy), task }
                 }
-                Kind::Prompt(arguments) => {
+                EntryKind::Prompt(arguments) => {
                     OwnedKind::Prompt(arguments.map(|arguments| match arguments.as_slice() {
                         Some(arguments) => rendered(|to| argument_rules(arguments, to)),
                         None => copy(arguments.as_json().unwrap_or(RawJson::NULL)),
                     }))
                 }
-                Kind::Resource => OwnedKind::Resource,
-                Kind::Template => OwnedKind::Template,
+                EntryKind::Resource => OwnedKind::Resource,
+                EntryKind::Template => OwnedKind::Template,
             },
             hash: hash_str(&text),
             text,
@@ -238,9 +238,9 @@ impl OwnedParts {
         }
     }
 
-    pub(super) const fn kind(&self) -> Kind<'_> {
+    pub(super) const fn kind(&self) -> EntryKind<'_> {
         match &self.kind {
-            OwnedKind::Tool { input, output, task } => Kind::Tool {
+            OwnedKind::Tool { input, output, task } => EntryKind::Tool {
                 input: RawJson::scanned(input),
                 output: match output {
                     Some(output) => Some(RawJson::scanned(output)),
@@ -249,11 +249,11 @@ impl OwnedParts {
                 task: *task,
             },
             OwnedKind::Prompt(Some(arguments)) => {
-                Kind::Prompt(Some(List::scanned(RawJson::scanned(arguments))))
+                EntryKind::Prompt(Some(List::scanned(RawJson::scanned(arguments))))
             }
-            OwnedKind::Prompt(None) => Kind::Prompt(None),
-            OwnedKind::Resource => Kind::Resource,
-            OwnedKind::Template => Kind::Template,
+            OwnedKind::Prompt(None) => EntryKind::Prompt(None),
+            OwnedKind::Resource => EntryKind::Resource,
+            OwnedKind::Template => EntryKind::Template,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::buffers::tx::{Tx, WriterId};
 #[cfg(feature = "http")]
 use crate::http::client::HttpFailure;
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Id, Item, Kind, Messages, Params};
+use crate::message::{Classified, Id, Item, Messages, Params};
 use crate::protocol::Revision;
 use crate::protocol::error::{SendError, Violation};
 use crate::rpc::PeerError;
@@ -37,13 +37,13 @@ impl Client<'_> {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { break };
             let event = match item {
-                Item::Message(Kind::Response { id, outcome }) => {
+                Item::Message(Classified::Response { id, outcome }) => {
                     self.response(now, id, outcome, tx)?
                 }
-                Item::Message(Kind::Notification { method }) => {
+                Item::Message(Classified::Notification { method }) => {
                     self.notification(now, method, &envelope.params(), tx)?
                 }
-                Item::Message(Kind::Request { id, method }) => {
+                Item::Message(Classified::Request { id, method }) => {
                     let event = self.handle_request(now, id, method, &envelope, tx)?;
                     // A call writes at most one frame, so it returns between the messages of a
                     // batch.

@@ -14,7 +14,7 @@ use core::fmt;
 
 use crate::buffers::Storage;
 use crate::buffers::rx::{RxBuffer, Spare};
-use crate::buffers::tx::{Pace, Tx, TxBuffer};
+use crate::buffers::tx::{Backoff, Tx, TxBuffer};
 use crate::encode::Encode;
 use crate::progress::Progress;
 use crate::protocol::error::SendError;
@@ -120,9 +120,9 @@ where
     tx: TxBuffer<W>,
     outcomes: Outcomes<T::Outcomes<O, N>>,
     /// When to repeat the handling of the frame that found no room.
-    frames: Pace,
+    frames: Backoff,
     /// When to repeat the handling of the timeout that found no room.
-    timeouts: Pace,
+    timeouts: Backoff,
     /// Whether the open frame is that of a timeout.
     is_timing_out: bool,
     /// Whether the next message is a request for which the table has no entry.
@@ -170,8 +170,8 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             rx,
             tx,
             outcomes: Outcomes::new(),
-            frames: Pace::NEW,
-            timeouts: Pace::NEW,
+            frames: Backoff::NEW,
+            timeouts: Backoff::NEW,
             is_timing_out: false,
             awaits_entry: false,
             is_held: false,
@@ -236,15 +236,15 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let mut event = None;
         // A frame that has begun is continued whatever the time is.
         let is_due = begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now);
-        if (is_due || timeouts.is_blocked()) && timeouts.is_worth_it(tx) {
+        if (is_due || timeouts.is_blocked()) && timeouts.may_retry(tx) {
             let was_mid_frame = tx.is_mid_frame();
             match held(tx, waits, |tx| machine.handle_timeout(now, tx)) {
                 Ok(found) => {
-                    timeouts.done();
+                    timeouts.reset();
                     event = found;
                 }
                 Err(_) => {
-                    timeouts.found_no_room(tx);
+                    timeouts.failed(tx);
                     *is_timing_out |= !was_mid_frame;
                 }
             }
@@ -260,21 +260,21 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             {
                 self.awaits_entry = true;
             }
-            Some(mut messages) if !self.awaits_entry && frames.is_worth_it(tx) => {
+            Some(mut messages) if !self.awaits_entry && frames.may_retry(tx) => {
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
                 match held(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
                     Ok(Some(found)) => {
-                        frames.done();
+                        frames.reset();
                         event = Some(found);
                     }
                     Ok(None) => {
-                        frames.done();
+                        frames.reset();
                         return Step::Again;
                     }
                     Err(SendError::Full) if messages.lacks_entry() => self.awaits_entry = true,
-                    Err(SendError::Full) => frames.found_no_room(tx),
+                    Err(SendError::Full) => frames.failed(tx),
                     // Nothing can be written, not even in parts.
                     Err(_) => {
                         messages.finish();
@@ -285,7 +285,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             None if (self.input_ended || is_closing)
                 && tx.is_idle()
                 && outcomes.is_empty()
-                && !machine.is_awaited() =>
+                && !machine.has_open_requests() =>
             {
                 match machine.end() {
                     None => return Step::Closed,
@@ -323,7 +323,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         self.rx.clear();
         self.tx.clear();
         self.outcomes = Outcomes::new();
-        (self.frames, self.timeouts) = (Pace::NEW, Pace::NEW);
+        (self.frames, self.timeouts) = (Backoff::NEW, Backoff::NEW);
         (self.is_timing_out, self.awaits_entry, self.input_ended) = (false, false, false);
         self.is_held = false;
     }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use core::convert::Infallible;
 
 use super::Machine;
-use crate::buffers::tx::{Pace, Tx};
+use crate::buffers::tx::{Backoff, Tx};
 use crate::protocol::error::SendError;
 use crate::rpc::inflight::RequestHandle;
 use crate::server::is_response_open;
@@ -83,7 +83,7 @@ impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
 /// The outcomes that are not sent yet: at most one for each entry of the table of requests.
 #[derive(Debug)]
 pub struct Outcomes<P: ?Sized> {
-    pace: Pace,
+    backoff: Backoff,
     kept: P,
 }
 
@@ -126,7 +126,7 @@ impl<P> Outcomes<P> {
     where
         P: OutcomeMemory<O>,
     {
-        Self { pace: Pace::NEW, kept: P::NEW }
+        Self { backoff: Backoff::NEW, kept: P::NEW }
     }
 
     pub(crate) fn is_empty<O>(&self) -> bool
@@ -137,7 +137,7 @@ impl<P> Outcomes<P> {
     }
 
     pub(crate) const fn is_blocked(&self) -> bool {
-        self.pace.is_blocked()
+        self.backoff.is_blocked()
     }
 }
 
@@ -170,7 +170,7 @@ impl<P: ?Sized> Outcomes<P> {
             return false;
         }
         while let Some((index, kept)) = self.kept.next(tx) {
-            if !self.pace.is_worth_it(tx) {
+            if !self.backoff.may_retry(tx) {
                 return true;
             }
             let sent = if kept.is_invalid {
@@ -180,13 +180,13 @@ impl<P: ?Sized> Outcomes<P> {
             };
             match sent {
                 Err(SendError::Full) => {
-                    self.pace.found_no_room(tx);
+                    self.backoff.failed(tx);
                     return true;
                 }
                 Err(_) if !kept.is_invalid => kept.is_invalid = true,
                 _ => self.kept.remove(index),
             }
-            self.pace.done();
+            self.backoff.reset();
         }
         false
     }

@@ -96,7 +96,7 @@ pub trait Machine: Sealed {
 
     /// Returns whether the peer awaits a response from the application.
     #[doc(hidden)]
-    fn is_awaited(&self) -> bool;
+    fn has_open_requests(&self) -> bool;
 
     /// Returns an event that the end of the connection causes, until there is none.
     #[doc(hidden)]
@@ -139,8 +139,8 @@ impl Machine for Server<'_> {
         self.fail(request, &RpcError::internal(INVALID), tx)
     }
 
-    fn is_awaited(&self) -> bool {
-        self.is_awaited()
+    fn has_open_requests(&self) -> bool {
+        self.has_open_requests()
     }
 
     fn end<'f>(&mut self) -> Option<ServerEvent<'f>> {
@@ -184,7 +184,7 @@ impl Machine for Client<'_> {
         self.respond_error(request, &RpcError::internal(INVALID), tx)
     }
 
-    fn is_awaited(&self) -> bool {
+    fn has_open_requests(&self) -> bool {
         false
     }
 

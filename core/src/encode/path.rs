@@ -23,11 +23,11 @@ const COMPARED: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tracker {
     /// The path: the member or element that is written, of each open object and array.
-    places: [Place; LEVELS],
+    places: [Mark; LEVELS],
     len: usize,
     /// The part of a long text that is written, if the value at the end of the path is one;
     /// otherwise the position is 0.
-    text: Place,
+    text: Mark,
     /// Hash of the bytes from the last place to the end of the piece. The next piece writes them
     /// again: they must be the same.
     hash: u32,
@@ -45,21 +45,21 @@ pub(crate) struct Tracker {
 
 /// A member, an element or a part of a text: its number, and its position in the frame.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Mark {
     index: usize,
     position: usize,
 }
 
-impl Place {
+impl Mark {
     const START: Self = Self { index: 0, position: 0 };
 }
 
 impl Tracker {
     /// At the beginning of a frame: all zeros.
     pub(crate) const START: Self = Self {
-        places: [Place::START; LEVELS],
+        places: [Mark::START; LEVELS],
         len: 0,
-        text: Place::START,
+        text: Mark::START,
         hash: HASH_START,
         counts: [0; LEVELS],
         reached: 0,
@@ -70,7 +70,7 @@ impl Tracker {
 
     /// Begins a frame.
     pub(crate) fn restart(&mut self) {
-        (self.len, self.text, self.hash) = (0, Place::START, HASH_START);
+        (self.len, self.text, self.hash) = (0, Mark::START, HASH_START);
         self.raw.depth = 0;
     }
 
@@ -196,9 +196,9 @@ impl<'b> Encoder<'b> {
                 return None;
             }
             if let Some(place) = tracker.places.get_mut(level) {
-                *place = Place { index, position };
+                *place = Mark { index, position };
                 tracker.len = level + 1;
-                tracker.text = Place::START;
+                tracker.text = Mark::START;
                 tracker.reached = level + 1;
             }
             return Some(index);
@@ -261,7 +261,7 @@ impl<'b> Encoder<'b> {
             && tracker.reached == depth
             && depth == tracker.len
         {
-            let Place { index, position } = tracker.text;
+            let Mark { index, position } = tracker.text;
             tracker.awaits_text = false;
             skipped = index;
             self.state.at = position.wrapping_sub(from);
@@ -310,7 +310,7 @@ impl<'b> Encoder<'b> {
             return false;
         }
         if compared <= room && depth == tracker.len && tracker.is_on_new_ground() {
-            tracker.text = Place { index, position };
+            tracker.text = Mark { index, position };
         }
         true
     }

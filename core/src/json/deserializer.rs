@@ -4,7 +4,7 @@
 use super::number::{self, Number};
 use super::scan::{skip_string, skip_value, skip_whitespace};
 use super::value::{JsonStr, RawJson};
-use super::{Kind, RAW, RawValue, ReadError};
+use super::{RAW, RawValue, ReadError, ReadErrorKind};
 use crate::json;
 use serde::de::{self, DeserializeSeed, Visitor};
 
@@ -31,8 +31,8 @@ impl<'de> Reader<'de> {
     /// Skips the next value and returns its text.
     fn value(&mut self) -> Result<&'de str, ReadError> {
         let start = self.at;
-        self.at =
-            skip_value(self.text.as_bytes(), start, 0).map_err(|_| ReadError::new(Kind::Other))?;
+        self.at = skip_value(self.text.as_bytes(), start, 0)
+            .map_err(|_| ReadError::new(ReadErrorKind::Other))?;
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }
 
@@ -41,8 +41,8 @@ impl<'de> Reader<'de> {
             return Err(ReadError::expected(expected));
         }
         let start = self.at;
-        self.at =
-            skip_string(self.text.as_bytes(), start).map_err(|_| ReadError::new(Kind::Other))?;
+        self.at = skip_string(self.text.as_bytes(), start)
+            .map_err(|_| ReadError::new(ReadErrorKind::Other))?;
         Ok(JsonStr::scanned(self.text.get(start..self.at).unwrap_or_default()))
     }
 
@@ -65,7 +65,7 @@ impl<'de> Reader<'de> {
         #[cfg(feature = "alloc")]
         return visitor.visit_string(string.chars().collect());
         #[cfg(not(feature = "alloc"))]
-        Err(ReadError::new(Kind::EscapedTooLong))
+        Err(ReadError::new(ReadErrorKind::EscapedTooLong))
     }
 
     fn visit_sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ReadError> {
@@ -111,7 +111,7 @@ fn integer<T: TryFrom<i64> + TryFrom<u64>>(
         Some(value) => number::signed(value).and_then(|value| T::try_from(value).ok()),
         None => return Err(not_an_integer(text, expected)),
     };
-    value.ok_or(ReadError::new(Kind::OutOfRange))
+    value.ok_or(ReadError::new(ReadErrorKind::OutOfRange))
 }
 
 fn wide_integer(text: &str, expected: &dyn de::Expected) -> Result<i128, ReadError> {
@@ -133,7 +133,7 @@ fn not_an_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
     if text.contains('.') {
         ReadError::expected("an integer")
     } else {
-        ReadError::new(Kind::OutOfRange)
+        ReadError::new(ReadErrorKind::OutOfRange)
     }
 }
 
@@ -151,7 +151,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
                 Number::Unsigned(n) => visitor.visit_u64(n),
                 Number::Signed(n) => visitor.visit_i64(n),
                 Number::Float(n) if n.is_finite() => visitor.visit_f64(n),
-                Number::Float(_) => Err(ReadError::new(Kind::OutOfRange)),
+                Number::Float(_) => Err(ReadError::new(ReadErrorKind::OutOfRange)),
             },
         }
     }
@@ -183,7 +183,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
             Ok(value) => value,
             Err(_) => wide_integer(text, &visitor)?
                 .try_into()
-                .map_err(|_| ReadError::new(Kind::OutOfRange))?,
+                .map_err(|_| ReadError::new(ReadErrorKind::OutOfRange))?,
         };
         visitor.visit_u128(value)
     }
@@ -191,14 +191,14 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.number("a number")?.parse() {
             Ok(n) if f32::is_finite(n) => visitor.visit_f32(n),
-            _ => Err(ReadError::new(Kind::OutOfRange)),
+            _ => Err(ReadError::new(ReadErrorKind::OutOfRange)),
         }
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.number("a number")?.parse() {
             Ok(n) if f64::is_finite(n) => visitor.visit_f64(n),
-            _ => Err(ReadError::new(Kind::OutOfRange)),
+            _ => Err(ReadError::new(ReadErrorKind::OutOfRange)),
         }
     }
 

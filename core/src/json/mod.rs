@@ -106,13 +106,13 @@ impl<'de, E: de::Error> de::MapAccess<'de> for RawValue<'de, E> {
 /// With the feature `alloc` it has the message that serde formats, without only the kind of error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReadError {
-    kind: Kind,
+    kind: ReadErrorKind,
     #[cfg(feature = "alloc")]
     message: Option<alloc::string::String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ReadErrorKind {
     WrongType {
         expected: &'static str,
     },
@@ -127,7 +127,7 @@ enum Kind {
 }
 
 impl ReadError {
-    const fn new(kind: Kind) -> Self {
+    const fn new(kind: ReadErrorKind) -> Self {
         Self {
             kind,
             #[cfg(feature = "alloc")]
@@ -136,7 +136,7 @@ impl ReadError {
     }
 
     const fn expected(expected: &'static str) -> Self {
-        Self::new(Kind::WrongType { expected })
+        Self::new(ReadErrorKind::WrongType { expected })
     }
 }
 
@@ -147,17 +147,17 @@ impl fmt::Display for ReadError {
             return crate::text::Printable::new(message).fmt(f);
         }
         match self.kind {
-            Kind::WrongType { expected } => write!(f, "expected {expected}"),
-            Kind::MissingField(field) => write!(f, "missing field `{field}`"),
+            ReadErrorKind::WrongType { expected } => write!(f, "expected {expected}"),
+            ReadErrorKind::MissingField(field) => write!(f, "missing field `{field}`"),
             #[cfg(not(feature = "alloc"))]
-            Kind::UnknownField => f.write_str("unknown field"),
-            Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
-            Kind::OutOfRange => f.write_str("number out of range"),
+            ReadErrorKind::UnknownField => f.write_str("unknown field"),
+            ReadErrorKind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
+            ReadErrorKind::OutOfRange => f.write_str("number out of range"),
             #[cfg(not(feature = "alloc"))]
-            Kind::EscapedTooLong => {
+            ReadErrorKind::EscapedTooLong => {
                 f.write_str("a string with escapes exceeds 128 bytes without `alloc`: use JsonStr")
             }
-            Kind::Other => f.write_str("the value does not match the type"),
+            ReadErrorKind::Other => f.write_str("the value does not match the type"),
         }
     }
 }
@@ -173,25 +173,25 @@ impl core::error::Error for ReadError {}
 impl de::Error for ReadError {
     #[cfg(feature = "alloc")]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { kind: Kind::Other, message: Some(alloc::format!("{message}")) }
+        Self { kind: ReadErrorKind::Other, message: Some(alloc::format!("{message}")) }
     }
 
     #[cfg(not(feature = "alloc"))]
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::new(Kind::Other)
+        Self::new(ReadErrorKind::Other)
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::new(Kind::MissingField(field))
+        Self::new(ReadErrorKind::MissingField(field))
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Self::new(Kind::DuplicateField(field))
+        Self::new(ReadErrorKind::DuplicateField(field))
     }
 
     #[cfg(not(feature = "alloc"))]
     fn unknown_field(_: &str, _: &'static [&'static str]) -> Self {
-        Self::new(Kind::UnknownField)
+        Self::new(ReadErrorKind::UnknownField)
     }
 }
 

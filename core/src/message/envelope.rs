@@ -13,7 +13,7 @@ use crate::rpc::PeerError;
 use crate::rpc::id::Id;
 
 /// A classified message.
-pub(crate) enum Kind<'f> {
+pub(crate) enum Classified<'f> {
     Request { id: Id<'f>, method: Method<'f> },
     Notification { method: JsonStr<'f> },
     Response { id: Option<Id<'f>>, outcome: Result<RawJson<'f>, RawJson<'f>> },
@@ -22,7 +22,7 @@ pub(crate) enum Kind<'f> {
 impl<'f> Envelope<'f> {
     /// Classifies the message.
     #[cfg_attr(not(small), inline(always))]
-    pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
+    pub(crate) fn kind(&self) -> Result<Classified<'f>, Violation> {
         if self.has_duplicate() {
             return Err(Violation::DuplicateKey);
         }
@@ -33,7 +33,7 @@ impl<'f> Envelope<'f> {
         if let (Some(id), Some(method), false) =
             (id, self.common_method(), self.has(Member::Result) || self.has(Member::Error))
         {
-            return Ok(Kind::Request { id, method });
+            return Ok(Classified::Request { id, method });
         }
         match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
             // A request needs a valid id; a message without any is a notification.
@@ -42,16 +42,16 @@ impl<'f> Envelope<'f> {
             }
             (Some(method), None, None) => match (method.as_string(), id) {
                 (Some(method), Some(id)) => {
-                    Ok(Kind::Request { id, method: Method::from_json(method) })
+                    Ok(Classified::Request { id, method: Method::from_json(method) })
                 }
-                (Some(method), None) => Ok(Kind::Notification { method }),
+                (Some(method), None) => Ok(Classified::Notification { method }),
                 (None, _) => Err(Violation::NotAMessage),
             },
             (None, Some(result), None) if id.is_some() => {
-                Ok(Kind::Response { id, outcome: Ok(result) })
+                Ok(Classified::Response { id, outcome: Ok(result) })
             }
             (None, None, Some(error)) if error.is_object() => {
-                Ok(Kind::Response { id, outcome: Err(error) })
+                Ok(Classified::Response { id, outcome: Err(error) })
             }
             _ => Err(Violation::NotAMessage),
         }
@@ -173,10 +173,10 @@ impl<'f> Messages<'f> {
             };
             let method = envelope.value(Member::Method).and_then(RawJson::as_string);
             let kind = match (kind, method) {
-                (Kind::Request { id, .. }, Some(method)) => {
+                (Classified::Request { id, .. }, Some(method)) => {
                     MessageKind::Request { id: raw(id), method, params: envelope.params() }
                 }
-                (Kind::Response { id, outcome }, _) => MessageKind::Response {
+                (Classified::Response { id, outcome }, _) => MessageKind::Response {
                     id: id.map(raw),
                     outcome: outcome.map_err(PeerError::new),
                 },
@@ -267,9 +267,9 @@ mod envelope_tests {
         let mut envelope = Envelope::new(text);
         let read = envelope.read(0, 0) == Ok(text.len());
         let kind = match envelope.kind() {
-            Ok(Kind::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
-            Ok(Kind::Notification { method }) => format!("notification {method:?}"),
-            Ok(Kind::Response { id, outcome }) => {
+            Ok(Classified::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
+            Ok(Classified::Notification { method }) => format!("notification {method:?}"),
+            Ok(Classified::Response { id, outcome }) => {
                 format!("response {:?} {outcome:?}", id.map(Id::as_str))
             }
             Err(violation) => format!("{violation:?}"),

@@ -8,7 +8,7 @@ mod small;
 
 pub use crate::rpc::id::MAX_ID;
 pub(crate) use crate::rpc::id::{Id, OwnedId};
-pub(crate) use envelope::{Envelope, Kind, Member};
+pub(crate) use envelope::{Classified, Envelope, Member};
 pub use envelope::{Malformed, Message, MessageKind};
 #[cfg(not(small))]
 pub(crate) use fast::ParamPositions;
@@ -65,17 +65,13 @@ enum FullTable {
 /// The item at the cursor.
 pub(crate) enum Item<'f> {
     /// A message; its members are in the envelope.
-    Message(Kind<'f>),
+    Message(Classified<'f>),
     /// The start of a batch.
     Batch,
     /// An invalid message. The error response goes out under `id`, if that could be read, and is
     /// left out if `forbids_response`: the message was meant as a response or notification.
     Invalid { violation: Violation, id: Option<Id<'f>>, forbids_response: bool },
 }
-
-/// The position behind an item.
-#[derive(Clone, Copy)]
-pub(crate) struct Next(Cursor);
 
 impl<S: Storage + ?Sized> RxBuffer<S> {
     /// Returns the messages of a line, or `None` when more input is needed.
@@ -211,7 +207,7 @@ impl<'f> Messages<'f> {
     /// Returns the item at the cursor and the position behind it, or `None` at the end. Each call
     /// needs a new envelope.
     #[cfg_attr(not(small), inline(always))]
-    pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
+    pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Cursor)> {
         let bytes = match self.source {
             Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
@@ -221,7 +217,7 @@ impl<'f> Messages<'f> {
                     id: found.id,
                     forbids_response: found.forbids_response(),
                 };
-                return Some((item, Next(Cursor::End)));
+                return Some((item, Cursor::End));
             }
         };
         let text = envelope.text();
@@ -234,7 +230,7 @@ impl<'f> Messages<'f> {
                 if bytes.get(start) == Some(&b'[') {
                     return Some(peek_batch(text, start));
                 }
-                Some((read(envelope, text, start, 0, true), Next(Cursor::End)))
+                Some((read(envelope, text, start, 0, true), Cursor::End))
             }
             Cursor::Element(at) => {
                 let after = skip_whitespace(bytes, at.saturating_add(text.len()));
@@ -242,22 +238,22 @@ impl<'f> Messages<'f> {
                     Some(b',') => Cursor::Element(skip_whitespace(bytes, after + 1)),
                     _ => Cursor::End,
                 };
-                Some((read(envelope, text, 0, 1, false), Next(next)))
+                Some((read(envelope, text, 0, 1, false), next))
             }
             Cursor::End => None,
         }
     }
 
-    pub(crate) fn advance(&mut self, next: Next) {
-        self.cursor = next.0;
+    pub(crate) fn advance(&mut self, next: Cursor) {
+        self.cursor = next;
         if let Some(kept) = &mut self.kept {
-            **kept = next.0;
+            **kept = next;
         }
     }
 
     /// Drops the rest of the frame.
     pub(crate) fn finish(&mut self) {
-        self.advance(Next(Cursor::End));
+        self.advance(Cursor::End);
     }
 
     pub(crate) fn in_batch(&self) -> bool {
@@ -281,22 +277,21 @@ fn element(bytes: &[u8], at: usize) -> &[u8] {
     bytes.get(at..end).unwrap_or_default()
 }
 
-fn violation<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
-    Some((Item::Invalid { violation, id: None, forbids_response: false }, Next(Cursor::End)))
+fn violation<'f>(violation: Violation) -> Option<(Item<'f>, Cursor)> {
+    Some((Item::Invalid { violation, id: None, forbids_response: false }, Cursor::End))
 }
 
-fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
+fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Cursor) {
     let bytes = text.as_bytes();
-    let refuse = |violation| {
-        (Item::Invalid { violation, id: None, forbids_response: false }, Next(Cursor::End))
-    };
+    let refuse =
+        |violation| (Item::Invalid { violation, id: None, forbids_response: false }, Cursor::End);
     match skip_value(bytes, start, 0) {
         Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
             let first = skip_whitespace(bytes, start + 1);
             if bytes.get(first) == Some(&b']') {
                 return refuse(Violation::EmptyBatch);
             }
-            (Item::Batch, Next(Cursor::Element(first)))
+            (Item::Batch, Cursor::Element(first))
         }
         Err(e) if e.is_too_deep() => refuse(Violation::TooDeep),
         _ => refuse(Violation::NotJson),

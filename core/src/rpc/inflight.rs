@@ -12,7 +12,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub(crate) struct TableState<T, const N: usize> {
     head: Head,
-    places: [Place; N],
+    places: [SlotHead; N],
     entries: [T; N],
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct TableState<T, const N: usize> {
 #[derive(Debug)]
 pub(crate) struct GrowingTable<T> {
     head: Head,
-    places: alloc::vec::Vec<Place>,
+    places: alloc::vec::Vec<SlotHead>,
     entries: alloc::vec::Vec<T>,
     limit: u16,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Table<'a, T> {
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     head: &'a mut Head,
-    all: &'a mut [Place],
+    all: &'a mut [SlotHead],
 }
 
 /// Handle of an entry. The serial number distinguishes it from earlier users of the slot.
@@ -79,7 +79,7 @@ impl Head {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SlotHead {
     /// Hash of the id; zero while the place is free.
     hash: u32,
     /// Serial number of the entry. While the place is free, the distance from the place behind it
@@ -89,14 +89,14 @@ struct Place {
     deadline: Instant,
 }
 
-impl Place {
+impl SlotHead {
     const FREE: Self = Self { hash: 0, serial: 0, deadline: Instant::from_millis(0) };
 }
 
 impl<T: Keyed, const N: usize> TableState<T, N> {
     pub(crate) const fn new() -> Self {
         const { assert!(N < u16::MAX as usize, "a table holds fewer than 65,535 entries") };
-        Self { head: Head::EMPTY, places: [Place::FREE; N], entries: [const { T::EMPTY }; N] }
+        Self { head: Head::EMPTY, places: [SlotHead::FREE; N], entries: [const { T::EMPTY }; N] }
     }
 
     #[inline]
@@ -132,7 +132,7 @@ impl<T: Keyed> GrowingTable<T> {
     #[cold]
     fn grow(&mut self, free: usize) {
         let len = (usize::from(self.head.len) + free).min(self.limit.into());
-        self.places.resize(len.max(self.places.len()), Place::FREE);
+        self.places.resize(len.max(self.places.len()), SlotHead::FREE);
         self.entries.resize_with(self.places.len(), || T::EMPTY);
     }
 }
@@ -222,7 +222,7 @@ impl Places<'_> {
         let deadline = deadline.unwrap_or(Instant::NEVER);
         self.head.free = index.wrapping_add(1).wrapping_add(place.serial as u16);
         self.head.serial = self.head.serial.wrapping_add(1);
-        *place = Place { hash, serial: self.head.serial, deadline };
+        *place = SlotHead { hash, serial: self.head.serial, deadline };
         self.head.earliest =
             if self.head.len == 0 { deadline } else { self.head.earliest.min(deadline) };
         self.head.len += 1;
@@ -233,25 +233,25 @@ impl Places<'_> {
     fn release(&mut self, slot: Slot) -> Option<()> {
         let next = self.head.free.wrapping_sub(slot.index).wrapping_sub(1);
         let place = self.get_mut(slot)?;
-        *place = Place { serial: next.into(), ..Place::FREE };
+        *place = SlotHead { serial: next.into(), ..SlotHead::FREE };
         self.head.free = slot.index;
         self.head.len -= 1;
         Some(())
     }
 
-    fn get(&self, slot: Slot) -> Option<&Place> {
+    fn get(&self, slot: Slot) -> Option<&SlotHead> {
         let place = self.all.get(usize::from(slot.index))?;
         (place.hash != 0 && place.serial == slot.serial).then_some(place)
     }
 
-    fn get_mut(&mut self, slot: Slot) -> Option<&mut Place> {
+    fn get_mut(&mut self, slot: Slot) -> Option<&mut SlotHead> {
         let place = self.all.get_mut(usize::from(slot.index))?;
         (place.hash != 0 && place.serial == slot.serial).then_some(place)
     }
 
     /// Removes all entries.
     pub(crate) fn clear(&mut self) {
-        self.all.fill(Place::FREE);
+        self.all.fill(SlotHead::FREE);
         self.head.free = 0;
         self.head.len = 0;
     }
@@ -300,7 +300,7 @@ impl Places<'_> {
     /// Returns the first entry from an index on whose deadline has passed.
     #[cfg(feature = "tasks")]
     pub(crate) fn expired_from(&self, from: usize, now: Instant) -> Option<Slot> {
-        let is_expired = |place: &Place| place.hash != 0 && place.deadline <= now;
+        let is_expired = |place: &SlotHead| place.hash != 0 && place.deadline <= now;
         let at = from + self.all.get(from..)?.iter().position(is_expired)?;
         let place = self.all.get(at).filter(|place| place.deadline != Instant::NEVER)?;
         Some(Slot { index: at as u16, serial: place.serial })

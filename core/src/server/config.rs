@@ -11,7 +11,7 @@ use super::{
     RequestTimeout, Server, Timers,
 };
 #[cfg(feature = "alloc")]
-use crate::buffers::tx::Pace;
+use crate::buffers::tx::Backoff;
 use crate::json::RawJson;
 use crate::protocol::error::ConfigError;
 use crate::protocol::{Revisions, ServerFeatures};
@@ -375,7 +375,7 @@ pub struct GrowingServerState {
     peer: Peer,
     pub(super) changes: Changes,
     /// When to go on with notifications that no event has caused.
-    pub(super) notices: Pace,
+    pub(super) notices: Backoff,
     pub(crate) is_closing: bool,
     pub(crate) admission: Admission,
 }
@@ -405,7 +405,7 @@ impl GrowingServerState {
             max_subscriptions: subscriptions,
             peer: Peer::UNKNOWN,
             changes: Changes::new(),
-            notices: Pace::NEW,
+            notices: Backoff::NEW,
             is_closing: false,
             admission: Admission::Wait,
         }

@@ -129,7 +129,7 @@ pub struct Request<'f> {
 impl<'f> Request<'f> {
     /// Returns a request of a server about the tasks of its client, as if it were one of a client
     /// (2025-11-25).
-    pub(crate) fn of_server(request: &crate::client::ServerRequest<'f>) -> Option<Self> {
+    pub(crate) fn from_server_request(request: &crate::client::ServerRequest<'f>) -> Option<Self> {
         Some(Self {
             handle: request.handle,
             method: Method::from_name(&request.method)?,

@@ -133,7 +133,7 @@ impl<'s> Server<'s> {
 
     /// Returns the revision that `initialize` negotiated, `None` before.
     pub fn legacy_revision(&self) -> Option<Revision> {
-        self.peer.session.map(|scope| scope.revision)
+        self.peer.session.map(|session| session.revision)
     }
 
     /// Returns the number of requests without a response, including open `subscriptions/listen`.
@@ -159,7 +159,7 @@ impl<'s> Server<'s> {
 
     /// Returns the revision for responses to messages that cannot be parsed.
     fn fallback_revision(&self) -> Revision {
-        self.peer.session.map_or(Revision::LATEST, |scope| scope.revision)
+        self.peer.session.map_or(Revision::LATEST, |session| session.revision)
     }
 }
 
@@ -274,7 +274,7 @@ impl Server<'_> {
     }
 
     /// Returns whether a request waits for the application, subscriptions aside.
-    pub(crate) fn is_awaited(&self) -> bool {
+    pub(crate) fn has_open_requests(&self) -> bool {
         self.requests.slots().any(|slot| {
             self.requests.get(slot).is_some_and(|pending| pending.kind == RequestKind::Request)
         })
@@ -330,9 +330,9 @@ impl Server<'_> {
     }
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        let Some(scope) = self.peer.session else { return Ok(()) };
+        let Some(session) = self.peer.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
-        self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, scope.revision, tx)
+        self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, session.revision, tx)
             .map(|_| ())
     }
 
@@ -424,11 +424,11 @@ impl Server<'_> {
         request: &ClientRequest<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        let scope = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        let session = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
         if !tx.is_open(key(request.method, parent)) {
-            self.check_call(request, scope)?;
+            self.check_call(request, session)?;
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
         let params: Option<&dyn Encode> = match &request.params {
@@ -447,7 +447,7 @@ impl Server<'_> {
             CallKind::Application,
             parent,
             timeout,
-            scope.revision,
+            session.revision,
             tx,
         )?;
         match parent {
@@ -458,7 +458,7 @@ impl Server<'_> {
         Ok(Call(slot))
     }
 
-    fn check_call(&self, request: &ClientRequest<'_>, scope: Session) -> Result<(), SendError> {
+    fn check_call(&self, request: &ClientRequest<'_>, session: Session) -> Result<(), SendError> {
         let parent = request
             .parent
             .map(|parent| {
@@ -468,19 +468,19 @@ impl Server<'_> {
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
         // Before 2025-11-25 there was no capability for `includeContext`.
         let context = ClientFeatures::SAMPLING_CONTEXT.without(ClientFeatures::SAMPLING);
-        let needs = if scope.revision < Revision::V2025_11_25 {
+        let needs = if session.revision < Revision::V2025_11_25 {
             request.needs.without(context)
         } else {
             request.needs
         };
         let broken = if modern {
             NotAllowed::Revision
-        } else if !(scope.is_ready() || request.method == "ping") {
+        } else if !(session.is_ready() || request.method == "ping") {
             NotAllowed::NotOpen
-        } else if !scope.capabilities.contains(needs) {
+        } else if !session.capabilities.contains(needs) {
             NotAllowed::Capability
         } else {
-            return request.validate(scope.revision).map_err(SendError::Invalid);
+            return request.validate(session.revision).map_err(SendError::Invalid);
         };
         Err(SendError::NotAllowed(broken))
     }

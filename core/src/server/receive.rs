@@ -9,7 +9,7 @@ use crate::buffers::tx::{Tx, WriterId};
 use crate::client::CallOutcome;
 use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Envelope, Id, Item, Kind, Member, Messages, Params, TransportContext};
+use crate::message::{Classified, Envelope, Id, Item, Member, Messages, Params, TransportContext};
 use crate::protocol::error::{SendError, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision};
 #[cfg(feature = "http")]
@@ -50,7 +50,7 @@ impl<'c> Server<'c> {
             let Some((item, next)) = messages.peek(&mut envelope) else { break };
             let envelope = &envelope;
             let event = match item {
-                Item::Message(Kind::Request { id, method }) => {
+                Item::Message(Classified::Request { id, method }) => {
                     self.peer.last_received = now;
                     // `initialize` is not allowed in a batch, so a restart cannot happen there.
                     if let Some(reconnect) = self.config.peer_can_reconnect.code
@@ -122,11 +122,11 @@ impl<'c> Server<'c> {
                         )?,
                     }
                 }
-                Item::Message(Kind::Notification { method }) => {
+                Item::Message(Classified::Notification { method }) => {
                     self.peer.last_received = now;
                     self.notification(method, envelope, &envelope.params(), tx)?
                 }
-                Item::Message(Kind::Response { id, outcome }) => {
+                Item::Message(Classified::Response { id, outcome }) => {
                     self.peer.last_received = now;
                     self.response(now, id, outcome, tx)
                 }
@@ -134,7 +134,7 @@ impl<'c> Server<'c> {
                     if self
                         .peer
                         .session
-                        .is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
+                        .is_some_and(|session| session.revision == Revision::V2025_03_26) =>
                 {
                     tx.expect_batch();
                     None
@@ -176,10 +176,10 @@ impl<'c> Server<'c> {
 
     /// Returns the session's extensions; none for a modern request, which carries its own.
     fn extensions(&self, revision: Revision) -> Extensions {
-        let scope = self.peer.session.filter(|_| !revision.is_modern());
+        let session = self.peer.session.filter(|_| !revision.is_modern());
         Extensions {
             ids: self.config.client_extensions,
-            declared: scope.map_or(0, |scope| scope.extensions),
+            declared: session.map_or(0, |session| session.extensions),
         }
     }
 
@@ -255,9 +255,9 @@ impl<'c> Server<'c> {
         }
         // Modern servers act on no client notification but `cancelled`.
         let modern = envelope.has(Member::ProtocolVersion);
-        let Some(scope) = self.peer.session.as_mut().filter(|_| !modern) else { return Ok(None) };
+        let Some(session) = self.peer.session.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
-            let earlier = core::mem::replace(&mut scope.phase, Phase::Ready);
+            let earlier = core::mem::replace(&mut session.phase, Phase::Ready);
             return Ok((earlier != Phase::Ready).then_some(ServerEvent::Initialized));
         }
         Ok(Some(ServerEvent::Notification { method, params: *params }))
@@ -355,7 +355,7 @@ impl<'c> Server<'c> {
 impl Messages<'_> {
     pub(crate) fn is_request_next(&self) -> bool {
         let mut envelope = self.envelope();
-        let Some((Item::Message(Kind::Request { method, .. }), _)) = self.peek(&mut envelope)
+        let Some((Item::Message(Classified::Request { method, .. }), _)) = self.peek(&mut envelope)
         else {
             return false;
         };
@@ -471,8 +471,8 @@ impl Server<'_> {
             (Method::Initialize | Method::Ping | Method::Shutdown, None) => {
                 Ok(ClientFeatures::NONE)
             }
-            (_, Some(scope)) => {
-                self.check_method(method, scope.revision).map(|()| scope.capabilities)
+            (_, Some(session)) => {
+                self.check_method(method, session.revision).map(|()| session.capabilities)
             }
             (_, None) => {
                 if method.rule().is_none() && !self.is_custom_method(method) {

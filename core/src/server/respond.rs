@@ -713,7 +713,7 @@ impl Server<'_> {
         let level = if revision.is_modern() {
             pending.log_level
         } else {
-            self.peer.session.map(|scope| scope.log_level)
+            self.peer.session.map(|session| session.log_level)
         };
         self.write_log(revision, level, message, None, tx)
     }
@@ -728,7 +728,7 @@ impl Server<'_> {
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        let level = self.peer.session.map(|scope| scope.log_level);
+        let level = self.peer.session.map(|session| session.log_level);
         self.write_log(self.fallback_revision(), level, message, None, tx)
     }
 
@@ -743,7 +743,7 @@ impl Server<'_> {
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        let level = self.peer.session.map(|scope| scope.log_level);
+        let level = self.peer.session.map(|session| session.log_level);
         let related = super::related_task(task);
         let meta = With(|to: &mut Encoder<'_>| {
             to.begin_object();
@@ -789,21 +789,21 @@ impl Server<'_> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        let Some(scope) = self.peer.session.filter(|scope| scope.is_ready()) else {
+        let Some(session) = self.peer.session.filter(|session| session.is_ready()) else {
             return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         };
         if HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed(NotAllowed::Method));
         }
         if method == "notifications/elicitation/complete" {
-            if scope.revision != Revision::V2025_11_25 {
+            if session.revision != Revision::V2025_11_25 {
                 return Err(SendError::NotAllowed(NotAllowed::Revision));
             }
-            if !scope.capabilities.contains(ClientFeatures::ELICITATION_URL) {
+            if !session.capabilities.contains(ClientFeatures::ELICITATION_URL) {
                 return Err(SendError::NotAllowed(NotAllowed::Capability));
             }
         }
-        tx.frame(WriterId::application(hash_str(method) as u32), scope.revision, &mut |writer| {
+        tx.frame(WriterId::application(hash_str(method) as u32), session.revision, &mut |writer| {
             write_notification(writer, method, params)
         })
     }
@@ -826,10 +826,10 @@ impl Server<'_> {
             return Ok(Remaining::Done);
         }
         if change.next == 0 {
-            if let Some(scope) =
-                self.peer.session.filter(|scope| scope.is_ready() && self.legacy_wants(change))
+            if let Some(session) =
+                self.peer.session.filter(|session| session.is_ready() && self.legacy_wants(change))
             {
-                write_change(change, 0, scope.revision, None, tx)?;
+                write_change(change, 0, session.revision, None, tx)?;
                 change.next = 1;
                 return Ok(Remaining::More);
             }
@@ -852,7 +852,7 @@ impl Server<'_> {
     /// stored until there is room.
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())
-            && (self.peer.session.is_some_and(|scope| scope.is_ready())
+            && (self.peer.session.is_some_and(|session| session.is_ready())
                 && self.legacy_wants(change)
                 || self.requests.slots().any(|slot| self.listener_wants(slot, change)))
     }

@@ -503,7 +503,7 @@ impl GrowingServerState {
 
     #[cold]
     fn notify_now(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
-        if !self.notices.is_worth_it(tx) {
+        if !self.notices.may_retry(tx) {
             return true;
         }
         let sent = self.send_changes(config, tx).and_then(|()| {
@@ -515,8 +515,8 @@ impl GrowingServerState {
             Ok(())
         });
         match sent {
-            Ok(()) => self.notices.done(),
-            Err(_) => self.notices.found_no_room(tx),
+            Ok(()) => self.notices.reset(),
+            Err(_) => self.notices.failed(tx),
         }
         sent.is_err()
     }

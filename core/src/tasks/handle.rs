@@ -176,7 +176,7 @@ impl Tasks<'_> {
         request: &ServerRequest<'f>,
         owner: TaskOwner,
     ) -> Option<TaskStep<'f>> {
-        self.handle(time, &Request::of_server(request)?, owner)
+        self.handle(time, &Request::from_server_request(request)?, owner)
     }
 
     /// Returns what to do, or why the parameters are invalid.
@@ -272,8 +272,8 @@ impl Tasks<'_> {
         // are told that it has failed.
         let is_over = self.index.table.deadline(slot).is_some_and(|at| at <= time.now);
         self.index.table.get(slot).is_some_and(|entry| {
-            let is_told = is_modern || entry.state != State::Expired;
-            entry.owner == owner && is_told && !is_over
+            let is_visible = is_modern || entry.state != State::Expired;
+            entry.owner == owner && is_visible && !is_over
         })
     }
 

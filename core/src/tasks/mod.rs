@@ -332,7 +332,7 @@ impl Tasks<'_> {
         entry.state = State::Expired;
         entry.inputs.clear();
         entry.updated = time.unix_ms;
-        self.index.table.set_deadline(slot, Some(time.now.saturating_add(TOLD)));
+        self.index.table.set_deadline(slot, Some(time.now.saturating_add(EXPIRED_VISIBLE)));
         Some(TaskTimeout::Expired(TaskKey(slot)))
     }
 
@@ -382,7 +382,7 @@ impl<'a> StoredTask<'a> {
 }
 
 /// Time that clients are told of a task that expired before its work was done.
-const TOLD: Duration = Duration::from_secs(60);
+const EXPIRED_VISIBLE: Duration = Duration::from_secs(60);
 
 // The memory of tasks, of which [`Tasks`] is a view.
 

@@ -195,12 +195,12 @@ impl Encode for Infallible {
 /// known, for a log.
 #[derive(Clone, Debug)]
 pub struct ToolError<'a> {
-    kind: Kind,
+    kind: ToolErrorKind,
     why: Why<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ToolErrorKind {
     /// A result with `isError`.
     Failed,
     /// As the revision requires: a result with `isError`, or -32602.
@@ -237,34 +237,34 @@ const INTERNAL: &str = "Internal error";
 impl<'a> ToolError<'a> {
     /// The tool ran and failed: a result with `isError`, for the model to read.
     pub const fn failed(why: &'a str) -> Self {
-        Self { kind: Kind::Failed, why: Why::Text(Text::new(why)) }
+        Self { kind: ToolErrorKind::Failed, why: Why::Text(Text::new(why)) }
     }
 
     /// The arguments are invalid: see [`Server::respond_invalid_arguments`].
     pub const fn invalid_arguments(why: &'a str) -> Self {
-        Self { kind: Kind::InvalidArguments, why: Why::Text(Text::new(why)) }
+        Self { kind: ToolErrorKind::InvalidArguments, why: Why::Text(Text::new(why)) }
     }
 
     /// The client's response to an input request is invalid: see
     /// [`or_input_response`](OrToolError::or_input_response).
     #[cfg(feature = "alloc")]
     pub const fn invalid_input_response(why: &'a str) -> Self {
-        Self { kind: Kind::InvalidInputResponse, why: Why::Text(Text::new(why)) }
+        Self { kind: ToolErrorKind::InvalidInputResponse, why: Why::Text(Text::new(why)) }
     }
 
     /// An error that the client is not told more about: -32603.
     pub const fn internal(why: &'a str) -> Self {
-        Self { kind: Kind::Error, why: Why::Text(Text::new(why)) }
+        Self { kind: ToolErrorKind::Error, why: Why::Text(Text::new(why)) }
     }
 
     /// The client did not declare a capability that the request needs (-32021 from 2026-07-28 on).
     pub const fn missing_capability(needed: ClientFeatures) -> Self {
-        Self { kind: Kind::Error, why: Why::Error(RpcError::missing_capability(needed)) }
+        Self { kind: ToolErrorKind::Error, why: Why::Error(RpcError::missing_capability(needed)) }
     }
 
     /// The response is no longer awaited: the request was cancelled or has timed out, or its
     /// connection has ended.
-    pub const GONE: Self = Self { kind: Kind::Error, why: Why::Gone };
+    pub const GONE: Self = Self { kind: ToolErrorKind::Error, why: Why::Gone };
 
     /// Returns whether the error is [`GONE`](Self::GONE), which is no fault of the program.
     pub const fn is_gone(&self) -> bool {
@@ -274,7 +274,7 @@ impl<'a> ToolError<'a> {
     /// The attempt ends here, because the client has to respond to input requests first
     /// (2026-07-28). For adapters, which send those in place of an error.
     #[cfg(feature = "alloc")]
-    pub const INPUT_REQUIRED: Self = Self { kind: Kind::Error, why: Why::InputRequired };
+    pub const INPUT_REQUIRED: Self = Self { kind: ToolErrorKind::Error, why: Why::InputRequired };
 
     /// Returns whether the error is [`INPUT_REQUIRED`](Self::INPUT_REQUIRED).
     #[cfg(feature = "alloc")]
@@ -303,18 +303,18 @@ impl<'a> ToolError<'a> {
     #[cfg(feature = "alloc")]
     pub fn response_kind(&self, revision: Revision) -> ResponseKind {
         let is_failed = match self.kind {
-            Kind::Failed => true,
-            Kind::InvalidArguments => revision >= Revision::V2025_11_25,
-            Kind::InvalidInputResponse => !revision.is_modern(),
-            Kind::Error => false,
+            ToolErrorKind::Failed => true,
+            ToolErrorKind::InvalidArguments => revision >= Revision::V2025_11_25,
+            ToolErrorKind::InvalidInputResponse => !revision.is_modern(),
+            ToolErrorKind::Error => false,
         };
         if is_failed {
             return ResponseKind::ToolFailed;
         }
         let code = match (self.kind, &self.why) {
-            (Kind::Error, Why::Error(error)) => error.code,
-            (Kind::Error, Why::OwnedError(error)) => error.as_error().code,
-            (Kind::Error, _) => ErrorCode::InternalError,
+            (ToolErrorKind::Error, Why::Error(error)) => error.code,
+            (ToolErrorKind::Error, Why::OwnedError(error)) => error.as_error().code,
+            (ToolErrorKind::Error, _) => ErrorCode::InternalError,
             _ => ErrorCode::InvalidParams,
         };
         ResponseKind::Error(code.number(revision))
@@ -352,9 +352,9 @@ impl<'a> ToolError<'a> {
     pub fn into_rpc_error(self) -> ToolError<'static> {
         let text = self.to_string();
         match self.kind {
-            Kind::Error => self.into_owned(),
-            Kind::Failed => ToolError::from(RpcError::internal(&text)).into_owned(),
-            Kind::InvalidArguments | Kind::InvalidInputResponse => {
+            ToolErrorKind::Error => self.into_owned(),
+            ToolErrorKind::Failed => ToolError::from(RpcError::internal(&text)).into_owned(),
+            ToolErrorKind::InvalidArguments | ToolErrorKind::InvalidInputResponse => {
                 ToolError::from(RpcError::invalid_params(&text)).into_owned()
             }
         }
@@ -406,18 +406,20 @@ impl Outcome<Server<'_>> for ToolError<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         match (self.kind, &self.why) {
-            (Kind::Failed, why) => server.respond_text(request, why, true, tx),
-            (Kind::InvalidArguments, why) => server.refuse_arguments(request, why, tx),
+            (ToolErrorKind::Failed, why) => server.respond_text(request, why, true, tx),
+            (ToolErrorKind::InvalidArguments, why) => server.refuse_arguments(request, why, tx),
             #[cfg(feature = "alloc")]
-            (Kind::InvalidInputResponse, why) => {
+            (ToolErrorKind::InvalidInputResponse, why) => {
                 server.respond_invalid_input_response(request, why, tx)
             }
-            (Kind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
+            (ToolErrorKind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
             #[cfg(feature = "alloc")]
-            (Kind::Error, Why::OwnedError(error)) => {
+            (ToolErrorKind::Error, Why::OwnedError(error)) => {
                 server.respond_error(request, &error.as_error(), tx)
             }
-            (Kind::Error, _) => server.respond_error(request, &RpcError::internal(INTERNAL), tx),
+            (ToolErrorKind::Error, _) => {
+                server.respond_error(request, &RpcError::internal(INTERNAL), tx)
+            }
         }
     }
 }
@@ -433,14 +435,14 @@ impl<'a> From<&'a str> for ToolError<'a> {
 #[cfg(feature = "alloc")]
 impl From<String> for ToolError<'_> {
     fn from(why: String) -> Self {
-        Self { kind: Kind::Failed, why: Why::String(why) }
+        Self { kind: ToolErrorKind::Failed, why: Why::String(why) }
     }
 }
 
 /// Any JSON-RPC error.
 impl<'a> From<RpcError<'a>> for ToolError<'a> {
     fn from(error: RpcError<'a>) -> Self {
-        Self { kind: Kind::Error, why: Why::Error(error) }
+        Self { kind: ToolErrorKind::Error, why: Why::Error(error) }
     }
 }
 
@@ -448,7 +450,7 @@ impl<'a> From<RpcError<'a>> for ToolError<'a> {
 impl<'a> From<SchemaError<'a>> for ToolError<'a> {
     fn from(error: SchemaError<'a>) -> Self {
         Self {
-            kind: Kind::InvalidArguments,
+            kind: ToolErrorKind::InvalidArguments,
             why: Why::Schema(error, |error, to| to.display(error)),
         }
     }
@@ -459,7 +461,7 @@ impl<'a> From<SchemaError<'a>> for ToolError<'a> {
 impl<'a> From<Faults<'a>> for ToolError<'a> {
     fn from(faults: Faults<'a>) -> Self {
         Self {
-            kind: Kind::InvalidArguments,
+            kind: ToolErrorKind::InvalidArguments,
             why: Why::Faults(faults, |faults, to| faults.encode(to)),
         }
     }
@@ -468,7 +470,7 @@ impl<'a> From<Faults<'a>> for ToolError<'a> {
 /// An internal error: the client is not told more.
 impl From<SendError> for ToolError<'_> {
     fn from(error: SendError) -> Self {
-        Self { kind: Kind::Error, why: Why::Send(error) }
+        Self { kind: ToolErrorKind::Error, why: Why::Send(error) }
     }
 }
 
@@ -476,7 +478,7 @@ impl From<SendError> for ToolError<'_> {
 #[cfg(feature = "alloc")]
 impl From<Box<dyn error::Error>> for ToolError<'_> {
     fn from(error: Box<dyn error::Error>) -> Self {
-        ToolError::of_kind(Kind::Error, &error)
+        ToolError::of_kind(ToolErrorKind::Error, &error)
     }
 }
 
@@ -484,7 +486,7 @@ impl From<Box<dyn error::Error>> for ToolError<'_> {
 #[cfg(feature = "alloc")]
 impl From<Box<dyn error::Error + Send + Sync>> for ToolError<'_> {
     fn from(error: Box<dyn error::Error + Send + Sync>) -> Self {
-        ToolError::of_kind(Kind::Error, &error)
+        ToolError::of_kind(ToolErrorKind::Error, &error)
     }
 }
 
@@ -534,22 +536,22 @@ pub trait OrToolError<T> {
 impl<T, E: fmt::Display> OrToolError<T> for Result<T, E> {
     #[cfg(feature = "alloc")]
     fn or_tool(self) -> Result<T, ToolError<'static>> {
-        self.map_err(|error| ToolError::of_kind(Kind::Failed, &error))
+        self.map_err(|error| ToolError::of_kind(ToolErrorKind::Failed, &error))
     }
 
     #[cfg(feature = "alloc")]
     fn or_arguments(self) -> Result<T, ToolError<'static>> {
-        self.map_err(|error| ToolError::of_kind(Kind::InvalidArguments, &error))
+        self.map_err(|error| ToolError::of_kind(ToolErrorKind::InvalidArguments, &error))
     }
 
     #[cfg(feature = "alloc")]
     fn or_input_response(self) -> Result<T, ToolError<'static>> {
-        self.map_err(|error| ToolError::of_kind(Kind::InvalidInputResponse, &error))
+        self.map_err(|error| ToolError::of_kind(ToolErrorKind::InvalidInputResponse, &error))
     }
 
     fn or_internal(self) -> Result<T, ToolError<'static>> {
         #[cfg(feature = "alloc")]
-        return self.map_err(|error| ToolError::of_kind(Kind::Error, &error));
+        return self.map_err(|error| ToolError::of_kind(ToolErrorKind::Error, &error));
         #[cfg(not(feature = "alloc"))]
         self.map_err(|_| ToolError::internal(INTERNAL))
     }
@@ -557,7 +559,7 @@ impl<T, E: fmt::Display> OrToolError<T> for Result<T, E> {
 
 #[cfg(feature = "alloc")]
 impl ToolError<'static> {
-    fn of_kind(kind: Kind, why: &dyn fmt::Display) -> Self {
+    fn of_kind(kind: ToolErrorKind, why: &dyn fmt::Display) -> Self {
         Self { kind, why: Why::String(why.to_string()) }
     }
 }

@@ -251,14 +251,14 @@ impl Encode for Shown<'_> {
 
 impl ClientFeatures {
     const ROWS: [Row; 8] = [
-        Row("roots", Kind::Capability, Self::ROOTS.0),
-        Row("listChanged", Kind::Flag, Self::ROOTS_LIST_CHANGED.0),
-        Row("sampling", Kind::Capability, Self::SAMPLING.0),
-        Row("tools", Kind::Object, Self::SAMPLING_TOOLS.0),
-        Row("context", Kind::Object, Self::SAMPLING_CONTEXT.0),
-        Row("elicitation", Kind::Capability, Self::ELICITATION_FORM.0 | Self::ELICITATION_URL.0),
-        Row("form", Kind::Object, Self::ELICITATION_FORM.0),
-        Row("url", Kind::Object, Self::ELICITATION_URL.0),
+        Row("roots", RowKind::Capability, Self::ROOTS.0),
+        Row("listChanged", RowKind::Flag, Self::ROOTS_LIST_CHANGED.0),
+        Row("sampling", RowKind::Capability, Self::SAMPLING.0),
+        Row("tools", RowKind::Object, Self::SAMPLING_TOOLS.0),
+        Row("context", RowKind::Object, Self::SAMPLING_CONTEXT.0),
+        Row("elicitation", RowKind::Capability, Self::ELICITATION_FORM.0 | Self::ELICITATION_URL.0),
+        Row("form", RowKind::Object, Self::ELICITATION_FORM.0),
+        Row("url", RowKind::Object, Self::ELICITATION_URL.0),
     ];
 
     /// Reads a `ClientCapabilities` object by the rules of `revision`.
@@ -295,15 +295,15 @@ impl ClientFeatures {
 
 impl ServerFeatures {
     const ROWS: [Row; 9] = [
-        Row("tools", Kind::Capability, Self::TOOLS.0),
-        Row("listChanged", Kind::Flag, Self::TOOLS_LIST_CHANGED.0),
-        Row("resources", Kind::Capability, Self::RESOURCES.0),
-        Row("subscribe", Kind::Flag, Self::RESOURCES_SUBSCRIBE.0),
-        Row("listChanged", Kind::Flag, Self::RESOURCES_LIST_CHANGED.0),
-        Row("prompts", Kind::Capability, Self::PROMPTS.0),
-        Row("listChanged", Kind::Flag, Self::PROMPTS_LIST_CHANGED.0),
-        Row("completions", Kind::Capability, Self::COMPLETIONS.0),
-        Row("logging", Kind::Capability, Self::LOGGING.0),
+        Row("tools", RowKind::Capability, Self::TOOLS.0),
+        Row("listChanged", RowKind::Flag, Self::TOOLS_LIST_CHANGED.0),
+        Row("resources", RowKind::Capability, Self::RESOURCES.0),
+        Row("subscribe", RowKind::Flag, Self::RESOURCES_SUBSCRIBE.0),
+        Row("listChanged", RowKind::Flag, Self::RESOURCES_LIST_CHANGED.0),
+        Row("prompts", RowKind::Capability, Self::PROMPTS.0),
+        Row("listChanged", RowKind::Flag, Self::PROMPTS_LIST_CHANGED.0),
+        Row("completions", RowKind::Capability, Self::COMPLETIONS.0),
+        Row("logging", RowKind::Capability, Self::LOGGING.0),
     ];
 
     /// Returns the settings of the extension for skills, if it is declared.
@@ -335,10 +335,10 @@ impl ServerFeatures {
 }
 
 /// A member of a capabilities object, or of the capability in the row above it, with its bits.
-struct Row(&'static str, Kind, u16);
+struct Row(&'static str, RowKind, u16);
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum RowKind {
     /// An object, whose members are the rows below.
     Capability,
     /// `true`, if declared.
@@ -353,7 +353,7 @@ fn read_rows(rows: &[Row], declared: RawJson<'_>) -> u16 {
     for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
         let mut rest = rows.iter();
         let Some(Row(_, _, bits)) =
-            rest.find(|Row(name, kind, _)| *kind == Kind::Capability && key == **name)
+            rest.find(|Row(name, kind, _)| *kind == RowKind::Capability && key == **name)
         else {
             continue;
         };
@@ -361,9 +361,9 @@ fn read_rows(rows: &[Row], declared: RawJson<'_>) -> u16 {
         for (key, value) in value.members() {
             for Row(name, kind, bits) in rest.clone() {
                 match kind {
-                    Kind::Capability => break,
-                    Kind::Flag if key == **name && value.as_str() == "true" => set |= bits,
-                    Kind::Object if key == **name && value.is_object() => set |= bits,
+                    RowKind::Capability => break,
+                    RowKind::Flag if key == **name && value.as_str() == "true" => set |= bits,
+                    RowKind::Object if key == **name && value.is_object() => set |= bits,
                     _ => {}
                 }
             }
@@ -377,7 +377,7 @@ fn write_rows(rows: &[Row], set: u16, revision: Revision, to: &mut Encoder<'_>) 
     let mut is_open = false;
     for Row(name, kind, bits) in rows {
         match kind {
-            Kind::Capability => {
+            RowKind::Capability => {
                 if is_open {
                     to.end_object();
                 }
@@ -386,10 +386,12 @@ fn write_rows(rows: &[Row], set: u16, revision: Revision, to: &mut Encoder<'_>) 
                     to.begin_object();
                 }
             }
-            Kind::Flag if is_open && set & bits == *bits => {
+            RowKind::Flag if is_open && set & bits == *bits => {
                 to.member(name, const { &RawJson::from_static("true") });
             }
-            Kind::Object if is_open && set & bits == *bits && revision >= Revision::V2025_11_25 => {
+            RowKind::Object
+                if is_open && set & bits == *bits && revision >= Revision::V2025_11_25 =>
+            {
                 to.member(name, &RawJson::EMPTY);
             }
             _ => {}

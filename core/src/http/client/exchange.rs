@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::buffers::rx::Frame;
 use crate::json::{JsonStr, RawJson, hash_str};
-use crate::message::{Item, Kind, MAX_ID, Member, Messages};
+use crate::message::{Classified, Item, MAX_ID, Member, Messages};
 use crate::protocol::Revision;
 use crate::text::Printable;
 
@@ -220,7 +220,7 @@ impl<'m> OutgoingMessage<'m> {
         let messages = Messages::new(Frame::Complete(message));
         let mut envelope = messages.envelope();
         let (Item::Message(kind), _) = messages.peek(&mut envelope)? else { return None };
-        let id = if let Kind::Request { id, .. } = kind { Some(id.as_str()) } else { None };
+        let id = if let Classified::Request { id, .. } = kind { Some(id.as_str()) } else { None };
         let method = envelope.value(Member::Method).and_then(RawJson::as_string);
         let version = envelope.value(Member::ProtocolVersion).and_then(RawJson::as_string);
         Some(Self { id, method, params: envelope.params().raw(), version })

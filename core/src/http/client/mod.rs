@@ -83,7 +83,7 @@ use crate::buffers::framing::Framing;
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Item, Kind, Messages};
+use crate::message::{Classified, Item, Messages};
 use crate::protocol::Revision;
 use crate::text::{copy, split};
 use exchange::Purpose;
@@ -332,7 +332,7 @@ impl HttpSession {
         let messages = Messages::new(Frame::Complete(body));
         let mut envelope = messages.envelope();
         match messages.peek(&mut envelope)? {
-            (Item::Message(Kind::Response { outcome: Err(error), .. }), _) => Some(error),
+            (Item::Message(Classified::Response { outcome: Err(error), .. }), _) => Some(error),
             _ => None,
         }
     }
@@ -367,7 +367,7 @@ impl HttpSession {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { return };
             let id = match item {
-                Item::Message(Kind::Response { id, outcome }) => {
+                Item::Message(Classified::Response { id, outcome }) => {
                     if exchange.is_initialize()
                         && let Ok(result) = outcome
                     {

@@ -89,7 +89,7 @@ use super::{Fields, RequestHead, SingleValue};
 use crate::buffers::Storage;
 use crate::buffers::framing::{Delimiters, EventHead, Exchange, Framing, Mode};
 use crate::buffers::tx::{Tx, TxBuffer, WriterId};
-use crate::message::{Id, Item, Kind, Member, Messages};
+use crate::message::{Classified, Id, Item, Member, Messages};
 use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{Method, Revision, Revisions};
 use crate::rpc::{RpcError, write_error};
@@ -268,14 +268,14 @@ impl<'c> Endpoint<'c> {
     fn route_post<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         let mut envelope = messages.envelope();
         let (id, is_initialize) = match messages.peek(&mut envelope) {
-            Some((Item::Message(Kind::Response { .. }), _)) if !self.is_in_session(head) => {
+            Some((Item::Message(Classified::Response { .. }), _)) if !self.is_in_session(head) => {
                 return Route::Rejected(Rejection::bad("A response must be sent within a session"));
             }
             // A message with a protocol version is modern, whatever else it contains.
             Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
                 return Route::Stateless;
             }
-            Some((Item::Message(Kind::Request { id, method }), _)) => {
+            Some((Item::Message(Classified::Request { id, method }), _)) => {
                 (Some(id), method == Method::Initialize)
             }
             Some((Item::Message(_) | Item::Batch, _)) => (None, false),

@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::instance::{Key, Reader};
+use super::instance::{Reader, SlabKey};
 use super::principal::{Denied, Holder, Principal};
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::buffers::rx::Cursor;
@@ -131,13 +131,13 @@ pub(super) enum Stage {
     Permitting(Option<HttpMethod>),
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
-    Messages(Key, Option<ExchangeId>),
+    Messages(SlabKey, Option<ExchangeId>),
     /// There is no place for its `subscriptions/listen`: its server is to be ended.
-    Refused(Key),
+    Refused(SlabKey),
     /// All messages have been handled; the stream may go on.
-    Stream(Key, ExchangeId),
+    Stream(SlabKey, ExchangeId),
     /// Recorded events are sent.
-    Replay(Key, Reader),
+    Replay(SlabKey, Reader),
     /// A response of the site itself, and the part of its body that is not sent.
     Reply(OutgoingResponse, Vec<u8>),
     /// Nothing more is sent.
@@ -276,7 +276,7 @@ impl<O> Site<'_, O> {
 
     /// Gives an exchange a place of a client, in exchange for its own. Returns whether there is
     /// one.
-    fn enter(&mut self, key: Key, holder: Option<Holder>) -> bool {
+    fn enter(&mut self, key: SlabKey, holder: Option<Holder>) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         if core::mem::take(&mut exchange.has_place) {
             self.places.give_back(1, exchange.holder.as_ref());
@@ -288,7 +288,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Gives an exchange a place among the event streams. Returns whether there is one.
-    pub(super) fn enter_streams(&mut self, key: Key) -> bool {
+    pub(super) fn enter_streams(&mut self, key: SlabKey) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         let limit = self.options.limit(self.options.max_streams, exchange.holder.as_ref());
         exchange.is_stream = self.stream_places.take(1, exchange.holder.as_ref(), limit).is_ok();
@@ -296,7 +296,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Gives the place of an event stream back.
-    pub(super) fn leave_streams(&mut self, key: Key) {
+    pub(super) fn leave_streams(&mut self, key: SlabKey) {
         if let Some(exchange) = self.exchanges.get_mut(key)
             && core::mem::take(&mut exchange.is_stream)
         {
@@ -316,7 +316,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Checks what needs neither credentials nor a body.
-    fn admit(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+    fn admit(&mut self, key: SlabKey, now: Instant) -> Result<(), Rejection<'static>> {
         if self.serve_document(key) {
             return Ok(());
         }
@@ -359,7 +359,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Serves a document to anyone, pages of any origin included. Returns whether it is one.
-    fn serve_document(&mut self, key: Key) -> bool {
+    fn serve_document(&mut self, key: SlabKey) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         let head = exchange.head.as_head();
         let found = self.documents.iter().find(|(path, _)| path == head.path());
@@ -435,7 +435,7 @@ impl<O> Site<'_, O> {
         }
     }
 
-    pub(super) fn deny(&mut self, key: Key, denied: Denied) {
+    pub(super) fn deny(&mut self, key: SlabKey, denied: Denied) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.fields.extend(denied.fields);
         let (code, message) = match denied.status {
@@ -447,7 +447,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Checks the rest of the head, and begins to read the body.
-    fn read_body(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+    fn read_body(&mut self, key: SlabKey, now: Instant) -> Result<(), Rejection<'static>> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
         let mut method = None;
@@ -510,7 +510,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Frees a body that is handled, or of no use any more.
-    pub(super) fn free_body(&mut self, key: Key) {
+    pub(super) fn free_body(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.body = Vec::new();
         let counted = core::mem::take(&mut exchange.counted);
@@ -518,7 +518,7 @@ impl<O> Site<'_, O> {
         self.wake_body(next);
     }
 
-    pub(super) fn wake_body(&mut self, next: Option<Key>) {
+    pub(super) fn wake_body(&mut self, next: Option<SlabKey>) {
         let Some(next) = next else { return };
         if let Some(exchange) = self.exchanges.get_mut(next) {
             exchange.waits = false;
@@ -528,7 +528,7 @@ impl<O> Site<'_, O> {
 
     /// Rejects a request whose body is not complete in time, or finds no room, also because the
     /// site is shut down.
-    pub(super) fn time_out(&mut self, key: Key) {
+    pub(super) fn time_out(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let is_slow = matches!(exchange.stage, Stage::Body(_)) && !exchange.waits;
         let rejection = if is_slow && self.closing.is_none() {
@@ -558,7 +558,7 @@ fn allow_cross_origin(
 /// Room for a body.
 pub(super) enum Room {
     /// There is room. The body counts with these bytes, and another may try next.
-    Taken(usize, Option<Key>),
+    Taken(usize, Option<SlabKey>),
     /// The body has to wait.
     Wait,
     /// Its client has its share.
@@ -575,9 +575,9 @@ pub(super) struct Bodies {
     limit: usize,
     max_body: usize,
     taken: Places<Holder>,
-    waiting: VecDeque<Key>,
+    waiting: VecDeque<SlabKey>,
     /// The body that may use the reserve.
-    preferred: Option<Key>,
+    preferred: Option<SlabKey>,
 }
 
 impl Bodies {
@@ -594,7 +594,7 @@ impl Bodies {
     /// client; one body of the greatest length always fits in.
     pub(super) fn take(
         &mut self,
-        key: Key,
+        key: SlabKey,
         counted: usize,
         len: usize,
         (holder, share): (Option<&Holder>, usize),
@@ -630,10 +630,10 @@ impl Bodies {
     /// Gives up the room of a body that is handled or gone. Returns a body that may try next.
     pub(super) fn release(
         &mut self,
-        key: Key,
+        key: SlabKey,
         counted: usize,
         holder: Option<&Holder>,
-    ) -> Option<Key> {
+    ) -> Option<SlabKey> {
         if counted > 0 {
             self.taken.give_back(counted, holder);
         }
@@ -650,13 +650,13 @@ impl Bodies {
     }
 
     /// Gives kept bytes back. Returns a body that may try next.
-    pub(super) fn give_back(&mut self, n: usize, holder: Option<&Holder>) -> Option<Key> {
+    pub(super) fn give_back(&mut self, n: usize, holder: Option<&Holder>) -> Option<SlabKey> {
         self.taken.give_back(n, holder);
         self.waiting.front().copied().filter(|_| n > 0)
     }
 
     /// Takes a body out of the queue. Returns the first of the rest if it was there.
-    fn leave(&mut self, key: Key) -> Option<Key> {
+    fn leave(&mut self, key: SlabKey) -> Option<SlabKey> {
         let at = self.waiting.iter().position(|other| *other == key)?;
         self.waiting.remove(at);
         self.waiting.front().copied()

@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::principal::Principal;
 use super::{ExchangeKey, Site, SiteOptions, Task, set_timer};
-use crate::buffers::tx::{Pace, Tx, TxBuffer};
+use crate::buffers::tx::{Backoff, Tx, TxBuffer};
 use crate::connection::{Kept, Outcome, Outcomes};
 use crate::http::server::{
     BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, SessionId,
@@ -25,7 +25,7 @@ use crate::time::Instant;
 /// A server, and the output of its exchanges.
 pub(super) struct Instance<O> {
     pub(super) state: GrowingServerState,
-    pub(super) kind: Kind,
+    pub(super) kind: InstanceKind,
     pub(super) principal: Option<Arc<Principal>>,
     /// The address from which a session was opened.
     pub(super) peer: Option<PeerAddress>,
@@ -35,7 +35,7 @@ pub(super) struct Instance<O> {
     /// The exchange of the request in each entry of the server's table.
     origins: Vec<ExchangeId>,
     /// The exchanges whose next request waits for the end of another.
-    pub(super) awaiting_entry: VecDeque<Key>,
+    pub(super) awaiting_entry: VecDeque<SlabKey>,
     pub(super) is_queued: bool,
     /// Whether there is room that the application waits for.
     pub(super) has_room: bool,
@@ -47,7 +47,7 @@ pub(super) struct Instance<O> {
     pub(super) due: Option<Instant>,
 }
 
-pub(super) enum Kind {
+pub(super) enum InstanceKind {
     /// Ends with its exchange.
     Alone,
     /// HTTP+SSE: ends with the exchange of the stream.
@@ -63,9 +63,9 @@ pub(super) struct Session {
     /// Position in the replay buffer of the stream of messages that belong to no request.
     pub(super) own_cursor: ReplayCursor,
     /// The latest exchange that took that stream.
-    pub(super) holder: Option<Key>,
+    pub(super) holder: Option<SlabKey>,
     /// The exchanges that read the replay buffer.
-    pub(super) readers: Vec<Key>,
+    pub(super) readers: Vec<SlabKey>,
     pub(super) active: Instant,
     /// The number of the session, in the order of opening.
     pub(super) number: u64,
@@ -75,7 +75,7 @@ pub(super) struct Session {
 impl<O> Instance<O> {
     pub(super) fn new(
         options: &SiteOptions<'_>,
-        kind: Kind,
+        kind: InstanceKind,
         own: Stream<O>,
         principal: Option<Arc<Principal>>,
     ) -> Self {
@@ -115,7 +115,7 @@ impl<O> Instance<O> {
             last_stream: 0,
         };
         let tx = response_buffer(options).with_event_ids(0);
-        Self::new(options, Kind::Session(session), Stream::new(tx, 0, None), principal)
+        Self::new(options, InstanceKind::Session(session), Stream::new(tx, 0, None), principal)
     }
 
     /// Opens the stream of a POST request.
@@ -123,10 +123,10 @@ impl<O> Instance<O> {
         &mut self,
         config: &ServerConfig<'_>,
         options: &SiteOptions<'_>,
-        exchange: Key,
+        exchange: SlabKey,
     ) -> ExchangeId {
         let revision = self.state.server(config).legacy_revision();
-        let Kind::Session(session) = &mut self.kind else { return ExchangeId::SESSION };
+        let InstanceKind::Session(session) = &mut self.kind else { return ExchangeId::SESSION };
         // Wraps after four billion requests, when the first ones are long finished.
         session.last_stream = session.last_stream.checked_add(1).unwrap_or(1);
         let number = session.last_stream;
@@ -141,7 +141,7 @@ impl<O> Instance<O> {
     }
 
     /// Returns whether an exchange still sends its stream.
-    pub(super) fn sends(&self, id: ExchangeId, exchange: Key) -> bool {
+    pub(super) fn sends(&self, id: ExchangeId, exchange: SlabKey) -> bool {
         self.streams.get(id).exchange == Some(exchange)
     }
 
@@ -217,9 +217,9 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         while is_closing && let Some(listen) = server.next_listen() {
             let id = server.exchange(listen);
-            let line = self.streams.get_mut(id);
+            let stream = self.streams.get_mut(id);
             touch(&mut self.touched, id);
-            if server.end_listen(listen, &mut line.tx).is_err() {
+            if server.end_listen(listen, &mut stream.tx).is_err() {
                 break;
             }
         }
@@ -239,8 +239,8 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         let id = server.due_exchange(now)?;
         touch(&mut self.touched, id);
-        let line = self.streams.get_mut(id);
-        let handled = server.handle_timeout(now, &mut line.tx);
+        let stream = self.streams.get_mut(id);
+        let handled = server.handle_timeout(now, &mut stream.tx);
         self.is_blocked = handled.is_err();
         handled.ok().flatten()
     }
@@ -251,7 +251,7 @@ impl<O> Instance<O> {
     pub(super) fn distribute(
         &mut self,
         config: &ServerConfig<'_>,
-        mut ready: impl FnMut(Key),
+        mut ready: impl FnMut(SlabKey),
     ) -> bool
     where
         O: for<'m> Outcome<Server<'m>>,
@@ -261,31 +261,31 @@ impl<O> Instance<O> {
         let (mut has_recorded, mut going_on) = (false, Vec::new());
         for id in touched.drain(..) {
             let is_own = streams.is_own(id);
-            let line = streams.get_mut(id);
-            let goes_on = Tx::in_slices(&mut line.tx, |tx| {
-                line.outcomes.send(&mut server, tx);
+            let stream = streams.get_mut(id);
+            let goes_on = Tx::in_slices(&mut stream.tx, |tx| {
+                stream.outcomes.send(&mut server, tx);
             });
-            let is_recorded = line.exchange.is_none() && !line.tx.pending().is_empty();
+            let is_recorded = stream.exchange.is_none() && !stream.tx.pending().is_empty();
             if is_recorded {
-                line.advance(usize::MAX, kind);
+                stream.advance(usize::MAX, kind);
                 has_recorded = true;
             }
-            if goes_on || is_recorded && !line.outcomes.is_empty() {
+            if goes_on || is_recorded && !stream.outcomes.is_empty() {
                 going_on.push(id);
             }
-            if line.is_awaited && line.tx.room() >= line.tx.pending().len() {
-                (line.is_awaited, *has_room) = (false, true);
+            if stream.is_awaited && stream.tx.room() >= stream.tx.pending().len() {
+                (stream.is_awaited, *has_room) = (false, true);
             }
-            match line.exchange {
+            match stream.exchange {
                 Some(exchange) => ready(exchange),
-                None if !is_own && line.is_over(|| server.open_requests_of(id)) => {
+                None if !is_own && stream.is_over(|| server.open_requests_of(id)) => {
                     streams.remove(id);
                     has_recorded = true;
                 }
                 None => {}
             }
         }
-        if let (Kind::Session(session), true) = (kind, has_recorded) {
+        if let (InstanceKind::Session(session), true) = (kind, has_recorded) {
             session.readers.iter().copied().for_each(ready);
         }
         self.touched = going_on;
@@ -297,9 +297,9 @@ impl<O> Instance<O> {
         self.state.server(config).open_requests() == 0
             && self.streams.is_only_own()
             && match &self.kind {
-                Kind::Alone => false,
-                Kind::Sse(_) => self.streams.own.tx.is_idle(),
-                Kind::Session(session) => session.readers.is_empty(),
+                InstanceKind::Alone => false,
+                InstanceKind::Sse(_) => self.streams.own.tx.is_idle(),
+                InstanceKind::Session(session) => session.readers.is_empty(),
             }
     }
 
@@ -307,10 +307,10 @@ impl<O> Instance<O> {
     /// exchange that sent the stream until now.
     pub(super) fn read(
         &mut self,
-        key: Key,
+        key: SlabKey,
         after: Option<EventId>,
-    ) -> Option<(Reader, Option<Key>)> {
-        let Kind::Session(session) = &mut self.kind else { return None };
+    ) -> Option<(Reader, Option<SlabKey>)> {
+        let InstanceKind::Session(session) = &mut self.kind else { return None };
         let after = after.filter(|after| {
             after.stream == 0
                 || !self.streams.is_own(ExchangeId::new(after.stream))
@@ -326,15 +326,15 @@ impl<O> Instance<O> {
             _ => {
                 let id = ExchangeId::new(stream);
                 touch(&mut self.touched, id);
-                self.streams.of_post(id).and_then(|line| line.exchange.take())
+                self.streams.of_post(id).and_then(|stream| stream.exchange.take())
             }
         };
         Some((Reader { stream, cursor, part: None, is_ending: false, has_ended: false }, before))
     }
 
     /// An exchange no longer reads the recorded events.
-    pub(super) fn stop_reading(&mut self, key: Key, now: Instant) {
-        if let Kind::Session(session) = &mut self.kind {
+    pub(super) fn stop_reading(&mut self, key: SlabKey, now: Instant) {
+        if let InstanceKind::Session(session) = &mut self.kind {
             session.readers.retain(|reader| *reader != key);
             session.holder.take_if(|holder| *holder == key);
             session.active = now;
@@ -425,12 +425,12 @@ pub(super) struct Stream<O> {
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) recorder: StreamRecorder,
     /// The exchange that sends it. `None`: it is only recorded.
-    pub(super) exchange: Option<Key>,
+    pub(super) exchange: Option<SlabKey>,
     pub(super) outcomes: Outcomes<VecDeque<Kept<O>>>,
     /// When to repeat the handling of the message that found no room.
-    pub(super) messages: Pace,
+    pub(super) messages: Backoff,
     /// The exchanges whose messages wait for room.
-    pub(super) waiting: Vec<Key>,
+    pub(super) waiting: Vec<SlabKey>,
     /// Whether all messages of its exchange have been handled.
     pub(super) is_taken: bool,
     /// Whether its connection is to be closed although it goes on.
@@ -440,13 +440,13 @@ pub(super) struct Stream<O> {
 }
 
 impl<O> Stream<O> {
-    pub(super) fn new(tx: TxBuffer<Vec<u8>>, number: u32, exchange: Option<Key>) -> Self {
+    pub(super) fn new(tx: TxBuffer<Vec<u8>>, number: u32, exchange: Option<SlabKey>) -> Self {
         Self {
             tx,
             recorder: StreamRecorder::new(number),
             exchange,
             outcomes: Outcomes::new(),
-            messages: Pace::NEW,
+            messages: Backoff::NEW,
             waiting: Vec::new(),
             is_taken: false,
             is_released: false,
@@ -455,10 +455,10 @@ impl<O> Stream<O> {
     }
 
     /// Removes bytes that were sent, and records them if they can be resumed.
-    pub(super) fn advance(&mut self, n: usize, kind: &mut Kind) {
+    pub(super) fn advance(&mut self, n: usize, kind: &mut InstanceKind) {
         let is_events =
             self.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream);
-        if let (Kind::Session(session), true) = (kind, is_events) {
+        if let (InstanceKind::Session(session), true) = (kind, is_events) {
             let pending = self.tx.pending();
             session.replay.record(&mut self.recorder, pending.get(..n).unwrap_or(pending));
         }
@@ -480,8 +480,8 @@ impl<O> Stream<O> {
 enum Source {
     Control,
     Reply,
-    Stream(Key, ExchangeId),
-    Part(Key, RecordedPart, usize),
+    Stream(SlabKey, ExchangeId),
+    Part(SlabKey, RecordedPart, usize),
     Pending,
     End,
     Cut,
@@ -534,7 +534,7 @@ impl<O> Site<'_, O> {
                 self.instances.get(owner).map(|instance| instance.streams.get(id).tx.pending())
             }
             Source::Part(owner, part, sent) => match self.instances.get(owner).map(|i| &i.kind) {
-                Some(Kind::Session(session)) => {
+                Some(InstanceKind::Session(session)) => {
                     session.replay.bytes_of(part).ok().and_then(|[one, other]| {
                         match one.get(sent..) {
                             Some(rest) if !rest.is_empty() => Some(rest),
@@ -580,9 +580,9 @@ impl<O> Site<'_, O> {
                 let (owner, id) = (*owner, *id);
                 let Some(instance) = self.instances.get_mut(owner) else { return };
                 let Instance { streams, kind, .. } = instance;
-                let line = streams.get_mut(id);
-                line.advance(n, kind);
-                let waiting = core::mem::take(&mut line.waiting);
+                let stream = streams.get_mut(id);
+                stream.advance(n, kind);
+                let waiting = core::mem::take(&mut stream.waiting);
                 instance.is_blocked = false;
                 instance.touch(id);
                 self.queue(Task::Instance(owner));
@@ -593,7 +593,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Begins to measure how long the output of an exchange waits for its connection.
-    pub(super) fn await_taking(&mut self, key: Key, now: Instant) {
+    pub(super) fn await_taking(&mut self, key: SlabKey, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let is_measured = self.options.write_timeout < Duration::MAX
             && exchange.untaken.is_none()
@@ -619,18 +619,18 @@ impl<O> Site<'_, O> {
     }
 
     /// Separates an exchange from its instance.
-    pub(super) fn leave(&mut self, key: Key, now: Instant) {
+    pub(super) fn leave(&mut self, key: SlabKey, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let was = core::mem::replace(&mut exchange.stage, Stage::Ended);
         match was {
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 let Some(instance) = self.instances.get_mut(owner) else { return };
                 match &mut instance.kind {
-                    Kind::Session(session) if session.id.is_some() => {
+                    InstanceKind::Session(session) if session.id.is_some() => {
                         session.active = now;
-                        if let Some(line) = instance.streams.of_post(id) {
-                            line.exchange.take_if(|exchange| *exchange == key);
-                            (line.is_taken, line.is_released) = (true, false);
+                        if let Some(stream) = instance.streams.of_post(id) {
+                            stream.exchange.take_if(|exchange| *exchange == key);
+                            (stream.is_taken, stream.is_released) = (true, false);
                         }
                         instance.touch(id);
                         self.queue(Task::Instance(owner));
@@ -650,7 +650,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Adds a comment to a silent event stream, and sets the timer for the next one.
-    pub(super) fn keep_alive(&mut self, key: Key, now: Instant) {
+    pub(super) fn keep_alive(&mut self, key: SlabKey, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         if exchange.silent_until <= now {
             exchange.silent_until = now.saturating_add(self.options.keep_alive);
@@ -677,7 +677,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Finds the next piece of a body.
-    fn source(&mut self, key: Key) -> Option<Source> {
+    fn source(&mut self, key: SlabKey) -> Option<Source> {
         let exchange = self.exchanges.get_mut(key)?;
         if !exchange.control.is_empty() {
             return Some(Source::Control);
@@ -741,7 +741,7 @@ fn decided<O>(
     id: ExchangeId,
     has_fault: bool,
 ) -> Option<(OutgoingResponse, Option<usize>)> {
-    if matches!(&instance.kind, Kind::Session(session) if session.id.is_none())
+    if matches!(&instance.kind, InstanceKind::Session(session) if session.id.is_none())
         && instance.state.server(config).legacy_revision().is_some()
     {
         // The id of the session is yet to be added.
@@ -762,23 +762,23 @@ fn decided<O>(
 fn stream_source<O>(
     config: &ServerConfig<'_>,
     instance: &mut Instance<O>,
-    owner: Key,
+    owner: SlabKey,
     id: ExchangeId,
 ) -> Source {
-    let line = instance.streams.get(id);
-    if !line.tx.pending().is_empty() {
+    let stream = instance.streams.get(id);
+    if !stream.tx.pending().is_empty() {
         Source::Stream(owner, id)
-    } else if line.tx.is_truncated() {
+    } else if stream.tx.is_truncated() {
         Source::Cut
-    } else if line.is_released && !line.tx.is_mid_frame() || instance.is_over(config, id) {
+    } else if stream.is_released && !stream.tx.is_mid_frame() || instance.is_over(config, id) {
         Source::End
     } else {
         Source::Pending
     }
 }
 
-fn replay_source<O>(instance: &mut Instance<O>, owner: Key, reader: &mut Reader) -> Source {
-    let Kind::Session(session) = &mut instance.kind else { return Source::End };
+fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Reader) -> Source {
+    let InstanceKind::Session(session) = &mut instance.kind else { return Source::End };
     if reader.part.is_none() {
         match session.replay.find_part(&mut reader.cursor) {
             Ok(Some(part)) => reader.part = Some((part, 0)),
@@ -802,7 +802,7 @@ fn replay_source<O>(instance: &mut Instance<O>, owner: Key, reader: &mut Reader)
 
 /// Remembers how far the messages that belong to no request were sent, event by event.
 fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
-    if let Kind::Session(session) = &mut instance.kind
+    if let InstanceKind::Session(session) = &mut instance.kind
         && reader.stream == 0
         && !reader.is_mid_event()
         && !reader.is_ending
@@ -826,7 +826,7 @@ pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
 
 /// The key of an entry: its index, and a serial number that differs for each later entry there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Key {
+pub(super) struct SlabKey {
     index: u32,
     serial: u32,
 }
@@ -846,41 +846,41 @@ impl<T> Slab<T> {
         self.entries.len() - self.free.len()
     }
 
-    pub(super) fn insert(&mut self, value: T) -> Key {
+    pub(super) fn insert(&mut self, value: T) -> SlabKey {
         let index = self.free.pop().unwrap_or(self.entries.len() as u32);
         match self.entries.get_mut(index as usize) {
             Some((serial, entry)) => {
                 *serial = serial.wrapping_add(1);
                 *entry = Some(value);
-                Key { index, serial: *serial }
+                SlabKey { index, serial: *serial }
             }
             None => {
                 self.entries.push((0, Some(value)));
-                Key { index, serial: 0 }
+                SlabKey { index, serial: 0 }
             }
         }
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<&T> {
+    pub(super) fn get(&self, key: SlabKey) -> Option<&T> {
         let (serial, entry) = self.entries.get(key.index as usize)?;
         entry.as_ref().filter(|_| *serial == key.serial)
     }
 
-    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut T> {
         let (serial, entry) = self.entries.get_mut(key.index as usize)?;
         entry.as_mut().filter(|_| *serial == key.serial)
     }
 
-    pub(super) fn remove(&mut self, key: Key) -> Option<T> {
+    pub(super) fn remove(&mut self, key: SlabKey) -> Option<T> {
         let (serial, entry) = self.entries.get_mut(key.index as usize)?;
         let value = entry.take_if(|_| *serial == key.serial)?;
         self.free.push(key.index);
         Some(value)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut T)> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (SlabKey, &mut T)> {
         self.entries.iter_mut().enumerate().filter_map(|(index, (serial, entry))| {
-            Some((Key { index: index as u32, serial: *serial }, entry.as_mut()?))
+            Some((SlabKey { index: index as u32, serial: *serial }, entry.as_mut()?))
         })
     }
 }

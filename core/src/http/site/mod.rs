@@ -136,7 +136,7 @@ use crate::rpc::inflight::{Call, ExchangeId, RequestHandle};
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
 use exchange::{Bodies, Exchange};
-use instance::{Instance, Key, Kind, Slab};
+use instance::{Instance, InstanceKind, Slab, SlabKey};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
 ///
@@ -153,16 +153,16 @@ pub struct Site<'c, O = Infallible> {
     instances: Slab<Instance<O>>,
     /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
     /// compared in constant time.
-    by_id: BTreeMap<u32, Key>,
+    by_id: BTreeMap<u32, SlabKey>,
     /// Number of sessions opened so far.
     opened: u64,
     bodies: Bodies,
     /// The documents that are served beside the endpoint, by path.
     documents: Vec<(String, Vec<u8>)>,
     tasks: VecDeque<Task>,
-    ready: VecDeque<Key>,
+    ready: VecDeque<SlabKey>,
     /// Instances that have ended, to be reported.
-    ended: VecDeque<Key>,
+    ended: VecDeque<SlabKey>,
     timers: BTreeSet<(Instant, Task)>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
@@ -171,17 +171,17 @@ pub struct Site<'c, O = Infallible> {
 /// Something that is to be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Task {
-    Exchange(Key),
-    Instance(Key),
+    Exchange(SlabKey),
+    Instance(SlabKey),
 }
 
 /// The key of an exchange: a request and its response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ExchangeKey(Key);
+pub struct ExchangeKey(SlabKey);
 
 /// The key of a server: that of a session, of a stream of HTTP+SSE, or of one request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ServerKey(Key);
+pub struct ServerKey(SlabKey);
 
 /// A request of a client, unique in its site: [`SiteTurn::request_key`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -386,7 +386,7 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Sets the timer of an exchange, unless it is set to an earlier time.
-    fn wake_at(&mut self, key: Key, at: Instant) {
+    fn wake_at(&mut self, key: SlabKey, at: Instant) {
         if let Some(exchange) = self.exchanges.get_mut(key)
             && exchange.due.is_none_or(|due| at < due)
         {
@@ -394,12 +394,12 @@ impl<'c, O> Site<'c, O> {
         }
     }
 
-    fn ready(&mut self, key: Key) {
+    fn ready(&mut self, key: SlabKey) {
         ready(&mut self.exchanges, &mut self.ready, key);
     }
 }
 
-fn ready(exchanges: &mut Slab<Exchange>, ready: &mut VecDeque<Key>, key: Key) {
+fn ready(exchanges: &mut Slab<Exchange>, ready: &mut VecDeque<SlabKey>, key: SlabKey) {
     if let Some(exchange) = exchanges.get_mut(key)
         && !core::mem::replace(&mut exchange.is_ready, true)
     {
@@ -574,7 +574,7 @@ impl Default for SiteOptions<'_> {
 pub struct SiteTurn<'p, O> {
     config: &'p ServerConfig<'p>,
     instance: &'p mut Instance<O>,
-    key: Key,
+    key: SlabKey,
     now: Instant,
     head: Option<OwnedHead>,
     /// That of the request, unless the instance has it.
@@ -620,7 +620,7 @@ impl<O> SiteTurn<'_, O> {
 
     /// Returns whether the server is that of a session, or of a stream of HTTP+SSE.
     pub const fn is_session(&self) -> bool {
-        !matches!(self.instance.kind, Kind::Alone)
+        !matches!(self.instance.kind, InstanceKind::Alone)
     }
 
     /// Asks for [`SiteStep::Room`] once the client has taken at least half
@@ -667,7 +667,7 @@ impl<O> SiteTurn<'_, O> {
     /// after [`SiteOptions::retry`]. Returns `false` where that is not
     /// possible: it needs a session of 2025-11-25.
     pub fn release(&mut self, request: RequestHandle) -> bool {
-        let is_session = matches!(self.instance.kind, Kind::Session(_));
+        let is_session = matches!(self.instance.kind, InstanceKind::Session(_));
         let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
         let can_resume = is_session && server.legacy_revision() == Some(Revision::V2025_11_25);
         stream.is_released = can_resume

@@ -9,7 +9,7 @@ use super::ExchangeKey;
 use crate::buffers::rx::Frame;
 use crate::http::{RequestHead, SingleValue};
 use crate::json::JsonStr;
-use crate::message::{Item, Kind, Messages, Params};
+use crate::message::{Classified, Item, Messages, Params};
 use crate::places::PeerAddress;
 use crate::protocol::Method;
 use crate::time::Instant;
@@ -217,7 +217,7 @@ impl<'f> Iterator for Operations<'f> {
             let mut envelope = self.messages.envelope();
             let (item, next) = self.messages.peek(&mut envelope)?;
             self.messages.advance(next);
-            if let Item::Message(Kind::Request { method, .. }) = item {
+            if let Item::Message(Classified::Request { method, .. }) = item {
                 return Some(Operation { method, params: envelope.params() });
             }
         }

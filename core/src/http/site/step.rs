@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::mem::{replace, take};
 
 use super::exchange::{Exchange, SiteBody, Stage};
-use super::instance::{Instance, Key, Kind, Session, Stream, control, response_buffer};
+use super::instance::{Instance, InstanceKind, Session, SlabKey, Stream, control, response_buffer};
 use super::principal::{Denied, Principal, Unpermitted};
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
 use crate::buffers::rx::Frame;
@@ -22,7 +22,7 @@ use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 
 impl<'c, O> Site<'c, O> {
-    pub(super) fn run_exchange(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
+    pub(super) fn run_exchange(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
         exchange.is_queued = false;
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -73,13 +73,13 @@ impl<'c, O> Site<'c, O> {
         SiteStep::Again
     }
 
-    fn ask(&mut self, key: Key) -> SiteStep<'_, O> {
+    fn ask(&mut self, key: SlabKey) -> SiteStep<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
         exchange.stage = Stage::Authorizing;
         SiteStep::Authorize { exchange: ExchangeKey(key), head: exchange.head.as_head() }
     }
 
-    fn ask_permission(&mut self, key: Key, method: Option<HttpMethod>) -> SiteStep<'_, O> {
+    fn ask_permission(&mut self, key: SlabKey, method: Option<HttpMethod>) -> SiteStep<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
         exchange.stage = Stage::Permitting(method);
         SiteStep::Permit(Unpermitted {
@@ -90,7 +90,7 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Cuts off a response, and frees all that it holds.
-    fn cut(&mut self, key: Key, now: Instant) {
+    fn cut(&mut self, key: SlabKey, now: Instant) {
         self.leave(key, now);
         self.free_body(key);
         if let Some(exchange) = self.exchanges.get_mut(key) {
@@ -101,7 +101,7 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Handles one message of a body.
-    fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
+    fn take_message(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
         let Self { config, options, exchanges, instances, tasks, timers, ready: all, .. } = self;
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
@@ -109,11 +109,11 @@ impl<'c, O> Site<'c, O> {
         let Exchange { awaits_entry, full_until, due, principal, holder, is_stream, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
-        let stream = id.unwrap_or(ExchangeId::SESSION);
+        let stream_id = id.unwrap_or(ExchangeId::SESSION);
         let Instance { state, streams, .. } = instance;
-        let line = streams.get_mut(stream);
-        if !line.messages.is_worth_it(&line.tx) {
-            line.waiting.push(key);
+        let stream = streams.get_mut(stream_id);
+        if !stream.messages.may_retry(&stream.tx) {
+            stream.waiting.push(key);
             return SiteStep::Again;
         }
         let http = id.map(|id| (head.as_head().fields, id));
@@ -123,7 +123,7 @@ impl<'c, O> Site<'c, O> {
         if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
             messages.await_entries();
         }
-        let event = server.next_event(now, &mut messages, &mut line.tx);
+        let event = server.next_event(now, &mut messages, &mut stream.tx);
         match &event {
             Err(SendError::Full) if messages.lacks_entry() => {
                 if !replace(awaits_entry, true) {
@@ -135,10 +135,10 @@ impl<'c, O> Site<'c, O> {
                 return SiteStep::Again;
             }
             Err(SendError::Full) => {
-                line.messages.found_no_room(&line.tx);
-                line.waiting.push(key);
+                stream.messages.failed(&stream.tx);
+                stream.waiting.push(key);
             }
-            _ => line.messages.done(),
+            _ => stream.messages.reset(),
         }
         let is_listen = match &event {
             Ok(Some(ServerEvent::Request(request))) => {
@@ -158,8 +158,8 @@ impl<'c, O> Site<'c, O> {
                 return SiteStep::Again;
             }
         }
-        line.is_taken |= matches!(event, Ok(None)) && id.is_some();
-        instance.touch(stream);
+        stream.is_taken |= matches!(event, Ok(None)) && id.is_some();
+        instance.touch(stream_id);
         if !replace(&mut instance.is_queued, true) {
             tasks.push_back(Task::Instance(owner));
         }
@@ -167,8 +167,8 @@ impl<'c, O> Site<'c, O> {
             Ok(Some(event)) => {
                 *full_until = None;
                 match &event {
-                    ServerEvent::Request(request) => instance.opened(request.handle, stream),
-                    ServerEvent::Listening { request } => instance.opened(*request, stream),
+                    ServerEvent::Request(request) => instance.opened(request.handle, stream_id),
+                    ServerEvent::Listening { request } => instance.opened(*request, stream_id),
                     ServerEvent::RequestCancelled { request, .. } => instance.ended(*request),
                     ServerEvent::Initialized => instance.is_initialized = true,
                     ServerEvent::Violation(_) => *has_fault = true,
@@ -200,7 +200,7 @@ impl<'c, O> Site<'c, O> {
         SiteStep::Again
     }
 
-    pub(super) fn run_instance(&mut self, key: Key, now: Instant) -> SiteStep<'_, O>
+    pub(super) fn run_instance(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O>
     where
         O: for<'m> Outcome<Server<'m>>,
     {
@@ -212,7 +212,7 @@ impl<'c, O> Site<'c, O> {
         let has_room = instance.distribute(config, |key| ready(exchanges, all, key));
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {
-            Kind::Session(session) if is_unused => {
+            InstanceKind::Session(session) if is_unused => {
                 Some(session.active.saturating_add(options.idle_timeout))
             }
             _ => None,
@@ -220,7 +220,7 @@ impl<'c, O> Site<'c, O> {
         let is_over = is_unused && closing.is_some()
             || instance.is_unresponsive
             || [ends_at, *closing].into_iter().flatten().any(|at| at <= now);
-        if let (Kind::Session(session), true) = (&instance.kind, closing.is_some()) {
+        if let (InstanceKind::Session(session), true) = (&instance.kind, closing.is_some()) {
             session.readers.iter().for_each(|reader| ready(exchanges, all, *reader));
         }
         let server = instance.state.server(config);
@@ -264,15 +264,15 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Ends a session, or the server of one request.
-    pub(super) fn end_instance(&mut self, key: Key) {
+    pub(super) fn end_instance(&mut self, key: SlabKey) {
         let Some(mut instance) = self.instances.remove(key) else { return };
         if let Some(due) = instance.due {
             self.timers.remove(&(due, Task::Instance(key)));
         }
         let id = match &instance.kind {
-            Kind::Alone => None,
-            Kind::Sse(id) => Some(*id),
-            Kind::Session(session) => {
+            InstanceKind::Alone => None,
+            InstanceKind::Sse(id) => Some(*id),
+            InstanceKind::Session(session) => {
                 session.readers.iter().for_each(|reader| self.ready(*reader));
                 session.id
             }
@@ -289,7 +289,7 @@ impl<'c, O> Site<'c, O> {
         for exchange in &instance.awaiting_entry {
             self.queue(Task::Exchange(*exchange));
         }
-        let is_alone = matches!(instance.kind, Kind::Alone);
+        let is_alone = matches!(instance.kind, InstanceKind::Alone);
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         }
@@ -302,11 +302,11 @@ impl<'c, O> Site<'c, O> {
 enum Decision {
     Alone(Option<Revision>),
     NewSession,
-    Post(Key),
-    Get(Key, Option<EventId>),
-    Delete(Key),
+    Post(SlabKey),
+    Get(SlabKey, Option<EventId>),
+    Delete(SlabKey),
     /// POST to a stream of HTTP+SSE.
-    Message(Key),
+    Message(SlabKey),
     /// GET of HTTP+SSE.
     NewStream,
     Reply(OutgoingResponse, Vec<u8>),
@@ -331,7 +331,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Lets a whole body wait to be permitted. Returns whether it does.
-    fn await_permission(&mut self, key: Key) -> bool {
+    fn await_permission(&mut self, key: SlabKey) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         let Stage::Body(method) = exchange.stage else { return false };
         if exchange.waits || exchange.head.as_head().method != "POST" {
@@ -364,7 +364,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Handles a request with its whole body.
-    fn handle(&mut self, now: Instant, key: Key) {
+    fn handle(&mut self, now: Instant, key: SlabKey) {
         let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
             Decision::NewSession => self.make_room(key),
@@ -388,7 +388,8 @@ impl<O> Site<'_, O> {
             Decision::Reply(head, body) => self.reply(key, head, body),
             Decision::Alone(revision) => {
                 let own = Stream::new(response_buffer(&self.options), 0, Some(key));
-                let mut instance = Instance::new(&self.options, Kind::Alone, own, principal);
+                let mut instance =
+                    Instance::new(&self.options, InstanceKind::Alone, own, principal);
                 if let Some(revision) = revision {
                     instance.state.server(self.config).start_legacy(revision);
                 }
@@ -418,7 +419,8 @@ impl<O> Site<'_, O> {
                 let id = self.new_id();
                 let tx = response_buffer(&self.options).event_stream_only();
                 let own = Stream::new(tx, 0, Some(key));
-                let mut instance = Instance::new(&self.options, Kind::Sse(id), own, principal);
+                let mut instance =
+                    Instance::new(&self.options, InstanceKind::Sse(id), own, principal);
                 instance.peer = peer;
                 let owner = self.instances.insert(instance);
                 self.by_id.insert(first_digits(id.as_str()), owner);
@@ -434,13 +436,13 @@ impl<O> Site<'_, O> {
         }
     }
 
-    fn post(&mut self, key: Key, owner: Key) {
+    fn post(&mut self, key: SlabKey, owner: SlabKey) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
         let id = instance.open_stream(self.config, &self.options, key);
         self.take_messages(key, owner, Some(id));
     }
 
-    fn take_messages(&mut self, key: Key, owner: Key, id: Option<ExchangeId>) {
+    fn take_messages(&mut self, key: SlabKey, owner: SlabKey, id: Option<ExchangeId>) {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Messages(owner, id);
         }
@@ -448,7 +450,7 @@ impl<O> Site<'_, O> {
         self.queue(Task::Instance(owner));
     }
 
-    fn get(&mut self, key: Key, owner: Key, after: Option<EventId>, now: Instant) {
+    fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {
         let Some((reader, before)) =
             self.instances.get_mut(owner).and_then(|instance| instance.read(key, after))
         else {
@@ -476,7 +478,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Decides where a request goes.
-    fn decide(&mut self, key: Key) -> Option<Decision> {
+    fn decide(&mut self, key: SlabKey) -> Option<Decision> {
         let exchange = self.exchanges.get(key)?;
         let Stage::Body(method) = exchange.stage else { return None };
         if exchange.waits {
@@ -523,12 +525,12 @@ impl<O> Site<'_, O> {
     }
 
     /// Finds a session, or a stream of HTTP+SSE, of a principal.
-    fn find(&self, id: &str, principal: Option<&Principal>, is_sse: bool) -> Option<Key> {
+    fn find(&self, id: &str, principal: Option<&Principal>, is_sse: bool) -> Option<SlabKey> {
         let key = *self.by_id.get(&first_digits(id))?;
         let instance = self.instances.get(key)?;
         let own = match &instance.kind {
-            Kind::Sse(own) if is_sse => *own,
-            Kind::Session(session) if !is_sse => session.id?,
+            InstanceKind::Sse(own) if is_sse => *own,
+            InstanceKind::Session(session) if !is_sse => session.id?,
             _ => return None,
         };
         let is_own = Principal::is_same(instance.principal.as_deref(), principal);
@@ -537,7 +539,7 @@ impl<O> Site<'_, O> {
 
     /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request, or of
     /// its address. Returns whether there is room.
-    fn make_room(&mut self, key: Key) -> bool {
+    fn make_room(&mut self, key: SlabKey) -> bool {
         if self.closing.is_some() {
             return false;
         }
@@ -549,17 +551,18 @@ impl<O> Site<'_, O> {
         };
         let (mut all, mut own, mut oldest, mut oldest_own) = (0, 0, None, None);
         for (key, instance) in self.instances.iter_mut() {
-            if matches!(instance.kind, Kind::Alone) {
+            if matches!(instance.kind, InstanceKind::Alone) {
                 continue;
             }
             let is_own = Principal::is_same(instance.principal.as_deref(), principal)
                 && (principal.is_some() || instance.peer == peer);
             all += 1;
             own += usize::from(is_own);
-            let Kind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
+            let InstanceKind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
                 continue;
             };
-            let is_older = |than: Option<(u64, Key)>| than.is_none_or(|(than, _)| *number < than);
+            let is_older =
+                |than: Option<(u64, SlabKey)>| than.is_none_or(|(than, _)| *number < than);
             if !instance.is_initialized {
                 oldest = Some((*number, key)).filter(|_| is_older(oldest)).or(oldest);
                 let new = Some((*number, key)).filter(|_| is_own && is_older(oldest_own));
@@ -580,14 +583,14 @@ impl<O> Site<'_, O> {
 
     /// After all messages of a body have been handled: frees the body, and opens the session that
     /// they have begun.
-    pub(super) fn settle(&mut self, key: Key) {
+    pub(super) fn settle(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let Stage::Stream(owner, _) = exchange.stage else { return };
         if exchange.body.is_empty() {
             return;
         }
         self.free_body(key);
-        let Some(Instance { kind: Kind::Session(session), state, .. }) =
+        let Some(Instance { kind: InstanceKind::Session(session), state, .. }) =
             self.instances.get_mut(owner)
         else {
             return;
@@ -597,7 +600,9 @@ impl<O> Site<'_, O> {
         }
         let id = self.new_id();
         self.opened += 1;
-        if let Some(Instance { kind: Kind::Session(session), .. }) = self.instances.get_mut(owner) {
+        if let Some(Instance { kind: InstanceKind::Session(session), .. }) =
+            self.instances.get_mut(owner)
+        {
             (session.id, session.number) = (Some(id), self.opened);
         }
         self.by_id.insert(first_digits(id.as_str()), owner);
@@ -607,12 +612,12 @@ impl<O> Site<'_, O> {
         self.ready(key);
     }
 
-    pub(super) fn reject(&mut self, key: Key, rejection: &Rejection<'_>) {
+    pub(super) fn reject(&mut self, key: SlabKey, rejection: &Rejection<'_>) {
         let (head, body) = rendered(rejection);
         self.reply(key, head, body);
     }
 
-    pub(super) fn reply(&mut self, key: Key, head: OutgoingResponse, body: Vec<u8>) {
+    pub(super) fn reply(&mut self, key: SlabKey, head: OutgoingResponse, body: Vec<u8>) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         match head.status {
             405 => {
