@@ -14,6 +14,7 @@ use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, TERSE, Viola
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::inflight::{Call, Delivery, RequestHandle, Slot};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
+use crate::text::setters;
 use crate::time::Instant;
 use crate::types::meta::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
@@ -540,16 +541,11 @@ impl<'a, R: Encode + ?Sized> InputResponseParams<'a, R> {
         Self { responses: None, state: None, round }
     }
 
-    /// Sets the responses: an object with the keys of the input requests.
-    pub const fn responses(mut self, responses: &'a R) -> Self {
-        self.responses = Some(responses);
-        self
-    }
-
-    /// Sets the state, as the server sent it.
-    pub const fn state(mut self, state: Option<Text<'a>>) -> Self {
-        self.state = state;
-        self
+    setters! {
+        /// Sets the responses: an object with the keys of the input requests.
+        responses?: &'a R;
+        /// Sets the state, as the server sent it.
+        state: Option<Text<'a>>;
     }
 }
 

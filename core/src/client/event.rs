@@ -11,7 +11,7 @@ use crate::protocol::error::{ConfigError, Violation};
 use crate::protocol::{ClientFeatures, Revision, Revisions, ServerFeatures};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle};
-use crate::text::Printable;
+use crate::text::{Printable, setters};
 use crate::types::meta::{SERVER_INFO, check_declared, is_modern_only};
 use crate::types::{
     DeclaredExtensions, Implementation, Info, InputRequest, LoggingLevel, ServerCapabilities,
@@ -437,10 +437,8 @@ impl<'c> ClientConfig<'c> {
         self
     }
 
-    /// Sets [`experimental`](Self::experimental).
-    pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
-        self.experimental = Some(experimental);
-        self
+    setters! {
+        experimental?: RawJson<'c>;
     }
 
     /// Sets [`extensions`](Self::extensions).
@@ -449,82 +447,20 @@ impl<'c> ClientConfig<'c> {
         self
     }
 
-    /// Sets [`revisions`](Self::revisions).
-    pub const fn revisions(mut self, revisions: Revisions) -> Self {
-        self.revisions = revisions;
-        self
-    }
-
-    /// Sets [`send_client_info`](Self::send_client_info).
-    pub const fn send_client_info(mut self, yes: bool) -> Self {
-        self.send_client_info = yes;
-        self
-    }
-
-    /// Sets [`log_level`](Self::log_level).
-    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.log_level = Some(level);
-        self
-    }
-
-    /// Sets [`probe_timeout`](Self::probe_timeout).
-    pub const fn probe_timeout(mut self, timeout: Duration) -> Self {
-        self.probe_timeout = timeout;
-        self
-    }
-
-    /// Sets [`call_timeout`](Self::call_timeout).
-    pub const fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.call_timeout = timeout;
-        self
-    }
-
-    /// Sets [`call_limit`](Self::call_limit).
-    pub const fn call_limit(mut self, limit: Duration) -> Self {
-        self.call_limit = limit;
-        self
-    }
-
-    /// Sets [`progress_extends_timeout`](Self::progress_extends_timeout).
-    pub const fn progress_extends_timeout(mut self, yes: bool) -> Self {
-        self.progress_extends_timeout = yes;
-        self
-    }
-
-    /// Sets [`max_rounds`](Self::max_rounds).
-    pub const fn max_rounds(mut self, rounds: u8) -> Self {
-        self.max_rounds = rounds;
-        self
-    }
-
-    /// Sets [`request_timeout`](Self::request_timeout).
-    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.request_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets [`progress_interval`](Self::progress_interval).
-    pub const fn progress_interval(mut self, interval: Duration) -> Self {
-        self.progress_interval = interval;
-        self
-    }
-
-    /// Sets [`ping_interval`](Self::ping_interval).
-    pub const fn ping_interval(mut self, interval: Duration) -> Self {
-        self.ping_interval = Some(interval);
-        self
-    }
-
-    /// Sets [`ping_timeout`](Self::ping_timeout).
-    pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
-        self.ping_timeout = timeout;
-        self
-    }
-
-    /// Sets [`result_types`](Self::result_types).
-    pub const fn result_types(mut self, types: &'c [&'c str]) -> Self {
-        self.result_types = types;
-        self
+    setters! {
+        revisions: Revisions;
+        send_client_info: bool;
+        log_level?: LoggingLevel;
+        probe_timeout: Duration;
+        call_timeout: Duration;
+        call_limit: Duration;
+        progress_extends_timeout: bool;
+        max_rounds: u8;
+        request_timeout?: Duration;
+        progress_interval: Duration;
+        ping_interval?: Duration;
+        ping_timeout: Duration;
+        result_types: &'c [&'c str];
     }
 }
 

@@ -18,6 +18,7 @@ use crate::protocol::{Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
 use crate::rpc::inflight::TableState;
+use crate::text::setters;
 use crate::time::Instant;
 use crate::types::meta::{check_declared, is_modern_only, is_valid_extension_id};
 use crate::types::{CacheScope, DeclaredExtensions, Implementation, Info, LoggingLevel};
@@ -146,16 +147,9 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`instructions`](Self::instructions).
-    pub const fn instructions(mut self, instructions: &'c str) -> Self {
-        self.instructions = Some(instructions);
-        self
-    }
-
-    /// Sets [`experimental`](Self::experimental).
-    pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
-        self.experimental = Some(experimental);
-        self
+    setters! {
+        instructions?: &'c str;
+        experimental?: RawJson<'c>;
     }
 
     /// Sets [`extensions`](Self::extensions).
@@ -183,22 +177,10 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`revisions`](Self::revisions).
-    pub const fn revisions(mut self, revisions: Revisions) -> Self {
-        self.revisions = revisions;
-        self
-    }
-
-    /// Sets [`methods`](Self::methods).
-    pub const fn methods(mut self, methods: &'c [&'c str]) -> Self {
-        self.methods = methods;
-        self
-    }
-
-    /// Sets [`send_server_info`](Self::send_server_info).
-    pub const fn send_server_info(mut self, yes: bool) -> Self {
-        self.send_server_info = yes;
-        self
+    setters! {
+        revisions: Revisions;
+        methods: &'c [&'c str];
+        send_server_info: bool;
     }
 
     /// Sets [`discover_ttl_ms`](Self::discover_ttl_ms) and
@@ -221,10 +203,8 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`call_timeout`](Self::call_timeout).
-    pub const fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.call_timeout = timeout;
-        self
+    setters! {
+        call_timeout: Duration;
     }
 
     /// Sets the time without a message after which a legacy peer is pinged. Default: never.
@@ -238,22 +218,10 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`ping_timeout`](Self::ping_timeout).
-    pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
-        self.ping_timeout = timeout;
-        self
-    }
-
-    /// Sets [`progress_interval`](Self::progress_interval).
-    pub const fn progress_interval(mut self, interval: Duration) -> Self {
-        self.progress_interval = interval;
-        self
-    }
-
-    /// Sets [`log_level`](Self::log_level).
-    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.log_level = level;
-        self
+    setters! {
+        ping_timeout: Duration;
+        progress_interval: Duration;
+        log_level: LoggingLevel;
     }
 
     /// Sets whether a peer may restart on an open stream, as on a serial line. A second

@@ -4,6 +4,7 @@ use super::macros::payload;
 use super::{Annotations, Blob, CacheScope, InputResponses, List, Text};
 use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
+use crate::text::setters;
 use serde::{Deserialize, Deserializer, de};
 
 payload! {
@@ -121,10 +122,9 @@ impl<'a> ResourceContents<'a> {
         self
     }
 
-    /// Sets `_meta`: see [`meta`](crate::types::meta). Since 2025-06-18.
-    pub const fn meta(mut self, meta: RawJson<'a>) -> Self {
-        self.meta = Some(meta);
-        self
+    setters! {
+        /// Sets `_meta`: see [`meta`](crate::types::meta). Since 2025-06-18.
+        meta?: RawJson<'a>;
     }
 }
 

@@ -4,6 +4,7 @@ use super::macros::{encode_one_of, names, payload};
 use super::{List, Number, Text};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
+use crate::text::setters;
 use serde::{Deserialize, Deserializer, de};
 
 payload! {
@@ -168,16 +169,11 @@ impl<'a> Completion<'a> {
         Self { values: List::new(values), total: None, has_more: None }
     }
 
-    /// Sets the number of all matching values.
-    pub const fn total(mut self, total: u64) -> Self {
-        self.total = Some(total);
-        self
-    }
-
-    /// Sets whether there are more values than those in `values`.
-    pub const fn has_more(mut self, has_more: bool) -> Self {
-        self.has_more = Some(has_more);
-        self
+    setters! {
+        /// Sets the number of all matching values.
+        total?: u64;
+        /// Sets whether there are more values than those in `values`.
+        has_more?: bool;
     }
 }
 
