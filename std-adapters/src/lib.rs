@@ -37,6 +37,8 @@
 
 #[cfg(feature = "asynchronous")]
 pub mod asynchronous;
+#[cfg(feature = "auth")]
+mod auth;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]

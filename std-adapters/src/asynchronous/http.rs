@@ -75,10 +75,10 @@
 
 #[cfg(feature = "tower")]
 pub use super::server::http::ResponseBody;
-#[cfg(feature = "auth")]
-pub use super::server::http::tokens;
 pub use super::server::http::{
     AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,
     HttpServer, Interrupted, ProtectedResource, Scheme, serve,
 };
+#[cfg(feature = "auth")]
+pub use crate::auth::tokens;
 pub use mcp_sansio::http::site::{Operation, Principal};

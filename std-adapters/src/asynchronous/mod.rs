@@ -132,14 +132,6 @@ pub mod http;
 mod memory;
 mod server;
 
-pub use server::{
-    ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
-    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
-    Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
-    StateProtector, TaskOptions, accept, boxed, serve,
-};
-
 pub use crate::client::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]
 pub use crate::runtime::Socket;
@@ -148,3 +140,10 @@ pub use crate::runtime::{
 };
 #[cfg(feature = "tokio")]
 pub use crate::runtime::{TokioStream, tokio_stdio};
+pub use server::{
+    ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
+    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
+    Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
+    MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
+    StateProtector, TaskOptions, accept, boxed, serve,
+};

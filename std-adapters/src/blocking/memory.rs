@@ -1,18 +1,18 @@
 //! A server in the memory of its client, in virtual time: for tests.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use std::{fmt, io};
 
 use mcp_sansio::{
     ClientConfig, Connection, Era, GrowingServerState, Instant, RxBuffer, ServerConfig, Step,
     TxBuffer,
 };
 
-use super::client::{Client, ConnectionEnd, Connector, Error as ClientError};
-use super::client::{Transferred, Transport};
+use super::client::{
+    Client, ConnectionEnd, Connector, Error as ClientError, Transferred, Transport,
+};
 use super::{
     Asking, Context, Error, Handler, IN_FLIGHT, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS, call_timer,
     handle_event,

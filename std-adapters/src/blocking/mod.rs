@@ -77,6 +77,7 @@ mod on_request;
 mod polled;
 mod tools;
 
+pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{App, CatalogSource, RequestContext};
 pub use context::Context;
 pub use handler::{Error, Handler};
@@ -84,8 +85,6 @@ pub use input::{Input, Threaded};
 pub use memory::Memory;
 #[cfg(unix)]
 pub use polled::Polled;
-
-pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 
 use std::io::{self, Write};
 use std::sync::Arc;

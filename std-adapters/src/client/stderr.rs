@@ -2,11 +2,10 @@
 //! basic/transports).
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{ChildStderr, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
+use std::{fmt, thread};
 
 use crate::lock::lock;
 use crate::panics::caught;

@@ -10,9 +10,8 @@ use mcp_sansio::{
     Tx, TxBuffer,
 };
 
-use super::error::Error;
-use super::port::{Port, Step};
-use super::turn::Turn;
+use super::Error;
+use super::port::{Port, Step, Turn};
 
 /// A client on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
 /// transmit buffer, in bytes, `N` the maximum number of calls in flight.

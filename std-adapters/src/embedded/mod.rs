@@ -101,12 +101,134 @@
 //! server's state has entries, input waits in the driver.
 
 mod client;
-mod error;
-mod line;
 mod port;
-mod turn;
 
 pub use client::{Client, ClientHandler, ClientPort};
-pub use error::Error;
-pub use port::{Port, Step};
-pub use turn::Turn;
+pub use port::{Port, Step, Turn};
+
+use core::fmt;
+
+use ::embedded_io::{Error as _, ErrorKind, ErrorType, Read, ReadReady, Write};
+use mcp_sansio::{SendError, Spare};
+
+// Errors of a port.
+
+/// An error of a connection on a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Error<E> {
+    /// Reading or writing failed.
+    Io(E),
+    /// The port accepts no more bytes.
+    WriteZero,
+    /// The input ended while a call was waiting.
+    ConnectionClosed,
+    /// The core rejected the message and nothing was sent. The connection can continue.
+    NotSent(SendError),
+}
+
+impl<E> From<SendError> for Error<E> {
+    fn from(error: SendError) -> Self {
+        Self::NotSent(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::WriteZero => f.write_str("the port accepts no more bytes"),
+            Self::ConnectionClosed => f.write_str("the peer has closed the connection"),
+            Self::NotSent(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for Error<E> {}
+
+/// Returns whether an error is permanent: further reads would fail too.
+fn is_closed(error: &impl ::embedded_io::Error) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
+}
+
+// Reading from a driver and writing to it, while an event may borrow the connection.
+
+/// The driver, and what the connection does not know yet, since a step had lent it.
+#[derive(Debug)]
+struct Line<D: ErrorType> {
+    driver: D,
+    /// Number of bytes that were written.
+    written: usize,
+    is_flushed: bool,
+    /// Result of the last read.
+    input: Option<Input<D::Error>>,
+}
+
+/// Result of a read.
+#[derive(Debug)]
+enum Input<E> {
+    Bytes,
+    End,
+    Error(E),
+}
+
+impl<D: ErrorType> Line<D> {
+    const fn new(driver: D) -> Self {
+        Self { driver, written: 0, is_flushed: true, input: None }
+    }
+
+    /// Forgets what the connection does not know.
+    fn forget(&mut self) {
+        (self.written, self.input) = (0, None);
+    }
+}
+
+impl<D: Read + ReadReady + Write> Line<D> {
+    fn is_ready(&mut self) -> bool {
+        !matches!(self.driver.read_ready(), Ok(false))
+    }
+
+    /// Reads what has come, up to an end or an error. Returns whether there was anything.
+    fn read(&mut self, into: &mut Spare<'_>) -> bool {
+        if into.spare().is_empty() || !matches!(self.input, None | Some(Input::Bytes)) {
+            return false;
+        }
+        let read = match self.driver.read_ready() {
+            Ok(false) => return false,
+            Ok(true) => self.driver.read(into.spare()),
+            Err(error) => Err(error),
+        };
+        match read {
+            Ok(0) => self.input = Some(Input::End),
+            Ok(read) => {
+                into.commit(read);
+                self.input = Some(Input::Bytes);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => self.input = Some(Input::Error(error)),
+        }
+        true
+    }
+
+    /// Writes some of the bytes and returns their number. Reads what has come before, so that two
+    /// peers that both write long messages do not wait for each other.
+    fn exchange(&mut self, bytes: &[u8], into: &mut Spare<'_>) -> Result<usize, Error<D::Error>> {
+        self.read(into);
+        match self.driver.write(bytes).map_err(Error::Io)? {
+            0 => Err(Error::WriteZero),
+            written => {
+                self.is_flushed = false;
+                Ok(written)
+            }
+        }
+    }
+
+    /// Waits until the driver has sent everything.
+    fn flush(&mut self) -> Result<(), Error<D::Error>> {
+        if !self.is_flushed {
+            self.driver.flush().map_err(Error::Io)?;
+            self.is_flushed = true;
+        }
+        Ok(())
+    }
+}

@@ -118,15 +118,193 @@
 //! handler. It is not `Send`, because it shares the connection through `RefCell`s: it stays on one
 //! executor.
 
-mod chunk;
-mod connection;
-mod error;
-mod handler;
-mod io;
 mod serve;
 mod slot;
 
-pub use connection::Connection;
-pub use error::Error;
-pub use handler::{Clock, Handler};
-pub use serve::ConnectionEnd;
+pub use serve::{Connection, ConnectionEnd};
+
+use core::convert::Infallible;
+use core::fmt;
+use core::future::Future;
+
+use ::embassy_futures::yield_now;
+use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
+use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _, checked};
+use mcp_sansio::{
+    ErrorCode, Instant, Outcome, RpcError, SendError, Server, ServerEvent, Target, ToolContext,
+    ToolResult,
+};
+
+// Errors of a connection.
+
+/// An error of a connection. `R` and `W` are the errors of its reader and its writer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error<R, W> {
+    /// Reading failed permanently.
+    Read(R),
+    /// Writing failed.
+    Write(W),
+    /// The writer accepts no more bytes.
+    WriteZero,
+    /// The connection serves another port already.
+    InUse,
+}
+
+impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Write(error) => error.fmt(f),
+            Self::WriteZero => f.write_str("the port accepts no more bytes"),
+            Self::InUse => f.write_str("a connection serves one port at a time"),
+        }
+    }
+}
+
+impl<R: core::error::Error, W: core::error::Error> core::error::Error for Error<R, W> {}
+
+/// Returns whether an error is permanent: further reads would fail too.
+fn is_permanent(kind: ErrorKind) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
+}
+
+// The trait that an application implements.
+
+/// Handles requests. An [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler) is one, for a
+/// server of tools only; [`SyncTools`](mcp_sansio::typed::SyncTools) makes one of a
+/// [`ToolHandler`](mcp_sansio::typed::ToolHandler).
+pub trait Handler {
+    /// The response to a request, as a value. May borrow from the request.
+    type Response<'a>: for<'m> Outcome<Server<'m>>
+    where
+        Self: 'a;
+
+    /// Handles the request of the context. If the connection has a catalog, list requests, unknown
+    /// names and invalid arguments have got their response already, and `target` is the entry of
+    /// the catalog.
+    ///
+    /// The future is dropped when its request is cancelled or times out, or the connection ends.
+    fn on_request<'a>(
+        &'a self,
+        target: Target<'a>,
+        ctx: ToolContext<'a>,
+    ) -> impl Future<Output = Self::Response<'a>>;
+
+    /// Sees every event before it is handled.
+    fn on_event(&self, event: &ServerEvent<'_>) {
+        let _ = event;
+    }
+
+    /// Called when reading failed. The line with the gap is rejected. A permanent error ends
+    /// [`serve`](Connection::serve) with [`Error::Read`](Error::Read) instead.
+    fn on_read_error(&self, error: ErrorKind) {
+        let _ = error;
+    }
+
+    /// Called when the core rejects a response, because its `Serialize` fails or the protocol does
+    /// not allow it. The client gets an internal error (-32603).
+    fn on_send_error(&self, error: SendError) {
+        let _ = error;
+    }
+}
+
+/// Calls tools. Any other request that the catalog leaves is a method that is not found.
+impl<H: AsyncToolHandler> Handler for H {
+    type Response<'a>
+        = ToolResult<'a, H::Output<'a>>
+    where
+        Self: 'a;
+
+    async fn on_request<'a>(
+        &'a self,
+        _: Target<'a>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, H::Output<'a>> {
+        let request = ctx.request();
+        match CallOf::<'a, H::Tools>::from_request(request) {
+            Some(Ok(call)) => checked::<H::Tools, _>(request, self.call(call, ctx).await),
+            Some(Err(faults)) => Err(faults.into()),
+            None => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
+        }
+    }
+}
+
+/// The time, and waiting for it. A thin wrapper of the timer of the executor.
+pub trait Clock {
+    /// Returns the time. Must be monotonic; the zero is arbitrary.
+    fn now(&self) -> Instant;
+    /// Completes at this time or soon after it. May be dropped before.
+    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
+}
+
+// Reading and writing, by way of the chunks: the core is not borrowed meanwhile.
+
+#[expect(
+    clippy::await_holding_refcell_ref,
+    reason = "who else uses a chunk takes it for empty, or full, while it is borrowed"
+)]
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Connection<'_, H, RX, TX, N, S, REQUEST>
+{
+    /// Reads. Never completes but with an error.
+    async fn read<R: Read>(&self, mut reader: R) -> Result<Infallible, R::Error> {
+        loop {
+            Self::until(|| (!self.has_input()).then_some(())).await;
+            let read = {
+                let input = &mut *self.input.borrow_mut();
+                let read = reader.read(&mut input.bytes).await;
+                input.filled(*read.as_ref().unwrap_or(&0));
+                read
+            };
+            match read {
+                Ok(0) => {
+                    self.core.borrow_mut().end_of_input();
+                    self.input_ended.set(true);
+                    self.touch();
+                    return core::future::pending().await;
+                }
+                Ok(_) => self.touch(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
+                Err(error) if is_permanent(error.kind()) => return Err(error),
+                Err(error) => {
+                    self.core.borrow_mut().rx().lost();
+                    self.touch();
+                    self.handler.on_read_error(error.kind());
+                    // A cut wire may fail at once, again and again: lets other tasks run.
+                    yield_now().await;
+                }
+            }
+        }
+    }
+
+    /// Writes all output. Never completes but with an error.
+    async fn write<W: Write, R>(&self, mut writer: W) -> Result<Infallible, Error<R, W::Error>> {
+        loop {
+            Self::until(|| (!self.output.borrow().is_empty()).then_some(())).await;
+            {
+                let output = &mut *self.output.borrow_mut();
+                while !output.is_empty() {
+                    match writer.write(output.rest()).await {
+                        Ok(0) => return Err(Error::WriteZero),
+                        Ok(written) => output.advance(written),
+                        Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
+                        Err(error) => return Err(Error::Write(error)),
+                    }
+                }
+            }
+            if !self.has_more.get() {
+                writer.flush().await.map_err(Error::Write)?;
+                self.is_flushed.set(self.output.borrow().is_empty());
+            }
+            self.touch();
+        }
+    }
+}

@@ -10,9 +10,8 @@ use mcp_sansio::{
     SendError, Server, Target, ToolContext, Tx,
 };
 
-use super::chunk::CHUNK;
-use super::connection::Connection;
-use super::handler::Handler;
+use super::Handler;
+use super::serve::{CHUNK, Connection};
 
 /// The place of a request and of its handler.
 pub(super) struct Slot<const REQUEST: usize> {

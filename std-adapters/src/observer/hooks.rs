@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError};
 
-use super::watch::Watching;
-use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, cut};
+use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, Watching, cut};
 use crate::panics::{Panic, caught};
 
 /// Returns a number that no other request or connection of the process has.

@@ -3,12 +3,11 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::{Pin, pin};
 use std::process::{ChildStdin, ChildStdout};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use event_listener::Event;
 

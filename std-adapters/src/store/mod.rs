@@ -27,29 +27,19 @@
 //! ```
 
 mod directory;
-mod error;
-mod lease;
 mod memory;
 #[cfg(feature = "store")]
-mod seal;
-#[cfg(feature = "store")]
 mod task;
-#[cfg(feature = "store")]
-mod task_store;
-
-use std::ops::Deref;
-use std::time::Duration;
 
 pub use directory::DirectoryStore;
-pub use error::StoreError;
-pub use lease::Lease;
 pub use memory::{ENTRY_COST, MemoryStore};
 #[cfg(feature = "store")]
-pub use seal::Seal;
-#[cfg(feature = "store")]
-pub use task::{RecordError, TaskInput, TaskOutcome, TaskRecord};
-#[cfg(feature = "store")]
-pub use task_store::{DamagedRecord, TaskStore};
+pub use task::{DamagedRecord, RecordError, Seal, TaskInput, TaskOutcome, TaskRecord, TaskStore};
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Deref;
+use std::time::Duration;
 
 /// Records under keys, each with a time after which it is gone.
 ///
@@ -148,5 +138,90 @@ impl<P: Deref<Target: Store> + Send + Sync> Store for P {
 
     fn blocks(&self) -> bool {
         (**self).blocks()
+    }
+}
+
+// The errors of stores.
+
+/// Reasons why a store did not do what it was called for. A server then refuses the request
+/// (-32603); it never answers as if the record were saved.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no room for the record, and nothing was written. Old records have to be removed, or
+    /// to reach the end of their time; repeating the call before that does not help.
+    Full,
+    /// The store cannot be reached now, for example over a network. Whether the call was carried
+    /// out is not known. It may be repeated later, as may any call of a store.
+    Unavailable(Box<dyn Error + Send + Sync>),
+    /// The store does not work until an operator has repaired it: the disk is full or broken, or
+    /// the file is not one of this store.
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("the store is full: remove records, or raise its limit"),
+            Self::Unavailable(error) => write!(f, "the store is unavailable, try later: {error}"),
+            Self::Failed(error) => write!(f, "the store has failed and must be repaired: {error}"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Full => None,
+            Self::Unavailable(error) | Self::Failed(error) => Some(&**error),
+        }
+    }
+}
+
+// A lock that ends by itself when its holder does.
+
+/// A lock under a key of a store, for a time. The store is a reference or an `Arc` of one. Of the
+/// processes that share the store one can hold it, for example the one that resumes a task.
+///
+/// The holder has to be done, or to [`renew`](Self::renew) it, before the time is over: then
+/// another can acquire it. So a lease that is dropped without [`release`](Self::release) ends by
+/// itself.
+#[derive(Debug)]
+pub struct Lease<S: Store> {
+    store: S,
+    key: String,
+    holder: [u8; 16],
+}
+
+impl<S: Store> Lease<S> {
+    /// Acquires the lease of `key` for `ttl`, unless another has it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; without random numbers [`StoreError::Failed`].
+    pub fn acquire(store: S, key: &str, ttl: Duration) -> Result<Option<Self>, StoreError> {
+        let mut holder = [0; 16];
+        getrandom::fill(&mut holder).map_err(|error| StoreError::Failed(error.into()))?;
+        let acquired = store.compare_and_put(key, None, &holder, Some(ttl))?;
+        Ok(acquired.then(|| Self { store, key: key.to_owned(), holder }))
+    }
+
+    /// Extends the lease to `ttl` from now. Returns whether it is still this one's: otherwise its
+    /// time was over.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn renew(&self, ttl: Duration) -> Result<bool, StoreError> {
+        self.store.compare_and_put(&self.key, Some(&self.holder), &self.holder, Some(ttl))
+    }
+
+    /// Lets others acquire it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. The lease then ends when its time is over.
+    pub fn release(self) -> Result<(), StoreError> {
+        self.renew(Duration::ZERO).map(drop)
     }
 }

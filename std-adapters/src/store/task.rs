@@ -2,10 +2,15 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId, TaskInfo};
 use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use super::{Store, StoreError};
 
 /// First byte of the records that are written. Records of the version before it are read, too.
 const VERSION: u8 = 1;
@@ -244,4 +249,197 @@ mod optional_json {
     ) -> Result<Option<String>, D::Error> {
         super::json::deserialize(from).map(Some)
     }
+}
+
+// Authenticates records, since a store is input: others may be able to write to it.
+
+/// Length of the tag at the end of a sealed record.
+const TAG: usize = 32;
+
+/// Seals records: they can be opened only unchanged, under the key of the store for which they were
+/// sealed, and with the secret.
+///
+/// A sealed record is the record and 32 bytes of HMAC-SHA256 over a label of this format, the
+/// length of the key as 8 bytes, the key, and the record. It is not encrypted, and the seal does
+/// not show that a record is the latest: whoever can write to the store can remove a record, or put
+/// an older one back under the same key.
+///
+/// The secret is 32 random bytes from the program's configuration, for example of
+/// `openssl rand -hex 32`, and used for nothing else.
+#[derive(Clone)]
+pub struct Seal {
+    secret: [u8; 32],
+    previous: Option<[u8; 32]>,
+}
+
+impl Seal {
+    /// Creates a seal with this secret.
+    #[must_use]
+    pub const fn new(secret: [u8; 32]) -> Self {
+        Self { secret, previous: None }
+    }
+
+    /// Opens also records that were sealed with this secret, but seals none with it: for the time
+    /// until all of them have been saved again or are gone.
+    #[must_use]
+    pub const fn previous(self, secret: [u8; 32]) -> Self {
+        Self { previous: Some(secret), ..self }
+    }
+
+    /// Returns the record with its tag, to be stored under `key`.
+    #[must_use]
+    pub fn seal(&self, key: &str, mut record: Vec<u8>) -> Vec<u8> {
+        let tag = mac(&self.secret, key, &record).finalize().into_bytes();
+        record.extend_from_slice(&tag);
+        record
+    }
+
+    /// Returns the record without its tag, if it was sealed for `key`.
+    #[must_use]
+    pub fn open<'b>(&self, key: &str, sealed: &'b [u8]) -> Option<&'b [u8]> {
+        let (record, tag) = sealed.split_last_chunk::<TAG>()?;
+        let mut secrets = [Some(&self.secret), self.previous.as_ref()].into_iter().flatten();
+        // In constant time, so that the duration of a rejection reveals nothing.
+        secrets.any(|secret| mac(secret, key, record).verify_slice(tag).is_ok()).then_some(record)
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal").finish_non_exhaustive()
+    }
+}
+
+fn mac(secret: &[u8; 32], key: &str, record: &[u8]) -> Hmac<Sha256> {
+    // HMAC fills a key that is shorter than a block with zeros.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(secret);
+    let mut mac = Hmac::<Sha256>::new((&block).into());
+    mac.update(b"mcp-sansio record\n");
+    mac.update(&(key.len() as u64).to_be_bytes());
+    mac.update(key.as_bytes());
+    mac.update(record);
+    mac
+}
+
+// Tasks in a store.
+
+const PREFIX: &str = "task/";
+
+/// The tasks of a server in a [`Store`], sealed. Clones share the store.
+///
+/// Records of one task are saved in the order of the calls only if each call is made after the one
+/// before it has returned.
+#[derive(Clone)]
+pub struct TaskStore {
+    store: Arc<dyn Store>,
+    seal: Seal,
+}
+
+/// A record that cannot be used, for whatever reason. It stays where it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DamagedRecord {
+    /// Its key in the store. Do not log it, since it has the id of a task; `Debug` and `Display`
+    /// show its beginning.
+    pub key: String,
+    /// The reason.
+    pub error: RecordError,
+}
+
+impl TaskStore {
+    /// Keeps tasks in this store, under keys that begin with `task/`.
+    #[must_use]
+    pub fn new(store: impl Store + 'static, seal: Seal) -> Self {
+        Self { store: Arc::new(store), seal }
+    }
+
+    /// Saves the task, in place of the record that there is of it. The store keeps it until the
+    /// time of the task is over, counted from [`TaskRecord::updated_unix_ms`].
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. A record whose texts are not JSON is [`StoreError::Failed`].
+    pub fn save(&self, task: &TaskRecord) -> Result<(), StoreError> {
+        let key = key(task.id);
+        let record = task.encode().map_err(|error| StoreError::Failed(error.into()))?;
+        self.store.put(&key, &self.seal.seal(&key, record), Some(task.remaining()))
+    }
+
+    /// Removes the task.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn remove(&self, id: TaskId) -> Result<(), StoreError> {
+        self.store.remove(&key(id))
+    }
+
+    /// Calls `each` with every task in the store, and with every record that cannot be used: it is
+    /// to be reported, and is otherwise of no effect.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. That of a single record is returned when all others are loaded.
+    pub fn load(
+        &self,
+        mut each: impl FnMut(Result<TaskRecord, DamagedRecord>),
+    ) -> Result<(), StoreError> {
+        let mut result = Ok(());
+        for key in self.store.keys(PREFIX)? {
+            match self.store.get(&key) {
+                Ok(Some(sealed)) => {
+                    each(self.read(&key, &sealed).map_err(|error| DamagedRecord { key, error }));
+                }
+                // Its time is over since.
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+
+    fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
+        TaskRecord::decode(self.seal.open(key, sealed).ok_or(RecordError::Seal)?)
+    }
+
+    /// Calls `call` where it may wait: on a thread for blocking work, if the store
+    /// [blocks](Store::blocks), else at once.
+    ///
+    /// A call that has begun goes on when the future is dropped.
+    #[cfg(feature = "asynchronous")]
+    pub async fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        if !self.store.blocks() {
+            return call(self);
+        }
+        let this = self.clone();
+        crate::runtime::unblock(move || call(&this)).await
+    }
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let beginning: String = self.key.chars().take(PREFIX.len() + 4).collect();
+        write!(f, "the record \"{}..\" is skipped: {}", beginning.escape_debug(), self.error)
+    }
+}
+
+impl fmt::Debug for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for DamagedRecord {}
+
+fn key(id: TaskId) -> String {
+    format!("{PREFIX}{id}")
 }

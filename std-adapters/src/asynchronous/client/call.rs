@@ -16,7 +16,7 @@ use super::inner::{ConnectionInner, State};
 use crate::runtime::timer::Timer;
 
 /// A call in flight.
-pub(super) struct PendingCall {
+pub(crate) struct PendingCall {
     /// Keeps the connection open.
     owner: Arc<ClientInner>,
     number: usize,
@@ -24,7 +24,7 @@ pub(super) struct PendingCall {
 
 /// A function of the core that writes a message; it gets the remaining time limit. Repeated until
 /// it succeeds.
-pub(super) trait SendFn<R>:
+pub(crate) trait SendFn<R>:
     FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
@@ -36,7 +36,7 @@ impl<F, R> SendFn<R> for F where
 
 impl PendingCall {
     /// Sends a request as soon as it is first in the queue, unless the deadline has passed by then.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         owner: &Arc<ClientInner>,
         deadline: Deadline,
         send: impl SendFn<Call>,
@@ -50,7 +50,7 @@ impl PendingCall {
 
     /// Creates an entry without a request: for subscriptions to a legacy server, and for what is
     /// told about a task.
-    pub(super) fn without_call(
+    pub(crate) fn without_call(
         owner: &Arc<ClientInner>,
         prepare: impl FnOnce(&mut State, usize),
     ) -> Self {
@@ -62,14 +62,14 @@ impl PendingCall {
         Self { owner: Arc::clone(owner), number }
     }
 
-    pub(super) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
+    pub(crate) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
         self.owner
             .inner
             .with(|state| state.calls.take(self.number, cx.waker()))
             .map_or(Poll::Pending, Poll::Ready)
     }
 
-    pub(super) async fn next_event(&self) -> CallEvent {
+    pub(crate) async fn next_event(&self) -> CallEvent {
         poll_fn(|cx| self.poll_event(cx)).await
     }
 }
@@ -89,7 +89,7 @@ impl Drop for PendingCall {
 /// lock.
 ///
 /// Not cancel safe in the middle of a long request: dropping it cuts the request off.
-pub(super) async fn send_when_ready<R, S>(
+pub(crate) async fn send_when_ready<R, S>(
     inner: &ConnectionInner,
     deadline: Deadline,
     mut send: impl SendFn<R>,

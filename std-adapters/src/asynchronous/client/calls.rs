@@ -11,7 +11,7 @@ use crate::client::ServerError;
 
 /// The entries of all calls. Each has a number as long as its future exists.
 #[derive(Default)]
-pub(super) struct CallTable {
+pub(crate) struct CallTable {
     entries: Vec<Entry>,
     free: Vec<usize>,
     /// By the index of the call in the core's table.
@@ -33,7 +33,7 @@ struct Entry {
     waker: Option<Waker>,
 }
 
-pub(super) enum CallEvent {
+pub(crate) enum CallEvent {
     Progress(OwnedJson),
     /// A subscription was acknowledged, with this filter.
     Listening(OwnedJson),
@@ -44,7 +44,7 @@ pub(super) enum CallEvent {
 }
 
 /// An owned [`CallOutcome`] of a call.
-pub(super) enum OwnedOutcome {
+pub(crate) enum OwnedOutcome {
     Result(OwnedJson),
     InputRequired {
         result: OwnedJson,
@@ -59,7 +59,7 @@ pub(super) enum OwnedOutcome {
 
 impl CallTable {
     /// Adds an entry, for a call or for a subscription without one.
-    pub(super) fn open(&mut self, call: Option<Call>) -> usize {
+    pub(crate) fn open(&mut self, call: Option<Call>) -> usize {
         let number = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Entry::default());
             self.entries.len() - 1
@@ -80,7 +80,7 @@ impl CallTable {
     }
 
     /// Removes an entry. Returns the call if it is in flight.
-    pub(super) fn close(&mut self, number: usize) -> Option<Call> {
+    pub(crate) fn close(&mut self, number: usize) -> Option<Call> {
         let entry = self.entries.get_mut(number).filter(|entry| entry.is_used)?;
         entry.is_used = false;
         entry.events.clear();
@@ -97,14 +97,14 @@ impl CallTable {
     }
 
     /// Makes an entry receive changes that a legacy server reports.
-    pub(super) fn set_legacy_filter(&mut self, number: usize, legacy_filter: LegacyFilter) {
+    pub(crate) fn set_legacy_filter(&mut self, number: usize, legacy_filter: LegacyFilter) {
         if let Some(entry) = self.entries.get_mut(number) {
             entry.legacy_filter = Some(legacy_filter);
         }
     }
 
     /// Makes an entry receive the states and the progress of a task.
-    pub(super) fn set_task(&mut self, number: usize, task_id: &str) {
+    pub(crate) fn set_task(&mut self, number: usize, task_id: &str) {
         if let Some(entry) = self.entries.get_mut(number) {
             entry.task_id = Some(task_id.to_owned());
         }
@@ -129,7 +129,7 @@ impl CallTable {
     }
 
     /// Takes the oldest event. If there is none, keeps the waker.
-    pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<CallEvent> {
+    pub(crate) fn take(&mut self, number: usize, waker: &Waker) -> Option<CallEvent> {
         let entry = self.entries.get_mut(number)?;
         let call_event = entry.pop();
         if call_event.is_none() && !entry.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -139,7 +139,7 @@ impl CallTable {
     }
 
     /// Hands an event to its call. Returns `false` if it belongs to none.
-    pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
+    pub(crate) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
         self.deliver_to_task(event, wakers);
         let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
@@ -185,7 +185,7 @@ impl CallTable {
     }
 
     /// Ends the entries without a call when the connection ends.
-    pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
+    pub(crate) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
         for entry in self.entries.iter_mut().filter(|entry| entry.is_without_call()) {
             entry.legacy_filter = None;
             (entry.task_id = None);
@@ -268,7 +268,7 @@ impl CallEvent {
 
 impl OwnedOutcome {
     /// Returns the error of a call that ended without the expected result.
-    pub(super) fn into_error(self) -> CallError {
+    pub(crate) fn into_error(self) -> CallError {
         if let Self::Error(error) = self { error } else { CallError::Closed }
     }
 }

@@ -1,12 +1,11 @@
 //! Driver of one connection.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
+use std::{fmt, io};
 
 use mcp_sansio::{ClientEvent, SendError};
 
@@ -59,7 +58,7 @@ pub enum ConnectionEnd {
 }
 
 impl<T: Transport> Connection<T> {
-    pub(super) fn new(
+    pub(crate) fn new(
         transport: T,
         inner: Arc<ConnectionInner>,
         limits: Limits,
@@ -380,7 +379,7 @@ mod tests {
     const LAST_KEPT: usize = 40;
 
     /// A server that makes this many requests, and its client.
-    fn fickle(most: usize) -> (super::super::Client, Connection<Fickle>) {
+    fn fickle(most: usize) -> (crate::asynchronous::client::Client, Connection<Fickle>) {
         let info = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
         let said = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n"

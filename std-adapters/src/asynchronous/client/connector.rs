@@ -30,16 +30,16 @@ pub struct Connector {
 
 /// Limits of a connection.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) max_in_flight: u16,
-    pub(super) max_line: usize,
-    pub(super) max_pending: usize,
-    pub(super) close_timeout: Duration,
-    pub(super) stall_timeout: Duration,
-    pub(super) max_list: usize,
+pub(crate) struct Limits {
+    pub(crate) max_in_flight: u16,
+    pub(crate) max_line: usize,
+    pub(crate) max_pending: usize,
+    pub(crate) close_timeout: Duration,
+    pub(crate) stall_timeout: Duration,
+    pub(crate) max_list: usize,
 }
 
-pub(super) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
+pub(crate) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 
 impl Connector {
     /// Creates a connector with the default limits.

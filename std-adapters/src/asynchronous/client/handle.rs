@@ -24,17 +24,17 @@ use super::mrtr::RetryInputs;
 /// [timeout](CallOptions::timeout) starts when it is sent.
 ///
 /// Dropping the future of a call cancels it, and the server is notified.
-pub struct Client(pub(super) Arc<ClientInner>);
+pub struct Client(pub(crate) Arc<ClientInner>);
 
 /// The end of a request that did not fail.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Result(OwnedJson),
     Task(OwnedJson),
 }
 
 /// Shared by all clones; closes the connection when it is dropped.
-pub(super) struct ClientInner {
-    pub(super) inner: Arc<ConnectionInner>,
+pub(crate) struct ClientInner {
+    pub(crate) inner: Arc<ConnectionInner>,
 }
 
 impl Client {
@@ -96,7 +96,7 @@ impl Client {
     }
 
     /// Makes a request, as often as the server requires input first.
-    pub(super) async fn rounds<P>(
+    pub(crate) async fn rounds<P>(
         &self,
         method: &str,
         params: &P,
@@ -197,11 +197,11 @@ impl Client {
     }
 
     /// Returns the time limit of a call, including all waiting.
-    pub(super) fn limit(&self, options: CallOptions) -> Duration {
+    pub(crate) fn limit(&self, options: CallOptions) -> Duration {
         options.limit.unwrap_or(self.0.inner.call_limit)
     }
 
-    pub(super) async fn connected_before(
+    pub(crate) async fn connected_before(
         &self,
         deadline: Deadline,
     ) -> Result<Arc<Connected>, CallError> {

@@ -11,7 +11,7 @@ use super::inner::ConnectionInner;
 use crate::runtime::is_gone;
 
 /// Input that was read and not processed.
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     rx: RxBuffer<Vec<u8>>,
     /// Whether unprocessed frames are left.
     has_more: bool,
@@ -19,22 +19,22 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    pub(super) fn new(max_line: usize) -> Self {
+    pub(crate) fn new(max_line: usize) -> Self {
         Self { rx: RxBuffer::with_limit(Vec::new(), max_line), has_more: false, input_ended: false }
     }
 
     /// Returns whether the input has ended and everything is processed.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.input_ended && !self.rx.is_mid_frame() && !self.has_more
     }
 
     /// Discards the input.
-    pub(super) fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.has_more = false;
         self.rx.clear();
     }
 
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
         cx: &mut Context<'_>,
@@ -60,7 +60,7 @@ impl Incoming {
 
     /// Processes up to [`FRAMES`] frames; `dispatch` gets the events that belong to no call. A
     /// frame whose response does not fit is lent again later, while reading goes on.
-    pub(super) fn take_events(
+    pub(crate) fn take_events(
         &mut self,
         inner: &ConnectionInner,
         dispatch: &mut dyn FnMut(&ClientEvent<'_>),

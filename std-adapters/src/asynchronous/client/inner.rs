@@ -9,9 +9,8 @@ use std::time::Duration;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Post;
-use mcp_sansio::{
-    Call, CallOptions, ClientEvent, Instant, SendError, Tx, TxBuffer, methods, types::TaskParams,
-};
+use mcp_sansio::types::TaskParams;
+use mcp_sansio::{Call, CallOptions, ClientEvent, Instant, SendError, Tx, TxBuffer, methods};
 
 use super::calls::CallTable;
 use super::connector::{Connected, Limits};
@@ -27,50 +26,50 @@ use crate::runtime;
 pub struct ConnectionInner {
     state: Mutex<State>,
     clock: std::time::Instant,
-    pub(super) input_handler: InputHandler,
+    pub(crate) input_handler: InputHandler,
     /// Limit of [`Connector::max_list`](super::Connector::max_list), in bytes.
-    pub(super) max_list: usize,
+    pub(crate) max_list: usize,
     /// Time limit of calls without one of their own.
-    pub(super) call_limit: Duration,
+    pub(crate) call_limit: Duration,
 }
 
-pub(super) struct State {
-    pub(super) memory: mcp_sansio::GrowingClientState,
-    pub(super) config: &'static mcp_sansio::ClientConfig<'static>,
-    pub(super) tx: TxBuffer<Vec<u8>>,
+pub(crate) struct State {
+    pub(crate) memory: mcp_sansio::GrowingClientState,
+    pub(crate) config: &'static mcp_sansio::ClientConfig<'static>,
+    pub(crate) tx: TxBuffer<Vec<u8>>,
     /// Messages that the link has not taken, if it sends them in POST requests.
     #[cfg(feature = "http")]
-    pub(super) posts: VecDeque<Post>,
+    pub(crate) posts: VecDeque<Post>,
     #[cfg(feature = "http")]
     max_posts: usize,
     /// URL of the server, if messages are sent in POST requests.
     url: Option<String>,
-    pub(super) phase: Phase,
-    pub(super) calls: CallTable,
+    pub(crate) phase: Phase,
+    pub(crate) calls: CallTable,
     /// Calls whose futures were dropped, still in the core's table: up to
     /// [`Connector::max_in_flight`](super::Connector::max_in_flight).
-    pub(super) abandoned: Vec<Call>,
+    pub(crate) abandoned: Vec<Call>,
     /// Ids of tasks to be cancelled.
     abandoned_tasks: Vec<String>,
     /// Which tools the application has listed as tasks.
-    pub(super) tool_support: crate::client::ToolSupport,
+    pub(crate) tool_support: crate::client::ToolSupport,
     /// Number of sessions that the link has begun.
-    pub(super) sessions: u32,
-    pub(super) send_queue: SendQueue,
-    pub(super) login_time: LoginTime,
+    pub(crate) sessions: u32,
+    pub(crate) send_queue: SendQueue,
+    pub(crate) login_time: LoginTime,
     /// Whether a partly sent request was dropped.
-    pub(super) is_cut_off: bool,
+    pub(crate) is_cut_off: bool,
     /// Waker of the task that drives the connection, while it waits.
     waker: Option<Waker>,
     /// Whether there was a notification since the driver last looked.
     is_notified: bool,
     /// Called after the lock is released: a waker may drop a call, which takes the lock.
-    pub(super) wakers: Vec<Waker>,
+    pub(crate) wakers: Vec<Waker>,
 }
 
 /// Phase of a connection.
 #[derive(Clone)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Connecting,
     Connected(Arc<Connected>),
     /// Closed by the application.
@@ -81,7 +80,7 @@ pub(super) enum Phase {
 }
 
 impl ConnectionInner {
-    pub(super) fn new(
+    pub(crate) fn new(
         config: &'static mcp_sansio::ClientConfig<'static>,
         limits: &Limits,
         input_handler: InputHandler,
@@ -129,7 +128,7 @@ impl ConnectionInner {
 
     /// Locks the state; never held across an await. A poisoned lock is used all the same, because
     /// each call of the core is all or nothing.
-    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
         let first = state.wakers.pop();
@@ -145,18 +144,18 @@ impl ConnectionInner {
     }
 
     /// Returns the time since the connection was created.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::from_millis(
             u64::try_from(runtime::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
         )
     }
 
-    pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
+    pub(crate) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
         self.clock.checked_add(Duration::from_millis(at.as_millis()))
     }
 
     /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
-    pub(super) fn register_driver(&self, waker: &Waker) -> bool {
+    pub(crate) fn register_driver(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
             return false;
@@ -168,19 +167,19 @@ impl ConnectionInner {
     }
 
     /// Starts a round. The driver sees what others do during it without being woken.
-    pub(super) fn begin_round(&self) {
+    pub(crate) fn begin_round(&self) {
         self.lock().waker = None;
     }
 }
 
 impl State {
-    pub(super) fn client(&mut self) -> mcp_sansio::Client<'_> {
+    pub(crate) fn client(&mut self) -> mcp_sansio::Client<'_> {
         self.memory.client(self.config)
     }
 
     /// Makes any call of the core's client that writes. A message for a POST request is taken at
     /// once, so that the buffer is free again.
-    pub(super) fn call<R>(
+    pub(crate) fn call<R>(
         &mut self,
         call: impl FnOnce(&mut mcp_sansio::Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
@@ -198,7 +197,7 @@ impl State {
 
     /// Returns whether another message may be written: up to [`MAX_POSTS`] wait for the link, and
     /// up to the limit of bytes and one message.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         #[cfg(feature = "http")]
         if !self.posts.is_empty() {
             let bytes: usize = self.posts.iter().map(|post| post.body().len()).sum();
@@ -208,26 +207,26 @@ impl State {
     }
 
     /// Wakes the driver.
-    pub(super) fn notify_driver(&mut self) {
+    pub(crate) fn notify_driver(&mut self) {
         self.is_notified = true;
         self.wakers.extend(self.waker.take());
     }
 
     /// Wakes the first in the send queue: there may be room.
-    pub(super) fn wake_next(&mut self) {
+    pub(crate) fn wake_next(&mut self) {
         self.wakers.extend(self.send_queue.first());
     }
 
     /// Notes whether a person is logging in. Those that wait to be sent have more time then.
     #[cfg(feature = "http")]
-    pub(super) fn set_logging_in(&mut self, is_logging_in: bool) {
+    pub(crate) fn set_logging_in(&mut self, is_logging_in: bool) {
         if self.login_time.set(is_logging_in) {
             self.wakers.extend(self.send_queue.all());
         }
     }
 
     /// Hands an event to its call. Returns `false` if it belongs to no call.
-    pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
+    pub(crate) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
         match event {
             ClientEvent::Connected(connected) => self.on_connected(Connected::from(*connected)),
             ClientEvent::ConnectFailed(error) => {
@@ -240,7 +239,7 @@ impl State {
         self.calls.deliver(event, &mut self.wakers)
     }
 
-    pub(super) fn on_connected(&mut self, connected: Connected) {
+    pub(crate) fn on_connected(&mut self, connected: Connected) {
         if matches!(self.phase, Phase::Connecting) {
             self.phase = Phase::Connected(Arc::new(connected));
             self.wake_next();
@@ -248,14 +247,14 @@ impl State {
     }
 
     /// Closes the connection for the application.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if matches!(self.phase, Phase::Connecting | Phase::Connected(_)) {
             self.end(Phase::Closing);
         }
     }
 
     /// Ends the connection for this reason; everything that waits is woken.
-    pub(super) fn end(&mut self, phase: Phase) {
+    pub(crate) fn end(&mut self, phase: Phase) {
         // The first reason is kept.
         if matches!(self.phase, Phase::ConnectFailed(_) | Phase::Over) {
             return;
@@ -273,7 +272,7 @@ impl State {
     }
 
     /// Returns the result of connecting; pending before that.
-    pub(super) fn connected(&self) -> Poll<Result<Arc<Connected>, CallError>> {
+    pub(crate) fn connected(&self) -> Poll<Result<Arc<Connected>, CallError>> {
         match &self.phase {
             Phase::Connecting => Poll::Pending,
             Phase::Connected(connected) => Poll::Ready(Ok(Arc::clone(connected))),
@@ -286,7 +285,7 @@ impl State {
     }
 
     /// Cancels calls that were dropped, and ends lines that were cut off, as far as there is room.
-    pub(super) fn tidy_up(&mut self, now: Instant) -> Result<(), SendError> {
+    pub(crate) fn tidy_up(&mut self, now: Instant) -> Result<(), SendError> {
         let _ = now;
         if self.is_cut_off {
             self.call(|client, tx| client.abort_frame(tx))?;
@@ -306,7 +305,7 @@ impl State {
 impl State {
     /// Cancels a task that nothing waits for any more: at once if there is room, because the
     /// connection may close next. Nothing waits for the response.
-    pub(super) fn cancel_task(&mut self, now: Instant, task_id: String) {
+    pub(crate) fn cancel_task(&mut self, now: Instant, task_id: String) {
         self.abandoned_tasks.push(task_id);
         self.cancel_tasks(now);
         self.notify_driver();

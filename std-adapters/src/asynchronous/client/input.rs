@@ -4,12 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::client::of_task;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Encode, Encoder, ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision,
     RpcError, ServerRequest,
 };
+
+use crate::client::of_task;
 
 /// A request of the server for elicitation, sampling or roots.
 ///
@@ -23,7 +24,7 @@ pub struct OwnedInputRequest {
 }
 
 impl OwnedInputRequest {
-    pub(super) fn of(
+    pub(crate) fn of(
         request: &ServerRequest<'_>,
         revision: Revision,
     ) -> Result<Self, InputRefusal> {
@@ -33,7 +34,7 @@ impl OwnedInputRequest {
         Ok(Self { json, revision })
     }
 
-    pub(super) fn read(json: RawJson<'_>, revision: Revision) -> Result<Self, ReadError> {
+    pub(crate) fn read(json: RawJson<'_>, revision: Revision) -> Result<Self, ReadError> {
         json.to::<InputRequest<'_>>()?;
         Ok(Self { json: json.into(), revision })
     }
@@ -78,7 +79,7 @@ impl OwnedInputRequest {
 
 /// The serialized response to an input request: see [`OwnedInputRequest::respond`].
 #[derive(Clone, Debug)]
-pub struct InputResponse(pub(super) OwnedJson);
+pub struct InputResponse(pub(crate) OwnedJson);
 
 /// The reason why an input request has no response. A legacy server gets it as a JSON-RPC error;
 /// with a modern server the call that needs the input fails with
@@ -109,11 +110,11 @@ impl InputRefusal {
         Self::error(ErrorCode::MethodNotFound, "Request is not supported")
     }
 
-    pub(super) fn panicked() -> Self {
+    pub(crate) fn panicked() -> Self {
         Self::error(ErrorCode::InternalError, "Input request handler panicked")
     }
 
-    pub(super) fn as_error(&self) -> RpcError<'_> {
+    pub(crate) fn as_error(&self) -> RpcError<'_> {
         RpcError::new(self.code, &self.message)
     }
 }
@@ -148,8 +149,8 @@ impl Encode for Wire<'_> {
 }
 
 /// A response that is being computed.
-pub(super) type InputFuture =
+pub(crate) type InputFuture =
     Pin<Box<dyn Future<Output = Result<InputResponse, InputRefusal>> + Send>>;
 /// Computes responses. Boxed, so that clients and connections have no type parameter for it: input
 /// requests are rare.
-pub(super) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;
+pub(crate) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;

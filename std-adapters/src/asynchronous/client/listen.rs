@@ -162,7 +162,7 @@ impl fmt::Debug for Subscription {
 
 /// Kinds of changes of a legacy server that a subscription reports.
 #[derive(Clone, Copy)]
-pub(super) struct LegacyFilter {
+pub(crate) struct LegacyFilter {
     tools: bool,
     prompts: bool,
     list: bool,
@@ -170,7 +170,7 @@ pub(super) struct LegacyFilter {
 }
 
 impl LegacyFilter {
-    pub(super) fn has(self, change: &Change) -> bool {
+    pub(crate) fn has(self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,

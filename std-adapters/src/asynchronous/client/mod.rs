@@ -128,6 +128,12 @@ mod task;
 mod task_call;
 mod transport;
 
+#[cfg(feature = "http")]
+pub use crate::client::HttpError;
+pub use crate::client::{
+    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+};
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
 pub use error::CallError;
@@ -136,10 +142,3 @@ pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
 pub use task::ToolTask;
 pub use transport::Transport;
-
-#[cfg(feature = "http")]
-pub use crate::client::HttpError;
-pub use crate::client::{
-    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
-};

@@ -12,7 +12,7 @@ use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
 /// Additions to the next attempt of a request.
-pub(super) struct RetryInputs {
+pub(crate) struct RetryInputs {
     /// The server's result, which holds `requestState`.
     result: OwnedJson,
     round: u8,
@@ -24,7 +24,7 @@ struct InputResponses(Vec<(String, OwnedJson)>);
 
 impl RetryInputs {
     /// Calls the handler for all input requests, concurrently.
-    pub(super) async fn find(
+    pub(crate) async fn find(
         inner: &ConnectionInner,
         result: OwnedJson,
         round: u8,
@@ -40,7 +40,7 @@ impl RetryInputs {
         Ok(Self { result, round, responses })
     }
 
-    pub(super) fn as_core(&self) -> mcp_sansio::InputResponseParams<'_, impl Encode> {
+    pub(crate) fn as_core(&self) -> mcp_sansio::InputResponseParams<'_, impl Encode> {
         let state = self
             .result
             .as_raw()
@@ -56,7 +56,7 @@ impl RetryInputs {
 }
 
 /// Starts the handler for each request whose key is new, and waits for all responses.
-pub(super) fn respond_all(
+pub(crate) fn respond_all(
     inner: &ConnectionInner,
     requests: RawJson<'_>,
     is_new: &dyn Fn(JsonStr<'_>) -> bool,

@@ -11,7 +11,7 @@ use super::inner::ConnectionInner;
 use crate::runtime::{self, is_gone};
 
 /// Progress of writing, flushing and closing.
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     is_flushed: bool,
     is_closed: bool,
     /// Whether the server has closed its reading side. What it sent before can still be read.
@@ -21,11 +21,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { is_flushed: true, is_closed: false, is_deaf: false, waits_since: None }
     }
 
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
         inner: &ConnectionInner,
@@ -82,13 +82,13 @@ impl Outgoing {
     }
 
     /// Returns whether all output has been sent.
-    pub(super) fn is_done(&self, inner: &ConnectionInner) -> bool {
+    pub(crate) fn is_done(&self, inner: &ConnectionInner) -> bool {
         self.is_flushed && inner.with(|state| state.tx.is_idle())
     }
 
     /// Closes our side. Returns `true` once it is closed or closing has failed: either way there is
     /// nothing left to do.
-    pub(super) fn poll_close(
+    pub(crate) fn poll_close(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin + 'static),
         cx: &mut Context<'_>,
@@ -101,7 +101,7 @@ impl Outgoing {
     }
 
     /// Returns the time at which the server counts as unresponsive.
-    pub(super) fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
+    pub(crate) fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
         self.waits_since?.checked_add(timeout)
     }
 }

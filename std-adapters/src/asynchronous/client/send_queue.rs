@@ -7,22 +7,22 @@ use std::task::Waker;
 /// Senders in the order of arrival. Only the first one tries; when it leaves, the next one is
 /// woken.
 #[derive(Default)]
-pub(super) struct SendQueue {
+pub(crate) struct SendQueue {
     waiting: BTreeMap<u64, Waker>,
     last_id: u64,
     /// Whether the first sender has written a part of its request.
-    pub(super) is_mid_request: bool,
+    pub(crate) is_mid_request: bool,
 }
 
 impl SendQueue {
     /// Returns whether the sender with this id is first. A sender without an id is if the queue is
     /// empty.
-    pub(super) fn is_next(&self, id: Option<u64>) -> bool {
+    pub(crate) fn is_next(&self, id: Option<u64>) -> bool {
         self.waiting.keys().next().is_none_or(|first| Some(*first) == id)
     }
 
     /// Adds a sender, or updates its waker.
-    pub(super) fn wait(&mut self, id: Option<u64>, waker: &Waker) -> u64 {
+    pub(crate) fn wait(&mut self, id: Option<u64>, waker: &Waker) -> u64 {
         let id = id.unwrap_or_else(|| {
             self.last_id += 1;
             self.last_id
@@ -35,19 +35,19 @@ impl SendQueue {
     }
 
     /// Removes a sender. Returns `true` if that cuts a request off.
-    pub(super) fn leave(&mut self, id: u64) -> bool {
+    pub(crate) fn leave(&mut self, id: u64) -> bool {
         let was_first = self.is_next(Some(id));
         self.waiting.remove(&id);
         was_first && std::mem::take(&mut self.is_mid_request)
     }
 
     /// Returns the waker of the first sender.
-    pub(super) fn first(&self) -> Option<Waker> {
+    pub(crate) fn first(&self) -> Option<Waker> {
         self.waiting.values().next().cloned()
     }
 
     /// Returns all wakers, when the connection ends.
-    pub(super) fn all(&self) -> impl Iterator<Item = Waker> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = Waker> {
         self.waiting.values().cloned()
     }
 }

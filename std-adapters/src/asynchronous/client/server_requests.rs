@@ -16,7 +16,7 @@ use crate::lock::lock;
 /// Futures of requests, and responses that wait for room; a future never sends its own. Together
 /// there are at most as many as the core's table has entries, because requests that the server
 /// cancels are removed.
-pub(super) struct ServerRequests {
+pub(crate) struct ServerRequests {
     open: Vec<(RequestHandle, InputFuture)>,
     responses: VecDeque<(RequestHandle, Response)>,
     hosted: HostedTasks,
@@ -37,7 +37,7 @@ struct ReadyFlag {
 }
 
 impl ServerRequests {
-    pub(super) fn new(max_open: u16) -> Self {
+    pub(crate) fn new(max_open: u16) -> Self {
         let ready = ReadyFlag { is_set: AtomicBool::new(false), waker: Mutex::new(None) };
         let _ = max_open;
         Self {
@@ -49,7 +49,7 @@ impl ServerRequests {
         }
     }
 
-    pub(super) fn insert(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) {
+    pub(crate) fn insert(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) {
         if self.insert_hosted(request, inner) {
             return;
         }
@@ -67,14 +67,14 @@ impl ServerRequests {
     }
 
     /// Drops a request that the server has cancelled, or that has timed out.
-    pub(super) fn remove(&mut self, request: RequestHandle) {
+    pub(crate) fn remove(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
         self.hosted.forget(request);
         self.responses.retain(|(handle, _)| *handle != request);
     }
 
     /// Polls all futures if one was woken; they are few. Returns whether one has completed.
-    pub(super) fn poll(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         if self.is_empty() {
             return false;
         }
@@ -108,7 +108,7 @@ impl ServerRequests {
     }
 
     /// Sends as many responses as there is room for.
-    pub(super) fn send(&mut self, state: &mut State) {
+    pub(crate) fn send(&mut self, state: &mut State) {
         while let Some((handle, response)) = self.responses.front().filter(|_| state.has_room()) {
             let sent = state.call(|client, tx| match response {
                 Response::Input(Ok(json)) => client.respond_raw(*handle, json.as_raw(), tx),
@@ -126,11 +126,11 @@ impl ServerRequests {
     }
 
     #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.open.len() + self.responses.len()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.responses.clear();
         self.running.clear();
@@ -194,13 +194,13 @@ impl ServerRequests {
     }
 
     /// Stops tasks whose time is over.
-    pub(super) fn handle_timeouts(&mut self, now: Instant) {
+    pub(crate) fn handle_timeouts(&mut self, now: Instant) {
         while let Some(key) = self.hosted.expire(now) {
             self.stop(key);
         }
     }
 
-    pub(super) fn next_timeout(&mut self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
         self.hosted.next_timeout()
     }
 

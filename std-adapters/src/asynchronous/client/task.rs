@@ -33,11 +33,11 @@ pub struct ToolTask {
 }
 
 impl ToolTask {
-    pub(super) fn of_result(client: &Client, result: OwnedJson) -> Self {
+    pub(crate) fn of_result(client: &Client, result: OwnedJson) -> Self {
         Self { client: client.clone(), followed: None, result: Some(result) }
     }
 
-    pub(super) fn of_task(client: &Client, task: FollowedTask) -> Self {
+    pub(crate) fn of_task(client: &Client, task: FollowedTask) -> Self {
         let followed = Some(Follower::new(&client.0, task));
         Self { client: client.clone(), followed, result: None }
     }
@@ -80,7 +80,7 @@ impl ToolTask {
         self.wait_before(Deadline::NEVER, &mut on_progress).await
     }
 
-    pub(super) async fn wait_before(
+    pub(crate) async fn wait_before(
         &mut self,
         deadline: Deadline,
         on_progress: &mut impl ProgressFn,
@@ -124,7 +124,7 @@ impl fmt::Debug for ToolTask {
 }
 
 /// A function that progress is reported to.
-pub(super) trait ProgressFn: FnMut(&ProgressParams<'_>) {}
+pub(crate) trait ProgressFn: FnMut(&ProgressParams<'_>) {}
 impl<F: FnMut(&ProgressParams<'_>)> ProgressFn for F {}
 
 /// Follows one task. Cancels it when it is dropped before the end.

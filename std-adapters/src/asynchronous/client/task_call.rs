@@ -64,7 +64,7 @@ impl Client {
     }
 
     /// Makes a request, and waits for the end of the task that the server makes of it.
-    pub(super) async fn request_or_task<P>(
+    pub(crate) async fn request_or_task<P>(
         &self,
         method: &str,
         params: &P,

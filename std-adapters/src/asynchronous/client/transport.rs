@@ -73,7 +73,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
 /// A stream with one message a line.
 #[doc(hidden)]
 pub struct Lines<T> {
-    pub(super) stream: T,
+    pub(crate) stream: T,
     incoming: Incoming,
     outgoing: Outgoing,
 }

@@ -16,7 +16,7 @@ use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::Round;
 
-pub(super) enum Admission {
+pub(crate) enum Admission {
     /// The catalog has responded. The observer has to be told.
     Responded(Option<Telling>),
     /// The response has to be sent; a part of it may be written.
@@ -26,7 +26,7 @@ pub(super) enum Admission {
 }
 
 impl Settings {
-    pub(super) fn admit(
+    pub(crate) fn admit(
         &self,
         request: &Request<'_>,
         origin: Origin,

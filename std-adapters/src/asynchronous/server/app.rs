@@ -23,31 +23,31 @@ use crate::store::{DamagedRecord, StoreError};
 /// Configuration and catalog are `'static`, because they live as long as the process; use
 /// [`Box::leak`] for values that are built at startup.
 pub struct App<H> {
-    pub(super) settings: Arc<Settings>,
-    pub(super) handler: H,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) handler: H,
 }
 
 /// All of an [`App`] but its handler: shared by connections and HTTP servers.
 #[derive(Clone)]
-pub(super) struct Settings {
-    pub(super) config: &'static ServerConfig<'static>,
-    pub(super) catalog: Option<CatalogSource>,
-    pub(super) state_protector: Option<Arc<dyn StateProtector>>,
+pub(crate) struct Settings {
+    pub(crate) config: &'static ServerConfig<'static>,
+    pub(crate) catalog: Option<CatalogSource>,
+    pub(crate) state_protector: Option<Arc<dyn StateProtector>>,
     observer: Option<Arc<dyn Observer>>,
     watch: Option<Arc<Watching>>,
-    pub(super) max_in_flight: usize,
-    pub(super) max_subscriptions: usize,
-    pub(super) max_running: usize,
-    pub(super) max_params: usize,
-    pub(super) full_timeout: Duration,
-    pub(super) max_connections: usize,
-    pub(super) address_share: u8,
-    pub(super) max_line: usize,
-    pub(super) max_pending: usize,
-    pub(super) idle_timeout: Option<Duration>,
-    pub(super) shutdown_timeout: Option<Duration>,
-    pub(super) broadcaster: Broadcaster,
-    pub(super) tasks: Arc<TaskHub>,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_subscriptions: usize,
+    pub(crate) max_running: usize,
+    pub(crate) max_params: usize,
+    pub(crate) full_timeout: Duration,
+    pub(crate) max_connections: usize,
+    pub(crate) address_share: u8,
+    pub(crate) max_line: usize,
+    pub(crate) max_pending: usize,
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) shutdown_timeout: Option<Duration>,
+    pub(crate) broadcaster: Broadcaster,
+    pub(crate) tasks: Arc<TaskHub>,
 }
 
 impl<H> App<H> {
@@ -259,26 +259,26 @@ impl<H> App<H> {
 
 impl Settings {
     /// Returns the observer.
-    pub(super) fn hooks(&self) -> Option<Hooks<'static>> {
+    pub(crate) fn hooks(&self) -> Option<Hooks<'static>> {
         let hooks = Hooks::new(self.observer.clone()?, self.watch.clone());
         hooks.start_watch();
         Some(hooks)
     }
 
     /// Reports a panic outside of handlers.
-    pub(super) fn panicked(&self, panic: &Panic) {
+    pub(crate) fn panicked(&self, panic: &Panic) {
         if let Some(hooks) = self.hooks() {
             hooks.panicked(panic);
         }
     }
 
     /// Creates the state of a server.
-    pub(super) fn server_state(&self) -> GrowingServerState {
+    pub(crate) fn server_state(&self) -> GrowingServerState {
         let in_flight = u16::try_from(self.max_in_flight).unwrap_or(u16::MAX);
         GrowingServerState::new(in_flight, self.max_subscriptions)
     }
 
-    pub(super) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
+    pub(crate) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
         self.state_protector.as_deref()
     }
 }
@@ -310,4 +310,4 @@ pub const MAX_LINE: usize = 4 << 20;
 pub const MAX_PENDING: usize = 1 << 20;
 /// Smallest buffer: every response that the core writes to an unreadable message fits, including
 /// the id.
-pub(super) const MIN_BUFFER: usize = 1024;
+pub(crate) const MIN_BUFFER: usize = 1024;

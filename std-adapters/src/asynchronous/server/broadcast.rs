@@ -34,14 +34,14 @@ struct Receivers {
 }
 
 /// A connection, session or stream that changes are sent to.
-pub(super) trait Receiver: Send + Sync {
+pub(crate) trait Receiver: Send + Sync {
     fn on_change(&self, change: OwnedChange);
     fn wake(&self);
 }
 
 /// An owned [`Change`].
 #[derive(Clone)]
-pub(super) enum OwnedChange {
+pub(crate) enum OwnedChange {
     Tools,
     Prompts,
     Resources,
@@ -51,7 +51,7 @@ pub(super) enum OwnedChange {
 }
 
 impl Broadcaster {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Inner { is_stopping: AtomicBool::new(false), receivers: Mutex::default() }))
     }
 
@@ -98,19 +98,19 @@ impl Broadcaster {
     }
 
     /// Adds a receiver that is not a connection, for the lifetime of the result.
-    pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
+    pub(crate) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
         self.add(receiver, None)
     }
 
     /// Returns whether there is room for one more connection from this address.
-    pub(super) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
+    pub(crate) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
         let connections = &self.lock().connections;
         connections.taken() < limit.total
             && peer.is_none_or(|peer| connections.taken_by(&peer) < limit.share)
     }
 
     /// Adds a connection from this address, for the lifetime of the result.
-    pub(super) fn register(
+    pub(crate) fn register(
         &self,
         receiver: Weak<dyn Receiver>,
         peer: Option<PeerAddress>,
@@ -133,16 +133,16 @@ impl Broadcaster {
     }
 
     /// Returns what wakes a future when the application shuts down.
-    pub(super) fn shutdown(&self) -> Shutdown<'_> {
+    pub(crate) fn shutdown(&self) -> Shutdown<'_> {
         Shutdown { broadcaster: self, place: None }
     }
 
-    pub(super) fn publish(&self, change: &OwnedChange) {
+    pub(crate) fn publish(&self, change: &OwnedChange) {
         self.0.publish(change);
     }
 
     /// Returns what publishes the changes of a catalog, as long as this exists.
-    pub(super) fn listener(&self) -> Weak<dyn Listener> {
+    pub(crate) fn listener(&self) -> Weak<dyn Listener> {
         Arc::<Inner>::downgrade(&self.0)
     }
 
@@ -173,7 +173,7 @@ impl Listener for Inner {
 }
 
 /// Removes a receiver when it is dropped.
-pub(super) struct Registration {
+pub(crate) struct Registration {
     broadcaster: Broadcaster,
     id: u64,
     /// The address of a connection, which may be unknown; `None` for another receiver.
@@ -191,13 +191,13 @@ impl Drop for Registration {
 }
 
 /// The place of a future among those that a shutdown wakes, until it is dropped.
-pub(super) struct Shutdown<'b> {
+pub(crate) struct Shutdown<'b> {
     broadcaster: &'b Broadcaster,
     place: Option<u64>,
 }
 
 impl Shutdown<'_> {
-    pub(super) fn register(&mut self, waker: &Waker) {
+    pub(crate) fn register(&mut self, waker: &Waker) {
         self.broadcaster.lock().waiting.wait(&mut self.place, waker);
     }
 }
@@ -222,7 +222,7 @@ impl From<&Change<'_>> for OwnedChange {
 }
 
 impl OwnedChange {
-    pub(super) fn as_change(&self) -> Change<'_> {
+    pub(crate) fn as_change(&self) -> Change<'_> {
         match self {
             Self::Tools => Change::tools(),
             Self::Prompts => Change::prompts(),

@@ -31,7 +31,7 @@ impl From<&SharedCatalog> for CatalogSource {
 
 impl CatalogSource {
     /// Tells all connections of changes.
-    pub(super) fn announce(&self, broadcaster: &Broadcaster) {
+    pub(crate) fn announce(&self, broadcaster: &Broadcaster) {
         if let Source::Shared(catalog) = &self.0 {
             catalog.listen(broadcaster.listener());
         }
@@ -39,14 +39,14 @@ impl CatalogSource {
 
     /// Returns whether an entry has scopes, now or later.
     #[cfg(feature = "http")]
-    pub(super) fn may_have_scopes(&self) -> bool {
+    pub(crate) fn may_have_scopes(&self) -> bool {
         match &self.0 {
             Source::Constant(catalog) => catalog.has_scopes(),
             Source::Shared(_) => true,
         }
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
         match &self.0 {
             Source::Constant(catalog) => Snapshot::Constant(catalog),
             Source::Shared(catalog) => Snapshot::Owned(catalog.snapshot()),
@@ -55,13 +55,13 @@ impl CatalogSource {
 }
 
 /// The catalog of the moment in which a request arrived.
-pub(super) enum Snapshot {
+pub(crate) enum Snapshot {
     Constant(&'static Catalog<'static>),
     Owned(Arc<OwnedCatalog>),
 }
 
 impl Snapshot {
-    pub(super) fn catalog(&self) -> Catalog<'_> {
+    pub(crate) fn catalog(&self) -> Catalog<'_> {
         match self {
             Self::Constant(catalog) => **catalog,
             Self::Owned(catalog) => catalog.catalog(),
@@ -70,17 +70,17 @@ impl Snapshot {
 }
 
 /// The target of a request, with the catalog that has it.
-pub(super) struct Found {
-    pub(super) snapshot: Snapshot,
+pub(crate) struct Found {
+    pub(crate) snapshot: Snapshot,
     place: TargetPlace,
 }
 
 impl Found {
-    pub(super) fn new(snapshot: Snapshot, place: TargetPlace) -> Self {
+    pub(crate) fn new(snapshot: Snapshot, place: TargetPlace) -> Self {
         Self { snapshot, place }
     }
 
-    pub(super) fn target(&self) -> Target<'_> {
+    pub(crate) fn target(&self) -> Target<'_> {
         self.snapshot.catalog().target_at(self.place)
     }
 }

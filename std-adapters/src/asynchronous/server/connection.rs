@@ -32,25 +32,25 @@ use crate::runtime::{self, is_gone};
 /// another task later is fine.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F> {
-    pub(super) app: A,
-    pub(super) settings: Arc<Settings>,
-    pub(super) shared: Arc<SharedStream>,
-    pub(super) io: StreamIo<T>,
-    pub(super) runner: Runner<(), F>,
+    pub(crate) app: A,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) shared: Arc<SharedStream>,
+    pub(crate) io: StreamIo<T>,
+    pub(crate) runner: Runner<(), F>,
     /// The observer, until it is told of the connection.
     hooks: Option<Hooks<'static>>,
-    pub(super) observed: Option<ObservedConnection<'static>>,
+    pub(crate) observed: Option<ObservedConnection<'static>>,
     transport: Transport,
     registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
-    pub(super) until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
     /// Limit of [`App::idle_timeout`].
     idle_timeout: Option<Duration>,
-    pub(super) is_closing: bool,
+    pub(crate) is_closing: bool,
     /// When open requests are cancelled, after a shutdown or the end of the input.
-    pub(super) ends_at: Option<Instant>,
-    pub(super) end: Option<ConnectionEnd>,
+    pub(crate) ends_at: Option<Instant>,
+    pub(crate) end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
     keeps_tasks: bool,
     /// The result, while tasks go on after the end.
@@ -120,7 +120,7 @@ impl<A, T, F> Connection<A, T, F> {
     }
 
     /// Creates an accepted connection, which has an idle timeout by default.
-    pub(super) fn accepted<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
+    pub(crate) fn accepted<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
     where
         A: Deref<Target = App<H>>,
         H: Fn(Context) -> F,
@@ -333,7 +333,7 @@ impl<A, T, F> Drop for Connection<A, T, F> {
 }
 
 /// Returns the time after this limit, unless another limit has begun.
-pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
+pub(crate) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
     limit.or_else(|| runtime::now().checked_add(timeout))
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
@@ -32,53 +33,53 @@ use crate::rounds::Round;
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
 pub struct Context {
-    pub(super) active: Arc<ActiveRequest>,
-    pub(super) source: Arc<dyn RequestSource>,
-    pub(super) broadcaster: Broadcaster,
+    pub(crate) active: Arc<ActiveRequest>,
+    pub(crate) source: Arc<dyn RequestSource>,
+    pub(crate) broadcaster: Broadcaster,
 }
 
 /// A request that has been admitted, until its handler has ended.
-pub(super) struct ActiveRequest {
-    pub(super) handle: RequestHandle,
-    pub(super) request: OwnedRequest,
+pub(crate) struct ActiveRequest {
+    pub(crate) handle: RequestHandle,
+    pub(crate) request: OwnedRequest,
     /// `None` without a catalog.
-    pub(super) found: Option<Found>,
+    pub(crate) found: Option<Found>,
     /// Whether the arguments are known to be valid.
-    pub(super) is_valid: AtomicBool,
-    pub(super) round: Round,
-    pub(super) kept: Kept,
-    pub(super) origin: Origin,
-    pub(super) observed: Option<Box<ObservedRequest<'static>>>,
+    pub(crate) is_valid: AtomicBool,
+    pub(crate) round: Round,
+    pub(crate) kept: Kept,
+    pub(crate) origin: Origin,
+    pub(crate) observed: Option<Box<ObservedRequest<'static>>>,
     /// Of a call that may become a task.
-    pub(super) task: Option<Box<TaskWork>>,
+    pub(crate) task: Option<Box<TaskWork>>,
     /// The task whose result this request waits for (2025-11-25).
-    pub(super) awaited: Option<(TaskKey, TaskId)>,
+    pub(crate) awaited: Option<(TaskKey, TaskId)>,
     /// Counts towards [`App::max_params`](super::App::max_params).
-    pub(super) _params: ParamsReservation,
+    pub(crate) _params: ParamsReservation,
 }
 
 /// The HTTP request that a request came with. `None` on a stream.
 #[cfg(feature = "http")]
-pub(super) type Origin = Option<HttpOrigin>;
+pub(crate) type Origin = Option<HttpOrigin>;
 #[cfg(not(feature = "http"))]
-pub(super) type Origin = Option<std::convert::Infallible>;
+pub(crate) type Origin = Option<std::convert::Infallible>;
 
 #[cfg(feature = "http")]
-pub(super) struct HttpOrigin {
-    pub(super) server: ServerKey,
-    pub(super) principal: Option<Arc<Principal>>,
-    pub(super) head: Option<OwnedHead>,
+pub(crate) struct HttpOrigin {
+    pub(crate) server: ServerKey,
+    pub(crate) principal: Option<Arc<Principal>>,
+    pub(crate) head: Option<OwnedHead>,
 }
 
 /// Returns a text that names the principal of a request.
 #[cfg(feature = "http")]
-pub(super) fn owner_text(origin: &Origin) -> Option<String> {
+pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
     let Principal { issuer, subject, .. } = origin.as_ref()?.principal.as_deref()?;
     Some(format!("{}:{issuer}{subject}", issuer.len()))
 }
 
 #[cfg(not(feature = "http"))]
-pub(super) const fn owner_text(_: &Origin) -> Option<String> {
+pub(crate) const fn owner_text(_: &Origin) -> Option<String> {
     None
 }
 
@@ -87,7 +88,7 @@ impl ActiveRequest {
         self.found.as_ref().map_or(Target::Other, Found::target)
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self.target() {
             Target::Tool(tool) => tool.key().as_plain().unwrap_or_default(),
             Target::Prompt(prompt) => prompt.key().as_plain().unwrap_or_default(),
@@ -96,26 +97,26 @@ impl ActiveRequest {
     }
 
     /// Runs the handler until it ends or waits.
-    pub(super) fn run<R>(&self, handler: impl FnOnce() -> R) -> Result<R, Panic> {
+    pub(crate) fn run<R>(&self, handler: impl FnOnce() -> R) -> Result<R, Panic> {
         match &self.observed {
             Some(observed) => observed.run(handler),
             None => caught(handler),
         }
     }
 
-    pub(super) fn ended(&self, how: Ended) {
+    pub(crate) fn ended(&self, how: Ended) {
         if let Some(observed) = &self.observed {
             observed.ended(how);
         }
     }
 
-    pub(super) fn panicked(&self, panic: &Panic) {
+    pub(crate) fn panicked(&self, panic: &Panic) {
         if let Some(observed) = &self.observed {
             observed.panicked(panic);
         }
     }
 
-    pub(super) fn revision(&self) -> Revision {
+    pub(crate) fn revision(&self) -> Revision {
         self.request.as_request().revision
     }
 
@@ -132,7 +133,7 @@ impl ActiveRequest {
     }
 
     /// Reads the call of a tool, which checks its arguments.
-    pub(super) fn call<'a, T: Tools<'a>>(&'a self) -> Result<T, ToolError<'static>> {
+    pub(crate) fn call<'a, T: Tools<'a>>(&'a self) -> Result<T, ToolError<'static>> {
         let call = T::from_request(&self.request.as_request()).ok_or_else(method_not_found)?;
         let call = call.map_err(|faults| ToolError::from(faults).into_owned())?;
         self.is_valid.store(true, Relaxed);
@@ -140,13 +141,13 @@ impl ActiveRequest {
     }
 
     /// Returns the task, once the call is one.
-    pub(super) fn task(&self) -> Option<(&TaskWork, TaskKey)> {
+    pub(crate) fn task(&self) -> Option<(&TaskWork, TaskKey)> {
         let task = self.task.as_deref()?;
         Some((task, task.key()?))
     }
 
     /// Checks the result of a tool in debug builds.
-    pub(super) fn checked(&self, reply: Reply) -> HandlerResult {
+    pub(crate) fn checked(&self, reply: Reply) -> HandlerResult {
         match self.target() {
             Target::Tool(tool) if cfg!(debug_assertions) => {
                 let revision = self.request.as_request().revision;
@@ -169,7 +170,7 @@ impl Context {
     }
 
     /// Returns the request before its arguments are checked. No handler may get it.
-    pub(super) fn unread_request(&self) -> Request<'_> {
+    pub(crate) fn unread_request(&self) -> Request<'_> {
         self.active.request.as_request()
     }
 
@@ -262,7 +263,7 @@ impl Context {
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
-    /// way to do so; see the [module](super::super#input-requests-in-both-eras). `key` identifies
+    /// way to do so; see the [module](crate::asynchronous#input-requests-in-both-eras). `key` identifies
     /// the input request and must be unique in its handler.
     ///
     /// Cancel safe: dropping the future cancels the request to a legacy client.

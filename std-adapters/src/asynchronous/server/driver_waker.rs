@@ -8,10 +8,10 @@ use crate::lock::lock;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
 /// while other locks are held.
-pub(super) struct DriverWaker {
+pub(crate) struct DriverWaker {
     state: Mutex<State>,
     /// No other of the process has it.
-    pub(super) number: u64,
+    pub(crate) number: u64,
 }
 
 impl Default for DriverWaker {
@@ -33,7 +33,7 @@ struct State {
 
 impl DriverWaker {
     /// Wakes the driver, or keeps it from waiting after this round.
-    pub(super) fn notify(&self) {
+    pub(crate) fn notify(&self) {
         let waker = {
             let mut state = self.lock();
             state.is_notified = true;
@@ -45,7 +45,7 @@ impl DriverWaker {
     }
 
     /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
-    pub(super) fn register(&self, waker: &Waker) -> bool {
+    pub(crate) fn register(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
             return false;
@@ -55,7 +55,7 @@ impl DriverWaker {
     }
 
     /// Starts a round. The driver sees what is done during it without being woken.
-    pub(super) fn begin_round(&self) {
+    pub(crate) fn begin_round(&self) {
         self.lock().waker = None;
     }
 
@@ -67,7 +67,7 @@ impl DriverWaker {
 /// Wakers of futures that wait for the same event. Each future has one place, however often it is
 /// polled, and returns it when it is dropped, so there are never more wakers than futures.
 #[derive(Default)]
-pub(super) struct WakerSet {
+pub(crate) struct WakerSet {
     by_place: BTreeMap<u64, Waker>,
     places: u64,
 }
@@ -75,7 +75,7 @@ pub(super) struct WakerSet {
 impl WakerSet {
     /// Keeps the waker of a future. `place` belongs to the future: `None` until it waits for the
     /// first time.
-    pub(super) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
+    pub(crate) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
         let place = *place.get_or_insert_with(|| {
             self.places += 1;
             self.places
@@ -85,17 +85,17 @@ impl WakerSet {
     }
 
     /// Removes the waker of a future that stopped waiting.
-    pub(super) fn leave(&mut self, place: u64) {
+    pub(crate) fn leave(&mut self, place: u64) {
         self.by_place.remove(&place);
     }
 
     /// Takes all wakers, to be woken. Futures that go on waiting keep their places.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.by_place).into_values()
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.by_place.is_empty()
     }
 }

@@ -15,7 +15,7 @@ use super::source::Attempt;
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
 #[derive(Default)]
-pub(super) struct InputRequests {
+pub(crate) struct InputRequests {
     input_requests: Vec<PendingInput>,
     made: u64,
 }
@@ -34,13 +34,13 @@ struct PendingInput {
 /// The output of a message.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "http"), expect(dead_code))] // a stream has one output
-pub(super) enum Destination {
+pub(crate) enum Destination {
     Request(RequestHandle),
     Call(Call),
 }
 
 /// The server, with the outputs that it has.
-pub(super) trait Outputs {
+pub(crate) trait Outputs {
     /// Makes an attempt, unless an earlier one waits for room in this output.
     fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError>;
 }
@@ -54,12 +54,12 @@ enum Stage {
 }
 
 impl InputRequests {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.input_requests.is_empty()
     }
 
     /// Records the response to a call, or the reason why there is none.
-    pub(super) fn finish(&mut self, call: Call, response: Result<OwnedJson, ToolError<'static>>) {
+    pub(crate) fn finish(&mut self, call: Call, response: Result<OwnedJson, ToolError<'static>>) {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
@@ -71,11 +71,11 @@ impl InputRequests {
     }
 
     /// Ends all input requests: no response will arrive.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.input_requests.iter_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
     }
 
-    pub(super) fn begin(&mut self, parent: &ActiveRequest, input_request: OwnedJson) -> u64 {
+    pub(crate) fn begin(&mut self, parent: &ActiveRequest, input_request: OwnedJson) -> u64 {
         self.made += 1;
         let pending = PendingInput {
             id: self.made,
@@ -91,7 +91,7 @@ impl InputRequests {
     }
 
     /// Returns the response, if there is one; otherwise keeps the waker.
-    pub(super) fn poll(
+    pub(crate) fn poll(
         &mut self,
         id: u64,
         cx: &mut task::Context<'_>,
@@ -113,7 +113,7 @@ impl InputRequests {
     }
 
     /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
-    pub(super) fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
+    pub(crate) fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
         let mut at = 0;
         while let Some(pending) = self.input_requests.get_mut(at) {
             at += 1;
@@ -139,7 +139,7 @@ impl InputRequests {
 
     /// Withdraws an input request whose future was dropped. Returns whether there is something to
     /// send for it.
-    pub(super) fn leave(&mut self, id: u64, is_open: impl FnOnce(Call) -> bool) -> bool {
+    pub(crate) fn leave(&mut self, id: u64, is_open: impl FnOnce(Call) -> bool) -> bool {
         let Some(at) = self.position(id) else { return false };
         let Some(pending) = self.input_requests.get_mut(at) else { return false };
         // The core cancels the nested calls of a request that has ended.

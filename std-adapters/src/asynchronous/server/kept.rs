@@ -6,7 +6,7 @@ use mcp_sansio::{OwnedJson, RawJson};
 
 /// Texts that stay until it is dropped: a list that only grows, by any thread.
 #[derive(Default)]
-pub(super) struct Kept(OnceLock<Box<Node>>);
+pub(crate) struct Kept(OnceLock<Box<Node>>);
 
 #[derive(Default)]
 struct Node {
@@ -16,7 +16,7 @@ struct Node {
 
 impl Kept {
     /// Adds a text at the end of the list.
-    pub(super) fn keep(&self, text: OwnedJson) -> RawJson<'_> {
+    pub(crate) fn keep(&self, text: OwnedJson) -> RawJson<'_> {
         let mut text = Some(text);
         let mut end = self;
         loop {

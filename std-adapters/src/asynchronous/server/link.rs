@@ -4,7 +4,9 @@ use std::fmt;
 use std::task::{self, Poll};
 
 #[cfg(feature = "http")]
-use mcp_sansio::http::{RequestHead, site::Principal};
+use mcp_sansio::http::RequestHead;
+#[cfg(feature = "http")]
+use mcp_sansio::http::site::Principal;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{

@@ -95,7 +95,7 @@ where
 }
 
 /// A stream that was accepted.
-pub(super) enum Accepted<S> {
+pub(crate) enum Accepted<S> {
     /// With the address of its client.
     Served(S, Option<PeerAddress>),
     /// There is no place for it.
@@ -103,7 +103,7 @@ pub(super) enum Accepted<S> {
 }
 
 /// Accepts the next stream: see [`accept`].
-pub(super) async fn accept_stream<H, L: Listener>(
+pub(crate) async fn accept_stream<H, L: Listener>(
     app: &App<H>,
     listener: &L,
 ) -> io::Result<Option<Accepted<L::Stream>>> {

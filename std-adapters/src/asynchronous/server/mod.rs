@@ -8,7 +8,7 @@ mod connection;
 mod context;
 mod driver_waker;
 #[cfg(feature = "http")]
-pub(super) mod http;
+pub(crate) mod http;
 mod input;
 mod kept;
 mod link;

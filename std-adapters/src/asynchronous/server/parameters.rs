@@ -108,6 +108,6 @@ impl Context {
 }
 
 /// The error for a request that a handler is not for.
-pub(super) fn method_not_found() -> ToolError<'static> {
+pub(crate) fn method_not_found() -> ToolError<'static> {
     RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()
 }

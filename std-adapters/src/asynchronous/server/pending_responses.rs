@@ -15,7 +15,7 @@ use crate::rounds::{StateProtector, send_input_required};
 
 /// A response that waits for room. It must not change, because the call that sends it may have to
 /// be repeated.
-pub(super) enum PendingResponse {
+pub(crate) enum PendingResponse {
     Reply(OwnedJson),
     Failed(ToolError<'static>),
     /// The input requests of a handler, and the request state for the client to keep.
@@ -35,7 +35,7 @@ pub(super) enum PendingResponse {
 }
 
 impl PendingResponse {
-    pub(super) fn new(
+    pub(crate) fn new(
         active: &ActiveRequest,
         result: HandlerResult,
         protector: Option<&dyn StateProtector>,
@@ -58,7 +58,7 @@ impl PendingResponse {
 
 impl PendingResponse {
     /// Returns the kind of a response that no catalog makes.
-    pub(super) fn kind(&self, revision: Revision) -> ResponseKind {
+    pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         match self {
             Self::Reply(json) if is_error(json.as_raw()) => ResponseKind::ToolFailed,
             Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,

@@ -10,7 +10,7 @@ use super::context::Context;
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
-pub struct Reply(pub(super) OwnedJson);
+pub struct Reply(pub(crate) OwnedJson);
 
 /// The usual result of a handler. [`ToolError`] says what the client is told of an error: a `&str`
 /// or a `String` are the words of the program, and for errors of other code
@@ -73,7 +73,7 @@ where
 }
 
 impl Reply {
-    pub(super) fn new<T: Encode + ?Sized>(request: &Request<'_>, result: &T) -> HandlerResult {
+    pub(crate) fn new<T: Encode + ?Sized>(request: &Request<'_>, result: &T) -> HandlerResult {
         let result = OwnedJson::new(result, request.revision)?;
         let required = match request.method {
             Method::ToolsCall => Some("content"),

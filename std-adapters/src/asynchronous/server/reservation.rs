@@ -8,7 +8,7 @@ use super::driver_waker::DriverWaker;
 use super::http::Held;
 
 /// Share of a request in the bytes of parameters, for as long as the request is kept.
-pub(super) struct ParamsReservation {
+pub(crate) struct ParamsReservation {
     bytes: usize,
     limit: usize,
     all: Option<Arc<AtomicUsize>>,
@@ -19,7 +19,7 @@ pub(super) struct ParamsReservation {
 }
 
 impl ParamsReservation {
-    pub(super) fn new(
+    pub(crate) fn new(
         bytes: usize,
         all: Option<&Arc<AtomicUsize>>,
         limit: usize,
@@ -39,12 +39,12 @@ impl ParamsReservation {
     }
 
     /// Returns the number of the connection, or of the HTTP server.
-    pub(super) fn connection(&self) -> u64 {
+    pub(crate) fn connection(&self) -> u64 {
         self.driver.number
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn with(mut self, held: Held) -> Self {
+    pub(crate) fn with(mut self, held: Held) -> Self {
         self.held = Some(held);
         self
     }

@@ -22,14 +22,14 @@ use crate::runtime::tasks::{Place, Tasks};
 
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request. A panic ends its own handler only.
-pub(super) struct Runner<K, F> {
-    pub(super) handlers: Tasks<(K, Arc<ActiveRequest>), F>,
+pub(crate) struct Runner<K, F> {
+    pub(crate) handlers: Tasks<(K, Arc<ActiveRequest>), F>,
     servers: BTreeMap<K, Handlers>,
     /// Responses that no handler makes.
     responses: VecDeque<(K, RequestHandle, PendingResponse)>,
     /// For the next server.
     unused: Handlers,
-    pub(super) tasks: RunningTasks<K>,
+    pub(crate) tasks: RunningTasks<K>,
 }
 
 /// The handlers of one server. Those of tasks do not belong to it.
@@ -41,13 +41,13 @@ struct Handlers {
 }
 
 /// An admitted request.
-pub(super) struct Job {
-    pub(super) request: Arc<ActiveRequest>,
-    pub(super) source: Arc<dyn RequestSource>,
+pub(crate) struct Job {
+    pub(crate) request: Arc<ActiveRequest>,
+    pub(crate) source: Arc<dyn RequestSource>,
 }
 
 impl<K: Clone + Ord, F> Runner<K, F> {
-    pub(super) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
+    pub(crate) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
         Self {
             handlers: Tasks::new(),
             servers: BTreeMap::new(),
@@ -58,12 +58,12 @@ impl<K: Clone + Ord, F> Runner<K, F> {
     }
 
     /// Returns the time at which [`run`](Self::run) has something to do that wakes no task.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.tasks.due()
     }
 
     /// Drops all handlers of a server, except those of tasks.
-    pub(super) fn end(&mut self, server: &K) {
+    pub(crate) fn end(&mut self, server: &K) {
         self.tasks.stop_waiting(Ended::Gone, |of, _| of == server);
         let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };
         for (_, place) in running {
@@ -73,7 +73,7 @@ impl<K: Clone + Ord, F> Runner<K, F> {
     }
 
     /// Drops a handler. Returns its request.
-    pub(super) fn drop_handler(&mut self, place: Place, how: Ended) -> Option<Arc<ActiveRequest>> {
+    pub(crate) fn drop_handler(&mut self, place: Place, how: Ended) -> Option<Arc<ActiveRequest>> {
         self.tasks.forget(place);
         let ((_, request), dropped) = self.handlers.remove(place)?;
         match dropped {
@@ -84,7 +84,7 @@ impl<K: Clone + Ord, F> Runner<K, F> {
     }
 
     /// The handler of a request is not one of its server any more. Returns its place.
-    pub(super) fn release(&mut self, server: &K, request: RequestHandle) -> Option<Place> {
+    pub(crate) fn release(&mut self, server: &K, request: RequestHandle) -> Option<Place> {
         let running = &mut self.servers.get_mut(server)?.running;
         let at = running.iter().position(|(running, _)| *running == request)?;
         let (_, place) = running.swap_remove(at);
@@ -93,7 +93,7 @@ impl<K: Clone + Ord, F> Runner<K, F> {
     }
 
     /// Responds to a request.
-    pub(super) fn respond(
+    pub(crate) fn respond(
         &mut self,
         server: &K,
         request: RequestHandle,
@@ -106,7 +106,7 @@ impl<K: Clone + Ord, F> Runner<K, F> {
 impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     /// Starts the handler of a request, now or when one of the same server has ended: see
     /// [`App::max_running`].
-    pub(super) fn admit<H>(&mut self, app: &App<H>, server: &K, job: Job)
+    pub(crate) fn admit<H>(&mut self, app: &App<H>, server: &K, job: Job)
     where
         H: Fn(Context) -> F,
     {
@@ -124,7 +124,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Starts as many handlers of a server as may run.
-    pub(super) fn start<H>(&mut self, app: &App<H>, server: &K)
+    pub(crate) fn start<H>(&mut self, app: &App<H>, server: &K)
     where
         H: Fn(Context) -> F,
     {
@@ -158,7 +158,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     ///
     /// # Errors
     /// Returns the request and the panic of a handler that returns none.
-    pub(super) fn start_handler<H>(
+    pub(crate) fn start_handler<H>(
         &mut self,
         app: &App<H>,
         server: &K,
@@ -179,7 +179,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Drops the handler of a request.
-    pub(super) fn cancel<H>(&mut self, app: &App<H>, server: &K, request: RequestHandle, how: Ended)
+    pub(crate) fn cancel<H>(&mut self, app: &App<H>, server: &K, request: RequestHandle, how: Ended)
     where
         H: Fn(Context) -> F,
     {
@@ -198,7 +198,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
 
     /// Polls the handlers that have been woken. `ended` gets the responses. Returns whether any
     /// made progress.
-    pub(super) fn run<H>(
+    pub(crate) fn run<H>(
         &mut self,
         app: &App<H>,
         cx: &mut task::Context<'_>,
@@ -262,7 +262,7 @@ fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
 
 impl PendingResponse {
     /// The error that a client gets for a panic. Its text is for the log of the server only.
-    pub(super) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
+    pub(crate) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
 }
 
-pub(super) const PANICKED: &str = "The handler panicked";
+pub(crate) const PANICKED: &str = "The handler panicked";

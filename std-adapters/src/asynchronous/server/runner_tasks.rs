@@ -34,7 +34,7 @@ use crate::runtime::tasks::Tasks;
 use crate::store::{StoreError, TaskRecord};
 
 /// The tasks whose handlers a runner has, and the calls that become tasks.
-pub(super) struct RunningTasks<K> {
+pub(crate) struct RunningTasks<K> {
     hub: Arc<TaskHub>,
     mailbox: Arc<Mailbox>,
     places: HashMap<TaskKey, Place>,
@@ -56,7 +56,7 @@ struct Later<K> {
 }
 
 impl<K: Clone> RunningTasks<K> {
-    pub(super) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
+    pub(crate) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
         Self {
             hub: Arc::clone(&settings.tasks),
             mailbox: Arc::new(Mailbox::new(Arc::clone(driver))),
@@ -70,7 +70,7 @@ impl<K: Clone> RunningTasks<K> {
     }
 
     /// Returns whether no handlers of tasks run.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         #[cfg(feature = "store")]
         if !self.saves.is_empty() {
             return false;
@@ -79,14 +79,14 @@ impl<K: Clone> RunningTasks<K> {
     }
 
     /// Returns the time at which a call becomes a task, or a task is over.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         let later = self.later.first_key_value().map(|((at, _), _)| *at);
         let over = if self.is_empty() { None } else { self.hub.next_timeout() };
         later.into_iter().chain(over).min()
     }
 
     /// Makes a call a task later, if it may be one.
-    pub(super) fn plan(
+    pub(crate) fn plan(
         &mut self,
         server: &K,
         place: Place,
@@ -111,7 +111,7 @@ impl<K: Clone> RunningTasks<K> {
     }
 
     /// The handler at this place has ended.
-    pub(super) fn forget(&mut self, place: Place) {
+    pub(crate) fn forget(&mut self, place: Place) {
         // A place is not hashed for nothing.
         if !self.planned.is_empty()
             && let Some(at) = self.planned.remove(&place)
@@ -121,7 +121,7 @@ impl<K: Clone> RunningTasks<K> {
     }
 
     /// Requests do not wait any more.
-    pub(super) fn stop_waiting(
+    pub(crate) fn stop_waiting(
         &mut self,
         how: Ended,
         is_over: impl Fn(&K, &ActiveRequest) -> bool,
@@ -204,7 +204,7 @@ impl<K> Drop for RunningTasks<K> {
 
 impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     /// Starts the handler of a call that is a task from its start. Returns any other.
-    pub(super) fn begin_task<H>(&mut self, app: &App<H>, server: &K, job: Job) -> Option<Job>
+    pub(crate) fn begin_task<H>(&mut self, app: &App<H>, server: &K, job: Job) -> Option<Job>
     where
         H: Fn(Context) -> F,
     {
@@ -289,7 +289,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// The handler of a task has ended.
-    pub(super) fn finish_task(
+    pub(crate) fn finish_task(
         &mut self,
         task: TaskKey,
         request: Arc<ActiveRequest>,
@@ -359,7 +359,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Drops the handlers of all tasks, which fail.
-    pub(super) fn end_tasks(&mut self) {
+    pub(crate) fn end_tasks(&mut self) {
         for (task, place) in std::mem::take(&mut self.tasks.places) {
             self.tasks.hub.fail(task, SHUT_DOWN);
             self.drop_handler(place, Ended::Gone);
@@ -367,7 +367,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Makes tasks of the calls whose time has come, and handles what has happened to tasks.
-    pub(super) fn run_tasks<H>(&mut self, app: &App<H>, cx: &task::Context<'_>)
+    pub(crate) fn run_tasks<H>(&mut self, app: &App<H>, cx: &task::Context<'_>)
     where
         H: Fn(Context) -> F,
     {

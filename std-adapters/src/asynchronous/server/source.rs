@@ -9,7 +9,7 @@ use super::context::ActiveRequest;
 /// A connection, or an HTTP server. Each future that waits keeps `place`, `None` until it has
 /// waited for the first time, and gives it back with [`leave`](Self::leave) or
 /// [`leave_input`](Self::leave_input).
-pub(super) trait RequestSource: Send + Sync {
+pub(crate) trait RequestSource: Send + Sync {
     /// Returns the time of the clock that the server uses.
     fn now(&self) -> Instant;
 
@@ -53,4 +53,4 @@ pub(super) trait RequestSource: Send + Sync {
 }
 
 /// One attempt to send.
-pub(super) type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;
+pub(crate) type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;

@@ -44,7 +44,7 @@ where
 {
     /// Runs handlers, and makes steps until there is nothing to do without I/O. Returns whether
     /// there may be more to do.
-    pub(super) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+    pub(crate) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
         let moved = self.run_handlers(cx);
         // Received messages are handled before timeouts, which may wait for them.
         let (mut catches_up, mut is_idle, mut lines) = (true, false, 0);
@@ -78,7 +78,7 @@ where
     }
 
     /// Polls the handlers that have been woken. Returns whether any made progress.
-    pub(super) fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
+    pub(crate) fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
         let shared = &self.shared;
         self.runner.run(&self.app, cx, |(), request, response| shared.answer(request, response))
     }
@@ -169,7 +169,7 @@ where
     }
 
     /// The connection is over: drops running handlers.
-    pub(super) fn end(&mut self, end: ConnectionEnd) {
+    pub(crate) fn end(&mut self, end: ConnectionEnd) {
         self.runner.end(&());
         self.end = Some(end);
     }

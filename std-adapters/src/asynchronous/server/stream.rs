@@ -22,19 +22,19 @@ use crate::lock::lock;
 use crate::runtime;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
-pub(super) struct SharedStream {
+pub(crate) struct SharedStream {
     state: Mutex<State>,
     /// Waker of the task that drives the connection.
-    pub(super) driver: Arc<DriverWaker>,
+    pub(crate) driver: Arc<DriverWaker>,
     /// Bytes of parameters of the requests in flight.
-    pub(super) params: Arc<AtomicUsize>,
+    pub(crate) params: Arc<AtomicUsize>,
     begun: time::Instant,
 }
 
 /// The state behind the mutex.
-pub(super) struct State {
-    pub(super) core: Core,
-    pub(super) input_requests: InputRequests,
+pub(crate) struct State {
+    pub(crate) core: Core,
+    pub(crate) input_requests: InputRequests,
     /// Handlers that wait for room.
     waiting: WakerSet,
     /// Whether an input request waits for room, and at how many pending bytes it is repeated.
@@ -45,14 +45,14 @@ pub(super) struct State {
     /// Time of the step.
     now: Instant,
     /// Start of the time in which a request has waited although no other has ended.
-    pub(super) full_since: Option<time::Instant>,
+    pub(crate) full_since: Option<time::Instant>,
 }
 
 /// The server of a connection.
 type Core = CoreConnection<'static, GrowingServerState, Vec<u8>, Vec<u8>, PendingResponse>;
 
 impl SharedStream {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         let rx = RxBuffer::with_limit(Vec::new(), settings.max_line);
         let tx = TxBuffer::with_limit(Vec::new(), settings.max_pending);
         let state = State {
@@ -75,23 +75,23 @@ impl SharedStream {
 
     /// Locks the state. A poisoned lock is used all the same, because each call of the core is all
     /// or nothing.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
     /// Returns the time since the connection was created.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::from_millis(
             u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
         )
     }
 
-    pub(super) fn real_time(&self, at: Instant) -> Option<time::Instant> {
+    pub(crate) fn real_time(&self, at: Instant) -> Option<time::Instant> {
         self.begun.checked_add(time::Duration::from_millis(at.as_millis()))
     }
 
     /// Hands in the response of a handler.
-    pub(super) fn answer(&self, request: RequestHandle, response: PendingResponse) {
+    pub(crate) fn answer(&self, request: RequestHandle, response: PendingResponse) {
         let mut state = self.lock();
         if state.core.machine().is_request_open(request) {
             // It has none yet.
@@ -101,7 +101,7 @@ impl SharedStream {
     }
 
     /// Closes the session of the core and wakes everything that waits.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.core.machine().close();
         state.is_closed = true;
@@ -115,7 +115,7 @@ impl SharedStream {
 impl State {
     /// Sends input requests while there is room. A frame of theirs that has begun must be gone on
     /// with before each step, and the others wait for it.
-    pub(super) fn send_input_requests(&mut self, now: Instant) {
+    pub(crate) fn send_input_requests(&mut self, now: Instant) {
         self.now = now;
         if self.input_requests.is_empty() && !self.is_blocked {
             return;
@@ -134,7 +134,7 @@ impl State {
     /// while the client is asked something, since the response may be behind them.
     ///
     /// [`App::full_timeout`]: super::App::full_timeout
-    pub(super) fn limit_requests(&mut self, settings: &Settings, params: usize, has_ended: bool) {
+    pub(crate) fn limit_requests(&mut self, settings: &Settings, params: usize, has_ended: bool) {
         let is_over = params >= settings.max_params;
         if !is_over && !has_ended && self.full_since.is_none() {
             return self.core.admit(Admission::Wait);
@@ -156,7 +156,7 @@ impl State {
     }
 
     /// Returns the time at which the request that waits is refused.
-    pub(super) fn full_until(&mut self, settings: &Settings) -> Option<time::Instant> {
+    pub(crate) fn full_until(&mut self, settings: &Settings) -> Option<time::Instant> {
         if !self.core.awaits_entry() {
             return None;
         }
@@ -166,7 +166,7 @@ impl State {
 
     /// Returns the wakers of handlers for which there is room again. Not after each byte, because
     /// all of them would try again.
-    pub(super) fn with_room(&mut self) -> impl Iterator<Item = Waker> + use<> {
+    pub(crate) fn with_room(&mut self) -> impl Iterator<Item = Waker> + use<> {
         let tx = self.core.tx();
         let has_room = tx.room() >= tx.pending().len();
         let has_room = has_room && !self.is_blocked && !self.core.waits_for_room();

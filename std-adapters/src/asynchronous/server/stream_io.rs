@@ -11,30 +11,30 @@ use mcp_sansio::Spare;
 use crate::runtime;
 
 /// A stream, and when it was used.
-pub(super) struct StreamIo<T> {
+pub(crate) struct StreamIo<T> {
     /// `None` once it is dropped.
     stream: Option<T>,
-    pub(super) input_ended: bool,
+    pub(crate) input_ended: bool,
     is_flushed: bool,
     /// Time of the last activity: a message, an empty output buffer, or [`PROGRESS`] bytes.
-    pub(super) active: Instant,
+    pub(crate) active: Instant,
     /// Bytes read and written since then.
     bytes_since: usize,
 }
 
 impl<T> StreamIo<T> {
-    pub(super) fn new(stream: T) -> Self {
+    pub(crate) fn new(stream: T) -> Self {
         let active = runtime::now();
         Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
     }
 
     /// Drops the stream.
-    pub(super) fn drop_stream(&mut self) {
+    pub(crate) fn drop_stream(&mut self) {
         self.stream = None;
     }
 
     /// Records activity.
-    pub(super) fn progressed(&mut self) {
+    pub(crate) fn progressed(&mut self) {
         (self.active, self.bytes_since) = (runtime::now(), 0);
     }
 
@@ -53,7 +53,7 @@ fn pinned<T: Unpin>(stream: &mut Option<T>) -> io::Result<Pin<&mut T>> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     /// Reads once. Returns whether anything was read, or the input has ended.
-    pub(super) fn read(&mut self, cx: &mut Context<'_>, to: &mut Spare<'_>) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, cx: &mut Context<'_>, to: &mut Spare<'_>) -> io::Result<bool> {
         // Without memory, a message waits for room for its response.
         if self.input_ended || to.spare().is_empty() {
             return Ok(false);
@@ -68,7 +68,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     }
 
     /// Writes once, and flushes what was written completely. Returns the number of bytes.
-    pub(super) fn write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
         let mut written = 0;
         if !bytes.is_empty() {
             written = match retried(|| pinned(&mut self.stream)?.poll_write(cx, bytes))? {
@@ -89,7 +89,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     }
 
     /// Closes the stream once it is flushed. Returns whether that is done.
-    pub(super) fn close(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+    pub(crate) fn close(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         self.write(cx, &[])?;
         Ok(self.is_flushed && pinned(&mut self.stream)?.poll_close(cx).is_ready())
     }

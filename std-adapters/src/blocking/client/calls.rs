@@ -18,7 +18,7 @@ use super::{CallId, ConnectionEnd, Connector, Error, IN_FLIGHT, Process, Transpo
 /// Result of a call, or its error.
 pub type CallResult = Result<OwnedJson, Error>;
 
-/// A client of one server. See the [module](self::super).
+/// A client of one server. See the [module](super).
 pub struct Client<'c> {
     /// Its output buffer is unlimited, so that a call never waits for room: long messages are the
     /// application's own, and `unread_responses` limits those that the server causes.

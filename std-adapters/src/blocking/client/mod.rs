@@ -90,6 +90,13 @@ mod task;
 mod threaded;
 mod transport;
 
+#[cfg(feature = "http")]
+pub use crate::client::HttpError;
+pub use crate::client::{
+    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
+    Tools, TypedResult,
+};
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
 pub use error::Error;
@@ -101,14 +108,6 @@ pub use polled::PolledStreams;
 pub use process::Process;
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
-
-#[cfg(feature = "http")]
-pub use crate::client::HttpError;
-pub use crate::client::{
-    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
-    Tools, TypedResult,
-};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
 /// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.

@@ -1,9 +1,8 @@
 //! A server as a child process.
 
-use std::io;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 use crate::client::child::{EXIT_TIMEOUT, LONGEST_PAUSE, terminate};

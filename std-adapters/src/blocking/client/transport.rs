@@ -1,9 +1,8 @@
 //! The trait of transports, and how a connection ends.
 
-use std::fmt;
-use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
+use std::{fmt, io};
 
 use mcp_sansio::Printable;
 

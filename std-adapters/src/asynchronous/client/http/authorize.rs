@@ -12,16 +12,16 @@ use mcp_sansio::http::{Fields, ResponseHead};
 use mcp_sansio_oauth::Attempts;
 
 use super::inbox::Received;
-#[cfg(feature = "auth")]
-use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
+#[cfg(feature = "auth")]
+use crate::auth::login::Login;
 use crate::client::HttpError;
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 use crate::runtime;
 
 /// A source of credentials.
-pub(super) trait Authorize: Send + Sync {
+pub(crate) trait Authorize: Send + Sync {
     /// Returns the credentials of a request, after renewing them if that is due.
     fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials>;
 
@@ -33,28 +33,28 @@ pub(super) trait Authorize: Send + Sync {
     fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool>;
 }
 
-pub(super) type Waiting<'a, R> = Pin<Box<dyn Future<Output = io::Result<R>> + Send + 'a>>;
+pub(crate) type Waiting<'a, R> = Pin<Box<dyn Future<Output = io::Result<R>> + Send + 'a>>;
 
 /// Header fields of one request.
 #[derive(Default)]
-pub(super) struct Credentials {
-    pub(super) fields: Vec<(String, String)>,
+pub(crate) struct Credentials {
+    pub(crate) fields: Vec<(String, String)>,
     /// Another number for each token.
-    pub(super) generation: u32,
+    pub(crate) generation: u32,
 }
 
 /// A response with status 401 or 403.
-pub(super) struct Refused {
-    pub(super) status: u16,
+pub(crate) struct Refused {
+    pub(crate) status: u16,
     /// The values of `WWW-Authenticate`.
     challenges: Vec<String>,
     /// Of the credentials of the request.
-    pub(super) generation: u32,
+    pub(crate) generation: u32,
 }
 
 /// Attempts for one request.
 #[derive(Default)]
-pub(super) struct Tried {
+pub(crate) struct Tried {
     is_asked: bool,
     /// Whether no person is asked.
     is_quiet: bool,
@@ -64,20 +64,20 @@ pub(super) struct Tried {
 
 impl Tried {
     /// Of a request with this method.
-    pub(super) fn of(method: &str) -> Self {
+    pub(crate) fn of(method: &str) -> Self {
         Self { is_quiet: is_quiet(method), ..Self::default() }
     }
 }
 
 /// Whether no person is asked for credentials of a request with this method. The end of a session
 /// is not worth a page: an application that closes its connection waits for nothing.
-pub(super) fn is_quiet(method: &str) -> bool {
+pub(crate) fn is_quiet(method: &str) -> bool {
     method == "DELETE"
 }
 
 impl Refused {
     /// Returns the refusal that the response is, if it is one.
-    pub(super) fn of(head: &ResponseHead<'_>, credentials: &Credentials) -> Option<Self> {
+    pub(crate) fn of(head: &ResponseHead<'_>, credentials: &Credentials) -> Option<Self> {
         if !matches!(head.status, 401 | 403) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Refused {
     }
 
     /// Returns all challenges, as one field would have them.
-    pub(super) fn challenge(&self) -> String {
+    pub(crate) fn challenge(&self) -> String {
         self.challenges.join(", ")
     }
 }
@@ -110,17 +110,17 @@ impl Fields for Refused {
 }
 
 /// A bearer token, and possibly the function of an application that returns another one.
-pub(super) struct Bearer {
+pub(crate) struct Bearer {
     token: Mutex<(Option<String>, u32)>,
     renew: Option<Renew>,
 }
 
 /// Returns a token for a challenge.
-pub(super) type Renew = Arc<dyn Fn(String) -> Renewing + Send + Sync>;
+pub(crate) type Renew = Arc<dyn Fn(String) -> Renewing + Send + Sync>;
 type Renewing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 impl Bearer {
-    pub(super) fn new(token: Option<String>, renew: Option<Renew>) -> Self {
+    pub(crate) fn new(token: Option<String>, renew: Option<Renew>) -> Self {
         Self { token: Mutex::new((token, 0)), renew }
     }
 
@@ -188,7 +188,7 @@ impl TransportState {
     ///
     /// # Errors
     /// [`HttpError::NotAuthorized`].
-    pub(super) async fn credentials(
+    pub(crate) async fn credentials(
         &self,
         method: &str,
         target: &str,
@@ -203,7 +203,7 @@ impl TransportState {
     ///
     /// # Errors
     /// [`HttpError::NotAuthorized`].
-    pub(super) async fn reauthorize(
+    pub(crate) async fn reauthorize(
         &self,
         refused: &Refused,
         tried: &mut Tried,
@@ -214,7 +214,7 @@ impl TransportState {
     }
 
     /// Takes the head of any response, for the credentials of the next request.
-    pub(super) fn observed(&self, head: &ResponseHead<'_>) {
+    pub(crate) fn observed(&self, head: &ResponseHead<'_>) {
         if let Some(authorize) = &self.http.authorize {
             authorize.observed(head);
         }
@@ -243,7 +243,7 @@ impl TransportState {
     }
 
     /// Awaits `future`, while the time limit of the call stands still.
-    pub(super) async fn stopped<R>(
+    pub(crate) async fn stopped<R>(
         &self,
         id: Option<&str>,
         future: impl Future<Output = io::Result<R>>,

@@ -16,25 +16,25 @@ use super::transport_state::Diagnostic;
 /// a message to send.
 #[derive(Clone)]
 pub struct HttpTransport {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) is_secure: bool,
-    pub(super) authority: String,
-    pub(super) target: String,
-    pub(super) connector: Connector,
-    pub(super) fields: Vec<(String, String)>,
-    pub(super) authorize: Option<Arc<dyn Authorize>>,
-    pub(super) token: Option<String>,
-    pub(super) renew: Option<Renew>,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) is_secure: bool,
+    pub(crate) authority: String,
+    pub(crate) target: String,
+    pub(crate) connector: Connector,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) authorize: Option<Arc<dyn Authorize>>,
+    pub(crate) token: Option<String>,
+    pub(crate) renew: Option<Renew>,
     #[cfg(feature = "auth")]
-    pub(super) login: Option<Arc<super::oauth::login::Login>>,
-    pub(super) on_diagnostic: Option<OnDiagnostic>,
-    pub(super) max_message: usize,
-    pub(super) connect_timeout: Duration,
-    pub(super) accept_timeout: Duration,
+    pub(crate) login: Option<Arc<crate::auth::login::Login>>,
+    pub(crate) on_diagnostic: Option<OnDiagnostic>,
+    pub(crate) max_message: usize,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) accept_timeout: Duration,
 }
 
-pub(super) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
+pub(crate) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
 
 impl HttpTransport {
     /// Creates a transport for the server at this URL, over TCP; with the feature `tls` over
@@ -147,7 +147,7 @@ impl HttpTransport {
         self.url_of(&self.target)
     }
 
-    pub(super) fn url_of(&self, target: &str) -> String {
+    pub(crate) fn url_of(&self, target: &str) -> String {
         format!("{}://{}{target}", if self.is_secure { "https" } else { "http" }, self.authority)
     }
 }

@@ -1,9 +1,8 @@
 //! Sends messages and receives those of the server.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::{fmt, io};
 
 use mcp_sansio::http::client::Post;
 

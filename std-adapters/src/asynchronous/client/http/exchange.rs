@@ -18,7 +18,7 @@ use crate::runtime::timer::Timer;
 
 /// Destination of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(crate) enum To {
     Client,
     /// The client; the message is a list of tools, which is filtered.
     ClientAsTools,
@@ -27,17 +27,17 @@ pub(super) enum To {
 }
 
 /// Result of reading a response.
-pub(super) struct Got {
+pub(crate) struct Got {
     /// Whether the response is complete.
-    pub(super) is_over: bool,
+    pub(crate) is_over: bool,
     /// The latest message, if it was [for the transport](To::Us).
-    pub(super) message: Vec<u8>,
+    pub(crate) message: Vec<u8>,
     /// The connection, with the rest of its response.
-    pub(super) wire: Option<Wire>,
+    pub(crate) wire: Option<Wire>,
 }
 
 /// Reads a response that is one message.
-pub(super) async fn read(
+pub(crate) async fn read(
     shared: &TransportState,
     mut wire: Wire,
     exchange: &mut Exchange,
@@ -62,7 +62,7 @@ pub(super) async fn read(
 }
 
 /// Reads a response that is an event stream, and resumes it as long as possible.
-pub(super) async fn follow(
+pub(crate) async fn follow(
     shared: &TransportState,
     wire: Wire,
     exchange: &mut Exchange,
@@ -102,7 +102,7 @@ pub(super) async fn follow(
 }
 
 /// Resumes a stream of the session, or opens one. Returns `None` if the server offers none.
-pub(super) async fn resume(
+pub(crate) async fn resume(
     shared: &TransportState,
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
@@ -113,7 +113,7 @@ pub(super) async fn resume(
 }
 
 /// Sends a GET for an event stream. Returns `None` if the response is another.
-pub(super) async fn get(
+pub(crate) async fn get(
     shared: &TransportState,
     exchange: &mut Exchange,
     id: Option<&str>,
@@ -129,7 +129,7 @@ pub(super) async fn get(
 
 /// Sends a request that has these fields and no body, also again if there are other credentials.
 /// `id` is that of the call that waits for it.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     shared: &TransportState,
     method: &str,
     exchange: &mut Exchange,
@@ -164,7 +164,7 @@ pub(super) async fn ask(
 /// Sends a message of the transport itself, also again if there are other credentials. Returns what
 /// the server responds, with [`Got`] if that is a message. `id` is that of the call that waits for
 /// it, `limit` the maximum time of sending, and that of reading.
-pub(super) async fn ask_with(
+pub(crate) async fn ask_with(
     shared: &TransportState,
     post: &OutgoingMessage<'_>,
     message: &[u8],
@@ -232,7 +232,7 @@ type PutFields<'f> = dyn Fn(&State, Put<'_>) + Sync + 'f;
 ///
 /// # Errors
 /// If the connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
-pub(super) async fn hear(
+pub(crate) async fn hear(
     shared: &TransportState,
     wire: &mut Wire,
     exchange: &mut Exchange,
@@ -269,7 +269,7 @@ pub(super) async fn hear(
 }
 
 /// Feeds as much as there is room for to the reader. Returns the number of bytes.
-pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> usize {
+pub(crate) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> usize {
     let spare = events.spare();
     let n = chunk.len().min(spare.len());
     if let (Some(spare), Some(part)) = (spare.get_mut(..n), chunk.get(..n)) {
@@ -311,7 +311,7 @@ async fn take(
 }
 
 /// Reports that the response is invalid.
-pub(super) fn unusable(shared: &TransportState, exchange: &Exchange, reason: &str) {
+pub(crate) fn unusable(shared: &TransportState, exchange: &Exchange, reason: &str) {
     if let Some(id) = exchange.request_id() {
         shared.call_failed(id, Failure::Http(HttpError::Invalid(reason.to_owned())));
     }

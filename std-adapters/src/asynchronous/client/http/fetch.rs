@@ -1,8 +1,7 @@
 //! One HTTP exchange that is none of MCP's: metadata, keys and tokens.
 
-use std::fmt;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, UrlError};
@@ -186,7 +185,7 @@ fn head(request: &Request<'_>, origin: Origin<'_>, target: &str) -> Result<Vec<u
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
@@ -196,10 +195,10 @@ pub(super) mod tests {
     use crate::asynchronous::JoinedIo;
 
     /// The bytes that were sent on each connection.
-    pub(in super::super) type Sent = Arc<Mutex<Vec<(Dial, piper::Reader)>>>;
+    pub(in crate::asynchronous::client::http) type Sent = Arc<Mutex<Vec<(Dial, piper::Reader)>>>;
 
     /// A server that gives these responses, one a connection; `None` gives none.
-    pub(in super::super) fn server(responses: &[Option<String>]) -> (Connector, Sent) {
+    pub(crate) fn server(responses: &[Option<String>]) -> (Connector, Sent) {
         let sent = Sent::default();
         let kept = Arc::clone(&sent);
         let responses: Vec<_> = responses.to_vec();

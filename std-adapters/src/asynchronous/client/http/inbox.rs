@@ -38,42 +38,42 @@ impl Failure {
 
 /// A bounded queue; writers wait for room first. It holds up to [`ENOUGH`] bytes and one message.
 #[derive(Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     items: VecDeque<Received>,
     bytes: usize,
     writers: Vec<Waker>,
 }
 
 impl Inbox {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Returns whether another message may be added.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.bytes < ENOUGH
     }
 
-    pub(super) fn wait_for_room(&mut self, waker: &Waker) {
+    pub(crate) fn wait_for_room(&mut self, waker: &Waker) {
         if !self.writers.iter().any(|writer| writer.will_wake(waker)) {
             self.writers.push(waker.clone());
         }
     }
 
-    pub(super) fn push(&mut self, item: Received) {
+    pub(crate) fn push(&mut self, item: Received) {
         self.bytes += item.bytes();
         self.items.push_back(item);
     }
 
     /// Takes the oldest. Returns the wakers of writers that wait for room.
-    pub(super) fn pop(&mut self) -> (Option<Received>, Vec<Waker>) {
+    pub(crate) fn pop(&mut self) -> (Option<Received>, Vec<Waker>) {
         let item = self.items.pop_front();
         self.bytes -= item.as_ref().map_or(0, Received::bytes);
         let wakers = if self.has_room() { std::mem::take(&mut self.writers) } else { Vec::new() };
         (item, wakers)
     }
 
-    pub(super) fn clear(&mut self) -> Vec<Waker> {
+    pub(crate) fn clear(&mut self) -> Vec<Waker> {
         self.items.clear();
         self.bytes = 0;
         std::mem::take(&mut self.writers)

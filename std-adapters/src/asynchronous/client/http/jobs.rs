@@ -12,7 +12,7 @@ use super::wire::Wire;
 use super::{listen, post};
 
 /// A job that runs concurrently with others.
-pub(super) enum Job {
+pub(crate) enum Job {
     /// Sends a message in a POST, and delivers the response.
     Message(Post),
     /// Reads the GET stream of a session.
@@ -24,17 +24,17 @@ pub(super) enum Job {
 }
 
 /// A stream of which a part has been read.
-pub(super) struct Begun {
-    pub(super) wire: Wire,
-    pub(super) exchange: Exchange,
-    pub(super) events: EventReader<Vec<u8>>,
+pub(crate) struct Begun {
+    pub(crate) wire: Wire,
+    pub(crate) exchange: Exchange,
+    pub(crate) events: EventReader<Vec<u8>>,
     /// Bytes that were read behind it, for which there was no room.
-    pub(super) chunk: Vec<u8>,
+    pub(crate) chunk: Vec<u8>,
 }
 
 /// Identifies a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Name {
+pub(crate) enum Name {
     /// A request, by its id.
     Request(String),
     /// A message without a response, or the end of the session: it completes before the stream
@@ -46,10 +46,10 @@ pub(super) enum Name {
     Older,
 }
 
-pub(super) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Job {
-    pub(super) fn run(self, shared: &Arc<TransportState>) -> Running {
+    pub(crate) fn run(self, shared: &Arc<TransportState>) -> Running {
         let shared = Arc::clone(shared);
         match self {
             Self::Message(message) => Box::pin(async move { post::post(&shared, &message).await }),

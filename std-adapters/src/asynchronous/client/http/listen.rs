@@ -12,7 +12,7 @@ use super::transport_state::{LINGER, Put, State, TransportState, within};
 use crate::client::HttpError;
 
 /// Reads the GET stream of a session, for as long as the session lasts and the server offers it.
-pub(super) async fn listen(shared: &TransportState) {
+pub(crate) async fn listen(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_get()) else { return };
     if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
         let _ = follow(shared, wire, &mut exchange, To::Client).await;
@@ -20,7 +20,7 @@ pub(super) async fn listen(shared: &TransportState) {
 }
 
 /// Reads the stream of a server of 2024-11-05. Its end ends the connection.
-pub(super) async fn older(shared: &TransportState, begun: Begun) {
+pub(crate) async fn older(shared: &TransportState, begun: Begun) {
     let Begun { mut wire, mut exchange, mut events, chunk } = begun;
     let ended =
         hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new())
@@ -30,7 +30,7 @@ pub(super) async fn older(shared: &TransportState, begun: Begun) {
 
 /// Tries HTTP+SSE (2024-11-05): the stream of such a server starts with the endpoint for messages.
 /// `id` is that of `initialize`.
-pub(super) async fn try_older(
+pub(crate) async fn try_older(
     shared: &TransportState,
     id: Option<&str>,
 ) -> Result<bool, HttpError> {
@@ -75,7 +75,7 @@ pub(super) async fn try_older(
 }
 
 /// Ends the session. The server's response is ignored.
-pub(super) async fn delete(shared: &TransportState) {
+pub(crate) async fn delete(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
     let fields = |state: &State, put: Put<'_>| state.session.delete_fields(put);
     let _ = within(LINGER, ask(shared, "DELETE", &mut exchange, None, &fields)).await;

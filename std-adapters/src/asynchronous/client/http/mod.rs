@@ -75,28 +75,28 @@
 //! A panic of an application's function ([`Connect`], [`HttpTransport::authorize`],
 //! [`HttpTransport::on_diagnostic`]) fails the operation that it was called for, and nothing else.
 
-mod authorize;
-mod builder;
-mod connector;
+pub(crate) mod authorize;
+pub(crate) mod builder;
+pub(crate) mod connector;
 mod engine;
 mod exchange;
 #[cfg(feature = "auth")]
 pub(crate) mod fetch;
-mod inbox;
+pub(crate) mod inbox;
 mod jobs;
 mod link;
 mod listen;
-#[cfg(feature = "auth")]
-pub mod oauth;
 mod post;
 mod queue;
 mod reconnect;
 #[cfg(feature = "tls")]
 mod tls;
 mod tools;
-mod transport_state;
+pub(crate) mod transport_state;
 mod wire;
 
+#[cfg(feature = "auth")]
+pub use crate::auth::login as oauth;
 pub use crate::runtime::{BoxedStream, ReadWrite};
 pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};

@@ -33,7 +33,7 @@ enum Next {
 }
 
 /// Sends a message and delivers the response.
-pub(super) async fn post(shared: &TransportState, sent: &Post) {
+pub(crate) async fn post(shared: &TransportState, sent: &Post) {
     let post = sent.message();
     let mut tried = Tried::default();
     loop {

@@ -11,15 +11,15 @@ use crate::runtime;
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     messages: VecDeque<Queued>,
     bytes: usize,
 }
 
-pub(super) struct Queued {
-    pub(super) post: Post,
+pub(crate) struct Queued {
+    pub(crate) post: Post,
     /// Id of a request, as JSON.
-    pub(super) id: Option<String>,
+    pub(crate) id: Option<String>,
     /// Whether it opens a session: only responses may be sent at the same time.
     opens: bool,
     is_answer: bool,
@@ -29,15 +29,15 @@ pub(super) struct Queued {
 
 impl Queue {
     /// Returns whether a limit is reached.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.messages.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    pub(super) fn push(&mut self, post: Post) {
+    pub(crate) fn push(&mut self, post: Post) {
         let message = post.message();
         let (id, opens, is_answer) =
             (message.id().map(str::to_owned), message.is_handshake(), message.method().is_none());
@@ -48,7 +48,7 @@ impl Queue {
     /// Takes the next message that may be sent. `shorts` is the number of those in flight without a
     /// response. A message that opens a session goes first; it may wait for a response in the
     /// queue.
-    pub(super) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
+    pub(crate) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
         let may_go = |queued: &Queued| {
             queued.opens
                 || (!is_opening || queued.is_answer)
@@ -61,7 +61,7 @@ impl Queue {
     }
 
     /// Stops the time limits of the requests that wait, or lets them go on.
-    pub(super) fn hold(&mut self, is_logging_in: bool, inbox: &mut Inbox) {
+    pub(crate) fn hold(&mut self, is_logging_in: bool, inbox: &mut Inbox) {
         for queued in &mut self.messages {
             let Some(id) = queued.id.as_ref() else { continue };
             match queued.held {
@@ -80,14 +80,14 @@ impl Queue {
     }
 
     /// Keeps the messages for which `keep` returns true.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Queued) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&Queued) -> bool) {
         self.messages.retain(keep);
         self.bytes = self.messages.iter().map(|queued| queued.post.body().len()).sum();
     }
 }
 
 impl Queued {
-    pub(super) const fn opens(&self) -> bool {
+    pub(crate) const fn opens(&self) -> bool {
         self.opens
     }
 }

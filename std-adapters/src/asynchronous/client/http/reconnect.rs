@@ -13,7 +13,7 @@ use crate::client::HttpError;
 
 /// Opens another session, unless that was done since the session of this generation. `id` is that
 /// of the call that waits for it.
-pub(super) async fn renew(
+pub(crate) async fn renew(
     shared: &TransportState,
     generation: u32,
     id: Option<&str>,

@@ -6,9 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use futures_rustls::TlsConnector;
 use futures_rustls::pki_types::ServerName;
-use futures_rustls::rustls::{
-    AlertDescription, CertificateError, ClientConfig, Error as TlsError, crypto::ring,
-};
+use futures_rustls::rustls::crypto::ring;
+use futures_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error as TlsError};
 use mcp_sansio::Printable;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 

@@ -14,22 +14,22 @@ use crate::client::{Cursors, MAX_LIST};
 
 /// Input schemas with annotations, by the names of their tools.
 #[derive(Default)]
-pub(super) struct ToolTable {
+pub(crate) struct ToolTable {
     schemas: HashMap<String, OwnedJson>,
     /// Bytes of names and schemas.
     bytes: usize,
 }
 
 /// A list without the tools that have invalid annotations.
-pub(super) struct Sanitized {
+pub(crate) struct Sanitized {
     /// The new message; `None` if nothing was removed.
-    pub(super) message: Option<Vec<u8>>,
+    pub(crate) message: Option<Vec<u8>>,
     /// Names of the removed tools, with the reasons.
-    pub(super) dropped: Vec<(String, &'static str)>,
+    pub(crate) dropped: Vec<(String, &'static str)>,
 }
 
 impl ToolTable {
-    pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
+    pub(crate) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
         self.schemas.get(tool).map(OwnedJson::as_raw)
     }
 
@@ -40,7 +40,7 @@ impl ToolTable {
     }
 
     /// Reads a page of the list of tools, as received.
-    pub(super) fn take(&mut self, message: &[u8]) -> Sanitized {
+    pub(crate) fn take(&mut self, message: &[u8]) -> Sanitized {
         let mut sanitized = Sanitized { message: None, dropped: Vec::new() };
         let Some(text) = std::str::from_utf8(message).ok() else { return sanitized };
         let Some(list) = RawJson::parse(text.trim())
@@ -84,7 +84,7 @@ impl ToolTable {
 
 /// Reads the whole list of tools again, with the credentials and capabilities of this call. Returns
 /// `false` if that fails.
-pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>) -> bool {
+pub(crate) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().get("_meta").unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {

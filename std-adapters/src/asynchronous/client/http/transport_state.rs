@@ -24,42 +24,42 @@ use crate::panics::{caught, caught_future};
 use crate::runtime::timer::Timer;
 
 /// The part of the transport that the byte stream and its exchanges share.
-pub(super) struct TransportState {
-    pub(super) http: HttpTransport,
+pub(crate) struct TransportState {
+    pub(crate) http: HttpTransport,
     state: Mutex<State>,
 }
 
 /// The state behind the mutex of the transport.
-pub(super) struct State {
-    pub(super) session: HttpSession,
+pub(crate) struct State {
+    pub(crate) session: HttpSession,
     /// Number of sessions so far.
-    pub(super) generation: u32,
+    pub(crate) generation: u32,
     /// The messages that have opened the session, to open another one with.
-    pub(super) opening: [Option<Post>; 2],
+    pub(crate) opening: [Option<Post>; 2],
     /// Whether another session is being opened.
-    pub(super) is_renewing: bool,
+    pub(crate) is_renewing: bool,
     /// Number of requests that wait for an authorization.
-    pub(super) logins: usize,
+    pub(crate) logins: usize,
     /// Of those that wait until the session is opened, or a login begins or ends.
-    pub(super) renewal_wakers: Vec<Waker>,
+    pub(crate) renewal_wakers: Vec<Waker>,
     /// Path and query of the server.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// Endpoint for messages of a server of 2024-11-05.
-    pub(super) older: Option<String>,
-    pub(super) tools: ToolTable,
-    pub(super) inbox: Inbox,
+    pub(crate) older: Option<String>,
+    pub(crate) tools: ToolTable,
+    pub(crate) inbox: Inbox,
     /// Whether a message is in flight that no other may overtake.
-    pub(super) is_opening: bool,
+    pub(crate) is_opening: bool,
     /// Jobs to be started.
-    pub(super) jobs: Vec<Job>,
+    pub(crate) jobs: Vec<Job>,
     idle: Vec<Wire>,
     /// The error that ended the stream.
-    pub(super) failed: Option<io::Error>,
-    pub(super) has_ended: bool,
+    pub(crate) failed: Option<io::Error>,
+    pub(crate) has_ended: bool,
 }
 
 /// Writes a header field.
-pub(super) type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
+pub(crate) type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
 
 /// Diagnostics that belong to no call.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ impl Display for Diagnostic<'_> {
 }
 
 impl TransportState {
-    pub(super) fn new(mut http: HttpTransport) -> Self {
+    pub(crate) fn new(mut http: HttpTransport) -> Self {
         let state = State {
             session: HttpSession::new(),
             generation: 0,
@@ -129,22 +129,22 @@ impl TransportState {
     }
 
     /// Locks the state; never held across an await.
-    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         call(&mut lock(&self.state))
     }
 
-    pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
+    pub(crate) fn report(&self, diagnostic: Diagnostic<'_>) {
         if let Some(on_diagnostic) = &self.http.on_diagnostic {
             let _ = caught(|| on_diagnostic(diagnostic));
         }
     }
 
     /// Returns the URL, the prefix of error messages.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.with(|state| self.http.url_of(&state.target))
     }
 
-    pub(super) fn origin(&self) -> Origin<'_> {
+    pub(crate) fn origin(&self) -> Origin<'_> {
         let http = &self.http;
         Origin {
             is_secure: http.is_secure,
@@ -158,7 +158,7 @@ impl TransportState {
     ///
     /// # Errors
     /// [`HttpError::Invalid`], if a field that the application has set is invalid.
-    pub(super) fn head(
+    pub(crate) fn head(
         &self,
         method: &str,
         target: &str,
@@ -194,7 +194,7 @@ impl TransportState {
     }
 
     /// Sends a request, on an idle connection or on a new one.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         head: &[u8],
@@ -228,13 +228,13 @@ impl TransportState {
     }
 
     /// Wakes all that wait until another session is opened, or for a login to begin or to end.
-    pub(super) fn wake_renewals(&self) {
+    pub(crate) fn wake_renewals(&self) {
         let wakers = self.with(|state| std::mem::take(&mut state.renewal_wakers));
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Keeps a connection whose response has been read.
-    pub(super) fn release(&self, mut wire: Wire) {
+    pub(crate) fn release(&self, mut wire: Wire) {
         if wire.rest() {
             self.with(|state| {
                 if state.idle.len() >= MAX_IDLE_CONNECTIONS {
@@ -246,14 +246,14 @@ impl TransportState {
     }
 
     /// Reads the rest of a response and keeps the connection, if the rest is short.
-    pub(super) async fn drain(&self, mut wire: Wire) {
+    pub(crate) async fn drain(&self, mut wire: Wire) {
         if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
             self.release(wire);
         }
     }
 
     /// Delivers a message to the client, as soon as there is room.
-    pub(super) async fn deliver(&self, message: Vec<u8>) {
+    pub(crate) async fn deliver(&self, message: Vec<u8>) {
         poll_fn(|cx| {
             self.with(|state| {
                 if state.inbox.has_room() {
@@ -268,14 +268,14 @@ impl TransportState {
     }
 
     /// Ends the call with this id.
-    pub(super) fn call_failed(&self, id: &str, failure: Failure) {
+    pub(crate) fn call_failed(&self, id: &str, failure: Failure) {
         // There is one for each call, so that it needs no room.
         let id = id.to_owned();
         self.with(|state| state.inbox.push(Received::Failed { id, failure }));
     }
 
     /// Ends the stream.
-    pub(super) fn finish(&self, error: Option<io::Error>) {
+    pub(crate) fn finish(&self, error: Option<io::Error>) {
         self.with(|state| {
             state.failed = state.failed.take().or(error);
             state.has_ended = true;
@@ -284,7 +284,7 @@ impl TransportState {
 }
 
 /// Makes a connection within this time.
-pub(super) async fn connect(
+pub(crate) async fn connect(
     connector: &Connector,
     dial: Dial,
     limit: std::time::Duration,
@@ -299,7 +299,7 @@ pub(super) async fn connect(
 }
 
 /// Limits the time of a future; `Duration::MAX` is no limit.
-pub(super) async fn timeout<R>(
+pub(crate) async fn timeout<R>(
     limit: std::time::Duration,
     future: impl Future<Output = R>,
 ) -> Result<R, io::Error> {
@@ -312,7 +312,7 @@ pub(super) async fn timeout<R>(
 }
 
 /// As [`timeout`], for a fallible future.
-pub(super) async fn within<R, E: From<io::Error>>(
+pub(crate) async fn within<R, E: From<io::Error>>(
     limit: std::time::Duration,
     future: impl Future<Output = Result<R, E>>,
 ) -> Result<R, E> {
@@ -324,4 +324,4 @@ const HEAD: usize = 1024;
 /// Maximum number of bytes of an unneeded response that are read to keep its connection.
 const MAX_DRAINED: usize = 64 << 10;
 /// Maximum time for that.
-pub(super) const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+pub(crate) const LINGER: std::time::Duration = std::time::Duration::from_secs(1);

@@ -12,7 +12,7 @@ use mcp_sansio_http1::{HttpError, IncomingResponse, Part, ResponseReader};
 
 use crate::runtime::{self, BoxedStream};
 
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: BoxedStream,
     reader: ResponseReader<Vec<u8>>,
     idle_since: Instant,
@@ -24,7 +24,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(stream: BoxedStream) -> Self {
+    pub(crate) fn new(stream: BoxedStream) -> Self {
         Self {
             stream,
             reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
@@ -38,7 +38,7 @@ impl Wire {
     /// Sends a request. On a new connection a write error is ignored, because the server may have
     /// responded before it has read everything; on a reused one it is an error, because the server
     /// may have closed it meanwhile.
-    pub(super) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
         if !self.reader.expect_response(method) {
             return Err(ErrorKind::NotConnected.into());
         }
@@ -69,7 +69,7 @@ impl Wire {
     }
 
     /// Reads the head of the response and passes it to `look`.
-    pub(super) async fn head<R>(
+    pub(crate) async fn head<R>(
         &mut self,
         look: impl FnOnce(&ResponseHead<'_>) -> R,
     ) -> io::Result<R> {
@@ -77,7 +77,7 @@ impl Wire {
     }
 
     /// As [`head`](Self::head), with the type of the codec.
-    pub(super) async fn incoming<R>(
+    pub(crate) async fn incoming<R>(
         &mut self,
         look: impl FnOnce(IncomingResponse<'_>) -> R,
     ) -> io::Result<R> {
@@ -96,7 +96,7 @@ impl Wire {
     }
 
     /// Passes the next piece of the body to `take`. Returns `false` at its end.
-    pub(super) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
+    pub(crate) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
         while !self.is_over {
             self.give_way().await;
             match self.reader.next_part().map_err(invalid)? {
@@ -119,7 +119,7 @@ impl Wire {
     }
 
     /// Reads the whole body. A body longer than `limit` is cut off there, and the result is `true`.
-    pub(super) async fn body(&mut self, limit: usize) -> io::Result<(Vec<u8>, bool)> {
+    pub(crate) async fn body(&mut self, limit: usize) -> io::Result<(Vec<u8>, bool)> {
         let mut body = Vec::new();
         while self.piece(&mut |piece| body.extend_from_slice(piece)).await? {
             if body.len() > limit {
@@ -160,14 +160,14 @@ impl Wire {
     }
 
     /// Returns whether another request can be sent on the connection, which is idle from now on.
-    pub(super) fn rest(&mut self) -> bool {
+    pub(crate) fn rest(&mut self) -> bool {
         self.idle_since = runtime::now();
         self.reader.is_reusable()
     }
 
     /// Returns whether the connection can still be used: it was idle only for a short time, and the
     /// server has not closed it.
-    pub(super) fn is_fresh(&mut self) -> bool {
+    pub(crate) fn is_fresh(&mut self) -> bool {
         if runtime::elapsed(self.idle_since) > MAX_REST {
             return false;
         }

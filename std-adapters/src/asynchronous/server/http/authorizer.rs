@@ -90,7 +90,7 @@ pub enum Scheme {
 }
 
 impl Credentials {
-    pub(super) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
         Self { head, origin, at: runtime::now(), next_nonce: OnceLock::new() }
     }
 
@@ -103,7 +103,7 @@ impl Credentials {
 
     /// Returns scheme and token as [`authorization`](Self::authorization); the token may be no
     /// text.
-    pub(super) fn token_bytes(&self) -> Option<(Scheme, &[u8])> {
+    pub(crate) fn token_bytes(&self) -> Option<(Scheme, &[u8])> {
         let [Some(value), None] = self.head().fields.first_two("authorization") else {
             return None;
         };
@@ -163,12 +163,12 @@ impl Credentials {
     /// Sets the nonce for the next proof, which goes out with the response to a request that is
     /// accepted (RFC 9449, 8.2). The first one stands.
     #[cfg(feature = "auth")]
-    pub(super) fn set_next_nonce(&self, nonce: String) {
+    pub(crate) fn set_next_nonce(&self, nonce: String) {
         let _ = self.next_nonce.set(nonce);
     }
 
     /// Returns whose share the check counts in.
-    pub(super) fn holder(&self) -> Option<Holder> {
+    pub(crate) fn holder(&self) -> Option<Holder> {
         self.head.peer_address().map(Holder::Address)
     }
 
@@ -187,7 +187,7 @@ impl Credentials {
 
     /// As [`now`](Self::now), on the clock of this machine.
     #[cfg(feature = "auth")]
-    pub(super) const fn at(&self) -> time::Instant {
+    pub(crate) const fn at(&self) -> time::Instant {
         self.at
     }
 
@@ -212,18 +212,18 @@ impl fmt::Debug for Credentials {
 }
 
 /// A request that is accepted.
-pub(super) struct Authorized {
-    pub(super) principal: Arc<Principal>,
+pub(crate) struct Authorized {
+    pub(crate) principal: Arc<Principal>,
     /// For the next proof.
-    pub(super) next_nonce: Option<String>,
+    pub(crate) next_nonce: Option<String>,
 }
 
 /// The result of a check.
-pub(super) type Checked = Result<Authorized, AuthorizationError>;
-pub(super) type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
+pub(crate) type Checked = Result<Authorized, AuthorizationError>;
+pub(crate) type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
 
 /// An [`Authorizer`] of any type.
-pub(super) trait AnyAuthorizer: Send + Sync {
+pub(crate) trait AnyAuthorizer: Send + Sync {
     fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>>;
 
     fn begin(&self, credentials: Credentials) -> Checking;
@@ -244,7 +244,7 @@ impl<A: Authorizer> AnyAuthorizer for Arc<A> {
 }
 
 /// A check that was begun.
-pub(super) struct Check {
+pub(crate) struct Check {
     future: Option<Checking>,
     /// Whose share it counts in while it waits, and the limit.
     holder: Option<Holder>,
@@ -254,13 +254,13 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) const fn new(future: Checking, holder: Option<Holder>, limit: PlaceLimit) -> Self {
+    pub(crate) const fn new(future: Checking, holder: Option<Holder>, limit: PlaceLimit) -> Self {
         Self { future: Some(future), holder, limit, waiting: None }
     }
 
     /// # Errors
     /// The check has panicked.
-    pub(super) fn poll(
+    pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         timeout: Duration,

@@ -121,7 +121,7 @@ impl AuthorizationError {
     }
 
     /// Returns the response.
-    pub(super) fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
+    pub(crate) fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
         let metadata = resource.map(ProtectedResource::url);
         let denied = self.challenges.iter().fold(Denied::new(self.status), |denied, challenge| {
             denied.challenge(challenge.text(metadata.as_deref()))
@@ -166,7 +166,7 @@ fn without_offline_access(scope: Cow<'static, str>) -> Cow<'static, str> {
 }
 
 /// The scope that asks for a refresh token.
-pub(super) const OFFLINE_ACCESS: &str = "offline_access";
+pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
 #[cfg(test)]
 mod tests {

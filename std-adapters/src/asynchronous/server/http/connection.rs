@@ -13,17 +13,17 @@ use mcp_sansio::http::site::SiteBody;
 use mcp_sansio::{ErrorCode, PeerAddress, TxBuffer};
 use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 
-use super::super::app::SHUTDOWN_TIMEOUT;
-use super::super::broadcast::{OwnedChange, Receiver, Registration};
 use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::HttpServer;
 use super::wire::{Head, LINGER, Next, Wire};
+use crate::asynchronous::server::app::SHUTDOWN_TIMEOUT;
+use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::lock::lock;
 use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
-pub(super) fn serve<T>(
+pub(crate) fn serve<T>(
     server: &HttpServer,
     socket: T,
     peer: Option<PeerAddress>,
@@ -40,7 +40,7 @@ where
 }
 
 /// Responds to a connection for which there is no place, and closes it.
-pub(super) async fn refuse_connection<T>(server: &HttpServer, socket: T) -> io::Result<()>
+pub(crate) async fn refuse_connection<T>(server: &HttpServer, socket: T) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {

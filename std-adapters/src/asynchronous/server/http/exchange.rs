@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use mcp_sansio::Instant;
 use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody};
 
-use super::super::pending_responses::PendingResponse;
 use super::authorizer::Check;
 use super::server::HttpServer;
+use crate::asynchronous::server::pending_responses::PendingResponse;
 
 /// An exchange of an [`HttpServer`]: takes the body of the request, and gives the response.
 ///
@@ -41,7 +41,7 @@ pub struct HttpResponse {
 pub struct Interrupted;
 
 impl HttpExchange {
-    pub(super) const fn new(server: HttpServer, key: ExchangeKey, check: Option<Check>) -> Self {
+    pub(crate) const fn new(server: HttpServer, key: ExchangeKey, check: Option<Check>) -> Self {
         Self { server, key, check }
     }
 
@@ -58,7 +58,7 @@ impl HttpExchange {
     }
 
     /// Polls the output: see [`HttpServer::poll_exchange`].
-    pub(super) fn poll<R>(
+    pub(crate) fn poll<R>(
         &mut self,
         cx: &mut Context<'_>,
         call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> Option<R>,
@@ -67,7 +67,7 @@ impl HttpExchange {
         self.server.poll_exchange(self.key, cx, call)
     }
 
-    pub(super) const fn key(&self) -> ExchangeKey {
+    pub(crate) const fn key(&self) -> ExchangeKey {
         self.key
     }
 
@@ -81,7 +81,7 @@ impl HttpExchange {
         .await
     }
 
-    pub(super) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+    pub(crate) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         self.drive(cx);
         self.server.poll_wants_body(self.key, cx)
     }
@@ -96,7 +96,7 @@ impl HttpExchange {
     }
 
     /// Feeds the rest of a piece, and ends the body if it is the last one.
-    pub(super) fn poll_feed(
+    pub(crate) fn poll_feed(
         &mut self,
         cx: &mut Context<'_>,
         piece: &[u8],

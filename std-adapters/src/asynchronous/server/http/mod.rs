@@ -13,8 +13,6 @@ mod sender;
 mod serve;
 mod server;
 mod shared;
-#[cfg(feature = "auth")]
-pub mod tokens;
 #[cfg(feature = "tower")]
 mod tower;
 mod wire;
@@ -23,7 +21,7 @@ pub use authorizer::{Authorizer, Credentials, Scheme};
 pub use challenge::AuthorizationError;
 pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::HttpOptions;
-pub(super) use places::Held;
+pub(crate) use places::Held;
 pub use protected_resource::ProtectedResource;
 pub use serve::serve;
 pub use server::HttpServer;

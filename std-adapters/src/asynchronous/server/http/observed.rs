@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use mcp_sansio::http::site::{ServerKey, SiteTurn};
 
-use super::super::pending_responses::PendingResponse;
 use super::challenge::AuthorizationError;
+use crate::asynchronous::server::pending_responses::PendingResponse;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Telling, Transport};
 use crate::panics::Panic;
 
 /// The sessions that an observer was told of. All is told later: where the mutex is not locked.
-pub(super) struct ObservedSessions {
+pub(crate) struct ObservedSessions {
     hooks: Hooks<'static>,
     sessions: HashMap<ServerKey, ObservedConnection<'static>>,
     /// For requests without a session.
@@ -18,13 +18,13 @@ pub(super) struct ObservedSessions {
 }
 
 impl ObservedSessions {
-    pub(super) fn new(hooks: Hooks<'static>) -> Self {
+    pub(crate) fn new(hooks: Hooks<'static>) -> Self {
         let no_session = ObservedConnection::none(hooks.clone());
         Self { hooks, sessions: HashMap::new(), no_session }
     }
 
     /// Returns the connection of an event, and what has to be told if it is new.
-    pub(super) fn connection(
+    pub(crate) fn connection(
         &mut self,
         turn: &SiteTurn<'_, PendingResponse>,
     ) -> (&ObservedConnection<'static>, Option<Telling>) {
@@ -41,13 +41,13 @@ impl ObservedSessions {
     }
 
     /// Returns what has to be told of the end of a session.
-    pub(super) fn ended(&mut self, server: ServerKey) -> Option<Telling> {
+    pub(crate) fn ended(&mut self, server: ServerKey) -> Option<Telling> {
         let mut connection = self.sessions.remove(&server)?;
         Some(Box::new(move || connection.disconnected(Disconnect::SessionEnded)))
     }
 
     /// Returns what has to be told of the result of an authorization.
-    pub(super) fn authorized<T>(
+    pub(crate) fn authorized<T>(
         &self,
         result: &Result<Result<T, AuthorizationError>, Panic>,
     ) -> Option<Telling> {

@@ -8,11 +8,11 @@ use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::http::site::{Denied, Holder, Operation, OwnedHead, Principal, SiteOptions};
 use mcp_sansio::{Json, OwnedJson, PlaceLimit, Revision};
 
-use super::super::app::Settings;
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
 use super::challenge::AuthorizationError;
 use super::permit::Scopes;
 use super::protected_resource::ProtectedResource;
+use crate::asynchronous::server::app::Settings;
 use crate::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts and limits.
@@ -22,7 +22,7 @@ pub struct HttpOptions {
     check_timeout: Duration,
     max_waiting_checks: usize,
     max_handlers: usize,
-    pub(super) scopes: Scopes,
+    pub(crate) scopes: Scopes,
     resource: Option<ProtectedResource>,
     /// The origin of the resource.
     origin: Option<Arc<str>>,
@@ -98,7 +98,7 @@ impl HttpOptions {
     /// Limits the event streams without an end of their own: `subscriptions/listen`, GET of a
     /// session, and HTTP+SSE. Further ones get 503. Default: three quarters of the exchanges; with
     /// [`serve`](super::serve) at most three quarters of
-    /// [`App::max_connections`](super::super::App::max_connections). The rest is left to calls.
+    /// [`App::max_connections`](crate::asynchronous::server::App::max_connections). The rest is left to calls.
     #[must_use]
     pub fn max_streams(self, max_streams: usize) -> Self {
         self.with(|site| site.max_streams = max_streams)
@@ -115,12 +115,12 @@ impl HttpOptions {
 
     /// Limits what the requests of one principal take, in percent of each of these: exchanges,
     /// event streams, [`body_budget`](Self::body_budget) (at least one body of
-    /// [`App::max_line`](super::super::App::max_line)) and [`max_handlers`](Self::max_handlers).
+    /// [`App::max_line`](crate::asynchronous::server::App::max_line)) and [`max_handlers`](Self::max_handlers).
     /// Beyond, its requests get 503, or -32603 for want of a handler, and those of others are
     /// served. 100: no limit, for a server that has one principal. Default: 25.
     ///
     /// Requests without a principal count by address:
-    /// [`App::address_share`](super::super::App::address_share).
+    /// [`App::address_share`](crate::asynchronous::server::App::address_share).
     #[must_use]
     pub fn principal_share(self, percent: u8) -> Self {
         self.with(|site| site.principal_share = percent)
@@ -133,7 +133,7 @@ impl HttpOptions {
     /// Without room, a body is not read further. If there is none within
     /// [`read_timeout`](Self::read_timeout) from the start of the body, the request is rejected
     /// with 503. Bodies of up to 4 KiB do not count and never wait. Room for one body of
-    /// [`App::max_line`](super::super::App::max_line) is reserved for the one that has waited
+    /// [`App::max_line`](crate::asynchronous::server::App::max_line) is reserved for the one that has waited
     /// longest; a body longer than the budget is rejected with 413. Handlers have copies, so up to
     /// twice this memory is used. Default: 64 MiB.
     #[must_use]
@@ -182,7 +182,7 @@ impl HttpOptions {
     /// Sets the check of the credentials of each request: it returns the principal, or the reason
     /// why the request is denied. It must also check the audience of the token. A session can be
     /// used only by the principal that opened it; others get 404. The principal is available as
-    /// [`Context::principal`](super::super::Context::principal).
+    /// [`Context::principal`](crate::asynchronous::server::Context::principal).
     ///
     /// The check may wait, for example for keys or for an authorization server. It is part of the
     /// [exchange](super::HttpExchange): it is polled where the connection is, and dropped with it.
@@ -202,7 +202,7 @@ impl HttpOptions {
     }
 
     /// Limits the number of checks that wait at a time. A request whose check would be one more, or
-    /// one more than the [share](super::super::App::address_share) of its address, gets 503.
+    /// one more than the [share](crate::asynchronous::server::App::address_share) of its address, gets 503.
     /// Default: 1000.
     #[must_use]
     pub const fn max_waiting_checks(mut self, max: usize) -> Self {
@@ -217,7 +217,7 @@ impl HttpOptions {
     /// [`Principal`](mcp_sansio::http::site::Principal) before anything of it is handled. If one is
     /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
     /// or all requests of a batch. Streams other than HTTP have no scopes. The function may use the
-    /// server, such as its [`Broadcaster`](super::super::Broadcaster); requests whose scopes are to
+    /// server, such as its [`Broadcaster`](crate::asynchronous::server::Broadcaster); requests whose scopes are to
     /// be checked wait for it, one after the other.
     ///
     /// ```
@@ -264,18 +264,18 @@ impl HttpOptions {
     }
 
     /// Takes over the limits of an application that the site and what is beside it need.
-    pub(super) const fn with_limits_of(mut self, settings: &Settings) -> Self {
+    pub(crate) const fn with_limits_of(mut self, settings: &Settings) -> Self {
         self.site.address_share = settings.address_share;
         self
     }
 
     /// Limits exchanges to the connections that there can be, each of which has one at a time.
-    pub(super) fn with_connections(self, max_connections: usize) -> Self {
+    pub(crate) fn with_connections(self, max_connections: usize) -> Self {
         self.with(|site| site.max_exchanges = site.max_exchanges.min(max_connections))
     }
 
     /// Returns the options of a site, with the limits of an application.
-    pub(super) fn site_options(&self, settings: &Settings) -> SiteOptions<'static> {
+    pub(crate) fn site_options(&self, settings: &Settings) -> SiteOptions<'static> {
         let mut site = self.site;
         site.in_flight = u16::try_from(settings.max_in_flight).unwrap_or(u16::MAX);
         site.full_timeout = settings.full_timeout;
@@ -289,48 +289,48 @@ impl HttpOptions {
     }
 
     /// Returns the documents that are served beside the endpoint, with their paths.
-    pub(super) fn documents(&self) -> io::Result<Vec<(String, String)>> {
+    pub(crate) fn documents(&self) -> io::Result<Vec<(String, String)>> {
         let Some(resource) = &self.resource else { return Ok(Vec::new()) };
         let json = OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
         let json = json.as_raw().as_str();
         Ok(resource.paths().into_iter().map(|path| (path, json.to_owned())).collect())
     }
 
-    pub(super) const fn limit_of_read(&self) -> Duration {
+    pub(crate) const fn limit_of_read(&self) -> Duration {
         self.site.read_timeout
     }
 
     /// Returns the credentials of a request, if they are checked.
-    pub(super) fn credentials(&self, head: &OwnedHead) -> Option<Credentials> {
+    pub(crate) fn credentials(&self, head: &OwnedHead) -> Option<Credentials> {
         self.authorizer.as_ref()?;
         Some(Credentials::new(head.clone(), self.origin.clone()))
     }
 
     /// Returns the principal of a request, if its credentials are known.
-    pub(super) fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+    pub(crate) fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
         let authorizer = self.authorizer.as_ref()?;
         caught(|| authorizer.known(credentials)).unwrap_or_default()
     }
 
     /// Begins the check of a request.
-    pub(super) fn check(&self, credentials: Credentials) -> Option<Check> {
+    pub(crate) fn check(&self, credentials: Credentials) -> Option<Check> {
         let authorizer = self.authorizer.as_ref()?;
         let holder = credentials.holder();
         let limit = self.site.limit(self.max_waiting_checks, holder.as_ref());
         Some(Check::new(authorizer.begin(credentials), holder, limit))
     }
 
-    pub(super) const fn check_timeout(&self) -> Duration {
+    pub(crate) const fn check_timeout(&self) -> Duration {
         self.check_timeout
     }
 
     /// Returns the limit of requests with handlers, with the share of a client.
-    pub(super) const fn handlers(&self, holder: Option<&Holder>) -> PlaceLimit {
+    pub(crate) const fn handlers(&self, holder: Option<&Holder>) -> PlaceLimit {
         self.site.limit(self.max_handlers, holder)
     }
 
     /// Returns the result of a check, with the response to a request that is denied.
-    pub(super) fn result<T>(
+    pub(crate) fn result<T>(
         &self,
         result: Result<Result<T, AuthorizationError>, Panic>,
     ) -> Result<T, Denied> {

@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, HashSet};
 
 use mcp_sansio::http::site::{Operation, Unpermitted};
 
-use super::super::catalog::CatalogSource;
 use super::challenge::AuthorizationError;
+use crate::asynchronous::server::catalog::CatalogSource;
 
 /// The rules for scopes of an application.
 #[derive(Default)]
-pub(super) struct Scopes {
-    pub(super) of: Option<Box<ScopesOf>>,
-    pub(super) implies: Option<Box<Implies>>,
+pub(crate) struct Scopes {
+    pub(crate) of: Option<Box<ScopesOf>>,
+    pub(crate) implies: Option<Box<Implies>>,
 }
 
 /// Returns the scopes that an operation takes.
-pub(super) type ScopesOf = dyn Fn(&Operation<'_>) -> &'static str + Send + Sync;
+pub(crate) type ScopesOf = dyn Fn(&Operation<'_>) -> &'static str + Send + Sync;
 /// Returns whether a granted scope contains a wanted one.
-pub(super) type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
+pub(crate) type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
 
 impl Scopes {
     /// Returns whether any operation may take scopes.
-    pub(super) fn are_set(&self, catalog: Option<&CatalogSource>) -> bool {
+    pub(crate) fn are_set(&self, catalog: Option<&CatalogSource>) -> bool {
         self.of.is_some() || catalog.is_some_and(CatalogSource::may_have_scopes)
     }
 
@@ -31,7 +31,7 @@ impl Scopes {
     /// # Errors
     /// A scope is missing. The error names all scopes that the requests take, in the order of the
     /// requests, also those that were granted.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         catalog: Option<&CatalogSource>,
         unpermitted: &Unpermitted,

@@ -11,16 +11,16 @@ use crate::lock::lock;
 
 /// Places that are given back without the lock of the site.
 #[derive(Default)]
-pub(super) struct SharedPlaces(Mutex<Places<Holder>>);
+pub(crate) struct SharedPlaces(Mutex<Places<Holder>>);
 
 /// A place, until it is dropped.
-pub(super) struct Place {
+pub(crate) struct Place {
     places: Arc<SharedPlaces>,
     holder: Option<Holder>,
 }
 
 impl SharedPlaces {
-    pub(super) fn take(
+    pub(crate) fn take(
         self: &Arc<Self>,
         holder: Option<Holder>,
         limit: PlaceLimit,
@@ -42,17 +42,17 @@ impl Drop for Place {
 
 /// Bytes of bodies that handlers no longer keep, by client.
 #[derive(Default)]
-pub(super) struct Released {
+pub(crate) struct Released {
     has_any: AtomicBool,
     bytes: Mutex<Vec<(usize, Option<Holder>)>>,
 }
 
 impl Released {
-    pub(super) fn has_any(&self) -> bool {
+    pub(crate) fn has_any(&self) -> bool {
         self.has_any.load(Ordering::Acquire)
     }
 
-    pub(super) fn take(&self) -> Vec<(usize, Option<Holder>)> {
+    pub(crate) fn take(&self) -> Vec<(usize, Option<Holder>)> {
         if !self.has_any() {
             return Vec::new();
         }
@@ -73,18 +73,18 @@ impl Released {
 }
 
 /// Holds the place of a request with a handler, and its bytes of the budget of bodies.
-pub(in super::super) struct Held {
+pub(crate) struct Held {
     place: Place,
     bytes: Option<(usize, Arc<Released>)>,
 }
 
 impl Held {
-    pub(super) fn new(place: Place, bytes: usize, released: &Arc<Released>) -> Self {
+    pub(crate) fn new(place: Place, bytes: usize, released: &Arc<Released>) -> Self {
         Self { place, bytes: (bytes > 0).then(|| (bytes, Arc::clone(released))) }
     }
 
     /// Gives all of it back. Returns whether the site has bytes to take back.
-    pub(in super::super) fn give_back(self) -> bool {
+    pub(crate) fn give_back(self) -> bool {
         let Some((bytes, released)) = self.bytes else { return false };
         released.add(bytes, self.place.holder.clone());
         true

@@ -91,7 +91,7 @@ impl ProtectedResource {
 
     /// Returns the URL of the metadata: the well-known path, followed by path and query of the
     /// resource (RFC 9728, 3.1).
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let (origin, path, query) = self.split();
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
@@ -107,7 +107,7 @@ impl ProtectedResource {
     }
 
     /// Returns scheme and host.
-    pub(super) fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         self.split().0
     }
 

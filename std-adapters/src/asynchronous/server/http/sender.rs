@@ -3,7 +3,7 @@
 use mcp_sansio_http1::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK};
 
 /// One response, and how much of it has been written.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     stage: Stage,
     is_http_1_0: bool,
     keeps_alive: bool,
@@ -22,32 +22,32 @@ enum Stage {
 }
 
 impl Sender {
-    pub(super) const fn new(is_http_1_0: bool, keeps_alive: bool, is_head: bool) -> Self {
+    pub(crate) const fn new(is_http_1_0: bool, keeps_alive: bool, is_head: bool) -> Self {
         Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head }
     }
 
     /// Closes the connection after this response.
-    pub(super) const fn close(&mut self) {
+    pub(crate) const fn close(&mut self) {
         self.keeps_alive = false;
     }
 
     /// Returns whether no head has been written.
-    pub(super) fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.stage == Stage::Head
     }
 
     /// Returns whether all of the response has been written.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 
     /// Returns whether the connection can be used for another response.
-    pub(super) fn keeps_alive(&self) -> bool {
+    pub(crate) fn keeps_alive(&self) -> bool {
         self.keeps_alive && self.stage == Stage::Done
     }
 
     /// Writes the head. Without a length, the body is chunked.
-    pub(super) fn head<'h>(
+    pub(crate) fn head<'h>(
         &mut self,
         status: u16,
         fields: impl Iterator<Item = (&'static str, &'h str)> + Clone,
@@ -80,7 +80,7 @@ impl Sender {
     }
 
     /// Writes a part of the body.
-    pub(super) fn piece(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn piece(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         match &mut self.stage {
             Stage::Rest(rest) => *rest = rest.saturating_sub(bytes.len()),
             _ if self.is_head => {}
@@ -97,7 +97,7 @@ impl Sender {
     }
 
     /// Ends the body.
-    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         match self.stage {
             // The client has to notice that a part is missing.
             Stage::Rest(1..) => self.keeps_alive = false,
@@ -108,7 +108,7 @@ impl Sender {
     }
 
     /// Gives up a body that cannot be completed, so that the client notices.
-    pub(super) const fn cut(&mut self) {
+    pub(crate) const fn cut(&mut self) {
         self.keeps_alive = false;
         self.stage = Stage::Done;
     }

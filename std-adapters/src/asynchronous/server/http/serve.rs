@@ -7,17 +7,17 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::super::app::App;
-use super::super::context::Context;
-use super::super::listener::{Accepted, Listener, accept_stream};
-use super::super::reply::IntoReply;
 use super::connection;
 use super::options::HttpOptions;
 use super::server::HttpServer;
+use crate::asynchronous::server::app::App;
+use crate::asynchronous::server::context::Context;
+use crate::asynchronous::server::listener::{Accepted, Listener, accept_stream};
+use crate::asynchronous::server::reply::IntoReply;
 use crate::runtime::tasks::Tasks;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
-/// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and
+/// future. It completes when the application [shuts down](crate::asynchronous::server::Broadcaster::shut_down) and
 /// the last connection and the last request have ended, at most one second after
 /// [`App::shutdown_timeout`].
 ///

@@ -1,29 +1,27 @@
 //! An HTTP server without sockets.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
-use std::time;
+use std::{fmt, io, time};
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
-use super::super::app::{App, SHUTDOWN_TIMEOUT, Settings};
-use super::super::broadcast::Receiver;
-use super::super::connection::earlier;
-use super::super::context::Context;
-use super::super::pending_responses::PendingResponse;
-use super::super::reply::IntoReply;
-use super::super::runner::{Job, Runner};
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
+use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
+use crate::asynchronous::server::broadcast::Receiver;
+use crate::asynchronous::server::connection::earlier;
+use crate::asynchronous::server::context::Context;
+use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::IntoReply;
+use crate::asynchronous::server::runner::{Job, Runner};
 use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
@@ -73,7 +71,7 @@ impl HttpServer {
     }
 
     /// As [`new`](Self::new), with a limit of its own for output that is not taken.
-    pub(super) fn with_write_timeout<H>(
+    pub(crate) fn with_write_timeout<H>(
         app: &App<H>,
         options: HttpOptions,
         write_timeout: time::Duration,
@@ -141,13 +139,13 @@ impl HttpServer {
 
     /// As [`exchange`](Self::exchange), for a head that has the [address](OwnedHead::peer) from
     /// which its request comes: then the requests of one address have a
-    /// [share](super::super::App::address_share).
+    /// [share](crate::asynchronous::server::App::address_share).
     pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
         self.open(head).0
     }
 
     /// Begins an exchange. Returns whether its body is wanted already.
-    pub(super) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
+    pub(crate) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
         let Shared { options, .. } = &*self.0;
         let credentials = options.credentials(&head);
         let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
@@ -170,7 +168,7 @@ impl HttpServer {
     }
 
     /// Polls the check of an exchange, and reports its result. Returns whether the body is wanted.
-    pub(super) fn poll_check(
+    pub(crate) fn poll_check(
         &self,
         key: ExchangeKey,
         check: &mut Check,
@@ -195,7 +193,7 @@ impl HttpServer {
     }
 
     /// Runs handlers, and handles deadlines, until the application has
-    /// [shut down](super::super::Broadcaster::shut_down) and all exchanges are dropped, at most one
+    /// [shut down](crate::asynchronous::server::Broadcaster::shut_down) and all exchanges are dropped, at most one
     /// second after [`App::shutdown_timeout`]. Call it once, with the application of
     /// [`new`](Self::new).
     ///
@@ -300,7 +298,7 @@ impl HttpServer {
     }
 
     /// Makes a call, and then the steps that it has caused.
-    pub(super) fn with<R>(
+    pub(crate) fn with<R>(
         &self,
         call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> R,
     ) -> R {
@@ -308,7 +306,7 @@ impl HttpServer {
     }
 
     /// As [`with`](Self::with), for an exchange that waits until `call` returns something.
-    pub(super) fn poll_exchange<R>(
+    pub(crate) fn poll_exchange<R>(
         &self,
         key: ExchangeKey,
         cx: &mut task::Context<'_>,
@@ -326,7 +324,7 @@ impl HttpServer {
 
     /// Returns whether more of a body is wanted, or `Pending`. In any case the task is woken when
     /// that changes.
-    pub(super) fn poll_wants_body(
+    pub(crate) fn poll_wants_body(
         &self,
         key: ExchangeKey,
         cx: &mut task::Context<'_>,
@@ -341,18 +339,18 @@ impl HttpServer {
         })
     }
 
-    pub(super) fn close(&self, key: ExchangeKey) {
+    pub(crate) fn close(&self, key: ExchangeKey) {
         self.0.with(|state, now| {
             state.exchanges.remove(&key);
             state.site.close(now, key);
         });
     }
 
-    pub(super) fn options(&self) -> &HttpOptions {
+    pub(crate) fn options(&self) -> &HttpOptions {
         &self.0.options
     }
 
-    pub(super) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Settings {
         &self.0.settings
     }
 }

@@ -13,18 +13,18 @@ use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
 
-use super::super::admission::Admission;
-use super::super::app::{SHUTDOWN_TIMEOUT, Settings};
-use super::super::broadcast::{OwnedChange, Receiver, Registration};
-use super::super::context::{ActiveRequest, HttpOrigin};
-use super::super::driver_waker::{DriverWaker, WakerSet};
-use super::super::input::{Destination, InputRequests, Outputs};
-use super::super::pending_responses::PendingResponse;
-use super::super::reservation::ParamsReservation;
-use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
+use crate::asynchronous::server::admission::Admission;
+use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
+use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
+use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
+use crate::asynchronous::server::driver_waker::{DriverWaker, WakerSet};
+use crate::asynchronous::server::input::{Destination, InputRequests, Outputs};
+use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reservation::ParamsReservation;
+use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::panics::caught;
@@ -32,52 +32,52 @@ use crate::rounds::response;
 use crate::runtime;
 use crate::runtime::timer::later;
 
-pub(super) struct Shared {
-    pub(super) state: Mutex<State>,
-    pub(super) settings: Arc<Settings>,
-    pub(super) options: HttpOptions,
-    pub(super) begun: time::Instant,
+pub(crate) struct Shared {
+    pub(crate) state: Mutex<State>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) options: HttpOptions,
+    pub(crate) begun: time::Instant,
     /// Number of checks of credentials that wait.
-    pub(super) waiting_checks: Arc<SharedPlaces>,
+    pub(crate) waiting_checks: Arc<SharedPlaces>,
     /// Requests with handlers.
-    pub(super) handlers: Arc<SharedPlaces>,
+    pub(crate) handlers: Arc<SharedPlaces>,
     /// Wakes [`HttpServer::run`].
-    pub(super) driver: Arc<DriverWaker>,
+    pub(crate) driver: Arc<DriverWaker>,
     /// Bytes of bodies that handlers no longer keep.
-    pub(super) released: Arc<Released>,
-    pub(super) registration: OnceLock<Registration>,
+    pub(crate) released: Arc<Released>,
+    pub(crate) registration: OnceLock<Registration>,
 }
 
 /// The state behind the mutex, which is locked for one call, never while something is awaited.
-pub(super) struct State {
-    pub(super) site: Site<'static, PendingResponse>,
+pub(crate) struct State {
+    pub(crate) site: Site<'static, PendingResponse>,
     /// Wakers of the exchanges that wait.
-    pub(super) exchanges: BTreeMap<ExchangeKey, Waker>,
+    pub(crate) exchanges: BTreeMap<ExchangeKey, Waker>,
     /// Sessions with requests, and servers whose handlers wait.
-    pub(super) servers: BTreeMap<ServerKey, ServerState>,
+    pub(crate) servers: BTreeMap<ServerKey, ServerState>,
     /// For the runner.
-    pub(super) work: VecDeque<Work>,
+    pub(crate) work: VecDeque<Work>,
     /// The next deadline of the site.
-    pub(super) until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
     /// Whether the site has more steps to take.
-    pub(super) has_steps: bool,
+    pub(crate) has_steps: bool,
     /// Requests whose scopes are to be checked, and whether one is being checked.
-    pub(super) unpermitted: VecDeque<Unpermitted>,
-    pub(super) is_checking: bool,
+    pub(crate) unpermitted: VecDeque<Unpermitted>,
+    pub(crate) is_checking: bool,
     /// When requests are cut off by a shutdown.
-    pub(super) closes_at: Option<Instant>,
-    pub(super) observed: Option<ObservedSessions>,
+    pub(crate) closes_at: Option<Instant>,
+    pub(crate) observed: Option<ObservedSessions>,
 }
 
 #[derive(Default)]
-pub(super) struct ServerState {
-    pub(super) params: Arc<AtomicUsize>,
+pub(crate) struct ServerState {
+    pub(crate) params: Arc<AtomicUsize>,
     /// Futures that wait for room.
-    pub(super) waiting: WakerSet,
-    pub(super) input_requests: InputRequests,
+    pub(crate) waiting: WakerSet,
+    pub(crate) input_requests: InputRequests,
 }
 
-pub(super) enum Work {
+pub(crate) enum Work {
     Begin(ServerKey, Arc<ActiveRequest>),
     Cancel(SiteRequest, Ended),
     End(ServerKey),
@@ -87,27 +87,27 @@ pub(super) enum Work {
 
 impl State {
     /// Wakes a task when there is something to do for an exchange.
-    pub(super) fn watch(&mut self, key: ExchangeKey, cx: &task::Context<'_>) {
+    pub(crate) fn watch(&mut self, key: ExchangeKey, cx: &task::Context<'_>) {
         let waker = self.exchanges.entry(key).or_insert_with(|| cx.waker().clone());
         waker.clone_from(cx.waker());
     }
 }
 
 impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         time_at(runtime::now())
     }
 
-    pub(super) fn real_time(&self, at: Instant) -> time::Instant {
+    pub(crate) fn real_time(&self, at: Instant) -> time::Instant {
         later(self.begun, time::Duration::from_millis(at.as_millis()))
     }
 
     /// Makes a call, and then the steps that it has caused.
-    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State, Instant) -> R) -> R {
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut State, Instant) -> R) -> R {
         let (mut state, now) = self.enter();
         let result = call(&mut state, now);
         self.leave(state, now);
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Locks the state, for calls at this time.
-    pub(super) fn enter(&self) -> (MutexGuard<'_, State>, Instant) {
+    pub(crate) fn enter(&self) -> (MutexGuard<'_, State>, Instant) {
         let state = self.lock();
         // Read while it is locked, so that it never goes back.
         (state, self.now())
@@ -123,7 +123,7 @@ impl Shared {
 
     /// Takes the steps that calls have caused, and unlocks the state. Scopes are checked where it
     /// is not locked, one request after the other: code of the application may use the server.
-    pub(super) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
+    pub(crate) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
         for left in (0..CHECKS).rev() {
             for (bytes, holder) in self.released.take() {
                 state.site.release_bytes(bytes, holder.as_ref());
@@ -434,13 +434,13 @@ impl Receiver for Shared {
 }
 
 /// Returns a time on the clock of all servers.
-pub(super) fn time_at(at: time::Instant) -> Instant {
+pub(crate) fn time_at(at: time::Instant) -> Instant {
     let passed = at.saturating_duration_since(beginning()).as_millis();
     Instant::from_millis(u64::try_from(passed).unwrap_or(u64::MAX))
 }
 
 /// Returns the beginning of time of all servers of the process, so that they can share principals.
-pub(super) fn beginning() -> time::Instant {
+pub(crate) fn beginning() -> time::Instant {
     static BEGINNING: OnceLock<time::Instant> = OnceLock::new();
     *BEGINNING.get_or_init(time::Instant::now)
 }

@@ -17,15 +17,15 @@ use crate::runtime;
 use crate::runtime::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
-pub(super) struct Wire<T> {
+pub(crate) struct Wire<T> {
     stream: T,
     /// The address of the client.
     peer: Option<PeerAddress>,
-    pub(super) reader: RequestReader<Vec<u8>>,
+    pub(crate) reader: RequestReader<Vec<u8>>,
     /// Whether the current request has been read completely.
     is_read: bool,
     /// Output, and how much of it has been written.
-    pub(super) out: Vec<u8>,
+    pub(crate) out: Vec<u8>,
     written: usize,
     is_flushed: bool,
     /// Number of pipelined bytes for which there was no room.
@@ -33,20 +33,20 @@ pub(super) struct Wire<T> {
     /// Limit of [`HttpOptions::read_timeout`](super::HttpOptions::read_timeout).
     read_timeout: Duration,
     /// Reads and writes that are left before the task yields.
-    pub(super) turns: Arc<Turns>,
+    pub(crate) turns: Arc<Turns>,
     /// Set while the client reads nothing, or only little.
     stuck: Option<Stuck>,
     /// Timer of all waits here.
-    pub(super) timer: LazyTimer,
+    pub(crate) timer: LazyTimer,
 }
 
 /// Limits the reads and writes of a connection in one poll, so that a client that sends or reads
 /// without a pause does not starve others.
-pub(super) struct Turns(AtomicUsize);
+pub(crate) struct Turns(AtomicUsize);
 
 impl Turns {
     /// Resets the count at the start of a poll.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.0.store(TURNS, Ordering::Relaxed);
     }
 
@@ -69,12 +69,12 @@ struct Stuck {
 }
 
 /// The head of a request, and how its body is framed.
-pub(super) struct Head {
-    pub(super) head: OwnedHead,
-    pub(super) is_http_1_0: bool,
-    pub(super) expects_continue: bool,
+pub(crate) struct Head {
+    pub(crate) head: OwnedHead,
+    pub(crate) is_http_1_0: bool,
+    pub(crate) expects_continue: bool,
     /// Length of the body, if known.
-    pub(super) content_length: Option<usize>,
+    pub(crate) content_length: Option<usize>,
 }
 
 impl Head {
@@ -95,7 +95,7 @@ impl Head {
 }
 
 /// Result of waiting for input.
-pub(super) enum Next<R> {
+pub(crate) enum Next<R> {
     Got(R),
     /// The connection has ended, or was idle for too long.
     End,
@@ -103,7 +103,7 @@ pub(super) enum Next<R> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
-    pub(super) fn new(
+    pub(crate) fn new(
         stream: T,
         peer: Option<PeerAddress>,
         max_body: usize,
@@ -126,7 +126,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     }
 
     /// Reads the head of the next request. Ends if it is to stop before any input.
-    pub(super) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
+    pub(crate) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
         let due = later(runtime::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
@@ -151,18 +151,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     }
 
     /// Prepares for the body that belongs to a head.
-    pub(super) fn begin_body(&mut self, length: Option<usize>) {
+    pub(crate) fn begin_body(&mut self, length: Option<usize>) {
         // Limited, so that an idle connection does not keep a large buffer.
         self.reader.reserve(length.map_or(0, |length| length.min(LONG_READ)));
     }
 
     /// Records that the body has been read completely.
-    pub(super) const fn end_body(&mut self) {
+    pub(crate) const fn end_body(&mut self) {
         self.is_read = true;
     }
 
     /// Skips the received part of a body. Returns whether that is all of it.
-    pub(super) fn skip_body(&mut self) -> bool {
+    pub(crate) fn skip_body(&mut self) -> bool {
         while let Ok(Some(part)) = self.reader.next_part() {
             self.is_read |= part == Part::End;
         }
@@ -170,7 +170,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     }
 
     /// Reads a part of a body. Its time is limited by the site.
-    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.poll_read_until(cx, later(runtime::now(), NEVER))
     }
 
@@ -194,7 +194,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// Returns whether the client has gone while it waits for its response. Pipelined input is kept
     /// as far as there is room; the rest is read and dropped, because the end of the connection is
     /// only seen behind it. A client that sends more than [`MAX_DROPPED`] bytes counts as gone.
-    pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
         while self.turns.take(cx) {
             let mut dropped;
             let spare = self.reader.spare();
@@ -224,12 +224,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     }
 
     /// Returns whether no pipelined input was dropped, so that another request can be read.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.dropped == 0
     }
 
     /// Writes pending output. `Ready` when all of it is written.
-    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.out.get(self.written..) {
             if !self.turns.take(cx) {
                 return Poll::Pending;
@@ -266,7 +266,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     }
 
     /// Returns whether the client reads nothing any more, although output is pending.
-    pub(super) fn poll_stuck(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn poll_stuck(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(stuck) = &self.stuck else { return false };
         self.timer.poll(cx, later(stuck.since, self.read_timeout))
     }
@@ -275,7 +275,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] if the client reads nothing any more.
-    pub(super) async fn flush(&mut self) -> io::Result<()> {
+    pub(crate) async fn flush(&mut self) -> io::Result<()> {
         poll_fn(|cx| {
             let written = self.poll_write(cx);
             if written.is_pending() && self.poll_stuck(cx) {
@@ -288,7 +288,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Closes the connection. Input is read for a while longer, so that the operating system does
     /// not discard output that the client has not read.
-    pub(super) async fn close(&mut self) -> io::Result<()> {
+    pub(crate) async fn close(&mut self) -> io::Result<()> {
         self.flush().await?;
         let due = later(runtime::now(), self.read_timeout.min(LINGER));
         let mut is_closed = false;
@@ -342,4 +342,4 @@ const MAX_HEAD: usize = 64 << 10;
 /// Maximum number of bytes of a body that are read at once, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
 /// Time in which input is still read after the end.
-pub(super) const LINGER: Duration = Duration::from_millis(500);
+pub(crate) const LINGER: Duration = Duration::from_millis(500);

@@ -10,12 +10,12 @@ use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::tasks::TaskKey;
 use mcp_sansio::{OwnedJson, PlaceLimit, RpcError, ToolError};
 
-#[cfg(feature = "http")]
-use super::super::app::ADDRESS_SHARE;
-use super::super::context::ActiveRequest;
-use super::super::pending_responses::PendingResponse;
-use super::super::source::RequestSource;
 use super::{Input, Mailbox, TaskHub, Waiting};
+#[cfg(feature = "http")]
+use crate::asynchronous::server::app::ADDRESS_SHARE;
+use crate::asynchronous::server::context::ActiveRequest;
+use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::source::RequestSource;
 
 /// An input request that was sent: as part of what, and its place there.
 pub(super) struct Sent {
@@ -37,7 +37,7 @@ impl TaskHub {
     ///
     /// # Errors
     /// The response, if there are too many or the task has ended.
-    pub(in super::super) fn wait(
+    pub(crate) fn wait(
         &self,
         task: TaskKey,
         runner: &Arc<Mailbox>,
@@ -72,7 +72,7 @@ impl TaskHub {
     }
 
     /// A `tasks/result` does not wait any more.
-    pub(in super::super) fn stop_waiting(&self, task: TaskKey, number: u64) {
+    pub(crate) fn stop_waiting(&self, task: TaskKey, number: u64) {
         let mut state = self.lock();
         let Some(kept) = state.kept(task) else { return };
         let Some(at) = kept.waiting.iter().position(|waiting| waiting.number == number) else {

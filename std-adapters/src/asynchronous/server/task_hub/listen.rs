@@ -10,7 +10,7 @@ use crate::lock::lock;
 
 /// The acknowledgement of a subscription to tasks. How they are follows it, so that no change since
 /// their creation is lost.
-pub(in super::super) struct TaskListen {
+pub(crate) struct TaskListen {
     hub: Arc<TaskHub>,
     request: OwnedRequest,
     /// Those that the client may see, in the order of their ids.
@@ -37,11 +37,7 @@ impl TaskListen {
         Self { hub, request, tasks, sent: Mutex::default() }
     }
 
-    pub(in super::super) fn send(
-        &self,
-        server: &mut Server<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub(crate) fn send(&self, server: &mut Server<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let request = self.request.as_request();
         let mut sent = lock(&self.sent);
         if !sent.is_acknowledged {

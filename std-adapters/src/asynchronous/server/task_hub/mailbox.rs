@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use mcp_sansio::tasks::TaskKey;
 
-use super::super::driver_waker::DriverWaker;
+use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::lock::lock;
 
 /// What has happened to a task while its handler runs.
-pub(in super::super) enum Message {
+pub(crate) enum Message {
     /// It is over: drop the handler.
     Over(TaskKey),
     /// Clients are to be told of a change.
@@ -19,13 +19,13 @@ pub(in super::super) enum Message {
 }
 
 /// The messages for one runner, which handles them where no mutex is locked.
-pub(in super::super) struct Mailbox {
+pub(crate) struct Mailbox {
     driver: Arc<DriverWaker>,
     messages: Mutex<Vec<Message>>,
 }
 
 impl Mailbox {
-    pub(in super::super) fn new(driver: Arc<DriverWaker>) -> Self {
+    pub(crate) fn new(driver: Arc<DriverWaker>) -> Self {
         Self { driver, messages: Mutex::default() }
     }
 
@@ -39,7 +39,7 @@ impl Mailbox {
         self.driver.notify();
     }
 
-    pub(in super::super) fn take(&self) -> Vec<Message> {
+    pub(crate) fn take(&self) -> Vec<Message> {
         take(&mut *lock(&self.messages))
     }
 }

@@ -10,6 +10,14 @@ mod state;
 mod stored;
 mod work;
 
+pub(crate) use listen::TaskListen;
+pub(crate) use mailbox::{Mailbox, Message};
+pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
+pub(crate) use response::{TaskOutcome, TaskResponse};
+#[cfg(feature = "store")]
+pub(crate) use stored::record;
+pub(crate) use work::TaskWork;
+
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -31,19 +39,12 @@ use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
 use crate::lock::lock;
 use crate::runtime;
-pub(super) use listen::TaskListen;
-pub(super) use mailbox::{Mailbox, Message};
-pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 use response::OpenInput;
-pub(super) use response::{TaskOutcome, TaskResponse};
 use state::{Input, Kept, State, Waiting, Woken};
-#[cfg(feature = "store")]
-pub(super) use stored::record;
-pub(super) use work::TaskWork;
 
 /// The tasks. The mutex is locked for one call. No connection or site is called meanwhile, because
 /// these call the tasks while they are locked.
-pub(super) struct TaskHub {
+pub(crate) struct TaskHub {
     options: TaskOptions,
     begun: time::Instant,
     #[cfg(feature = "http")]
@@ -53,22 +54,22 @@ pub(super) struct TaskHub {
 
 /// Whose tasks a client has.
 #[derive(Clone, Copy)]
-pub(super) struct TaskClient {
-    pub(super) owner: TaskOwner,
+pub(crate) struct TaskClient {
+    pub(crate) owner: TaskOwner,
     /// The HTTP session, or the request without one, of a client without a principal. It lists
     /// only what it has created itself, since anybody may be the owner.
     session: Option<u64>,
 }
 
 /// What a client gets that asks about tasks.
-pub(super) enum TaskAnswer {
+pub(crate) enum TaskAnswer {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
 }
 
 impl TaskHub {
-    pub(super) fn new(options: TaskOptions) -> Self {
+    pub(crate) fn new(options: TaskOptions) -> Self {
         let tasks = GrowingTasksState::new(options.max_tasks);
         let state = State {
             tasks,
@@ -98,14 +99,14 @@ impl TaskHub {
     }
 
     /// Returns the time of the next [`expire`](Self::expire).
-    pub(super) fn next_timeout(&self) -> Option<time::Instant> {
+    pub(crate) fn next_timeout(&self) -> Option<time::Instant> {
         let next = self.lock().tasks.tasks(&self.options.config).next_timeout()?;
         self.begun.checked_add(Duration::from_millis(next.as_millis()))
     }
 
     /// Returns the client of a request. The owner of its tasks is its principal, or else all
     /// clients, or its connection if tasks are bound to that.
-    pub(super) fn client(
+    pub(crate) fn client(
         &self,
         request: &Request<'_>,
         origin: &Origin,
@@ -133,14 +134,14 @@ impl TaskHub {
     }
 
     /// Ends and removes the tasks whose time is over.
-    pub(super) fn expire(&self) {
+    pub(crate) fn expire(&self) {
         let time = self.time();
         let woken = self.lock().expire(&self.options, time);
         woken.wake();
     }
 
     /// Handles a request about tasks. Returns `None` for any other request.
-    pub(super) fn handle(
+    pub(crate) fn handle(
         self: &Arc<Self>,
         request: &Request<'_>,
         client: impl FnOnce() -> TaskClient,
@@ -223,7 +224,7 @@ impl TaskHub {
     }
 
     /// Returns the response to a request that has waited for the end of a task.
-    pub(super) fn result(&self, task: TaskKey) -> PendingResponse {
+    pub(crate) fn result(&self, task: TaskKey) -> PendingResponse {
         let mut state = self.lock();
         let reply = state.tasks.tasks(&self.options.config).result(task);
         state.response(reply)
@@ -265,7 +266,7 @@ impl TaskHub {
 
     /// Removes a task whose creation was not told. Its owner may have seen it in a list: a
     /// `tasks/result` that waits for it gets an error.
-    pub(super) fn remove(&self, task: TaskKey) {
+    pub(crate) fn remove(&self, task: TaskKey) {
         let mut state = self.lock();
         let woken = state.ended(task);
         state.tasks.tasks(&self.options.config).remove(task);
@@ -276,7 +277,7 @@ impl TaskHub {
         woken.wake();
     }
 
-    pub(super) fn is_live(&self, task: TaskKey) -> bool {
+    pub(crate) fn is_live(&self, task: TaskKey) -> bool {
         let info = self.lock().tasks.tasks(&self.options.config).info(task);
         info.is_some_and(|info| info.is_live())
     }
@@ -291,7 +292,7 @@ impl TaskHub {
         }
     }
 
-    pub(super) fn fail(&self, task: TaskKey, why: &str) {
+    pub(crate) fn fail(&self, task: TaskKey, why: &str) {
         self.finish(task, Err(RpcError::internal(why).into()));
     }
 
@@ -329,7 +330,7 @@ impl TaskHub {
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
     /// subscribed to it.
-    pub(super) fn publish(&self, task: TaskKey, broadcaster: &Broadcaster) {
+    pub(crate) fn publish(&self, task: TaskKey, broadcaster: &Broadcaster) {
         let (info, session, is_listened) = {
             let mut state = self.lock();
             let Some(info) = state.tasks.tasks(&self.options.config).info(task) else { return };

@@ -9,7 +9,7 @@ use mcp_sansio::{
 };
 
 /// How a task has ended: with the result of the call, or with its error.
-pub(in super::super) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
+pub(crate) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
 
 /// Returns the number of bytes of a result.
 pub(super) fn len(outcome: &TaskOutcome) -> usize {
@@ -17,7 +17,7 @@ pub(super) fn len(outcome: &TaskOutcome) -> usize {
 }
 
 /// A response about a task, with what it needs of the content of the task.
-pub(in super::super) struct TaskResponse {
+pub(crate) struct TaskResponse {
     pub(super) reply: TaskReply,
     pub(super) content: Content,
 }
@@ -38,11 +38,11 @@ pub(super) struct OpenInput {
 }
 
 impl TaskResponse {
-    pub(in super::super) fn kind(&self, revision: Revision) -> ResponseKind {
+    pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         self.reply.kind(revision)
     }
 
-    pub(in super::super) fn send(
+    pub(crate) fn send(
         &self,
         server: &mut Server<'_>,
         request: RequestHandle,

@@ -7,13 +7,13 @@ use std::task::Waker;
 use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskOwner, TaskReply, TaskTime, TaskTimeout};
 use mcp_sansio::{ClientFeatures, NoPlace, OwnedJson, PlaceLimit, Places};
 
-use super::super::context::ActiveRequest;
-use super::super::pending_responses::PendingResponse;
-use super::super::source::RequestSource;
 use super::asking;
 use super::mailbox::{Mailbox, Message};
 use super::options::TaskOptions;
 use super::response::{self, Content, OpenInput, TaskOutcome, TaskResponse};
+use crate::asynchronous::server::context::ActiveRequest;
+use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::source::RequestSource;
 
 pub(super) struct State {
     pub(super) tasks: GrowingTasksState,

@@ -7,22 +7,22 @@ use mcp_sansio::{
     ClientFeatures, OwnedJson, OwnedRpcError, PlaceLimit, RawJson, Revision, RpcError,
 };
 
-use super::super::context::{ActiveRequest, owner_text};
 use super::{Kept, Mailbox, TaskHub, TaskOutcome, response, share_of};
+use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
 
 impl TaskHub {
-    pub(in super::super) fn store(&self) -> Option<&TaskStore> {
+    pub(crate) fn store(&self) -> Option<&TaskStore> {
         self.options.store.as_ref()
     }
 
-    pub(in super::super) fn info(&self, task: TaskKey) -> Option<TaskInfo> {
+    pub(crate) fn info(&self, task: TaskKey) -> Option<TaskInfo> {
         self.lock().tasks.tasks(&self.options.config).info(task)
     }
 
     /// Loads the tasks of an earlier process. Those that it did not end have failed. An error is
     /// returned when all others are loaded.
-    pub(in super::super) fn restore(
+    pub(crate) fn restore(
         &self,
         mut damaged: impl FnMut(DamagedRecord),
     ) -> Result<usize, StoreError> {
@@ -99,7 +99,7 @@ impl TaskHub {
 }
 
 /// Returns the record of a task. `end` is how it has ended, if it has.
-pub(in super::super) fn record(
+pub(crate) fn record(
     request: &ActiveRequest,
     info: &TaskInfo,
     end: Option<Option<&TaskOutcome>>,

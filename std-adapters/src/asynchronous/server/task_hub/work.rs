@@ -12,21 +12,21 @@ use mcp_sansio::{
     SendError, ToolError,
 };
 
-use super::super::app::Settings;
-use super::super::context::ActiveRequest;
-use super::super::pending_responses::PendingResponse;
-use super::super::reply::{HandlerResult, Reply};
-use super::super::runner::PANICKED;
-use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskClient, TaskHub};
+use crate::asynchronous::server::app::Settings;
+use crate::asynchronous::server::context::ActiveRequest;
+use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::{HandlerResult, Reply};
+use crate::asynchronous::server::runner::PANICKED;
+use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
 use crate::observer::is_error;
 use crate::panics::Panic;
 use crate::runtime;
 
 /// A call that may become a task.
-pub(in super::super) struct TaskWork {
+pub(crate) struct TaskWork {
     hub: Arc<TaskHub>,
     client: TaskClient,
     features: ClientFeatures,
@@ -44,7 +44,7 @@ pub(in super::super) struct TaskWork {
 
 impl TaskWork {
     /// Returns the work of a call that may be a task.
-    pub(in super::super) fn new(
+    pub(crate) fn new(
         settings: &Settings,
         tool: &Entry<'_>,
         mode: TaskMode,
@@ -70,7 +70,7 @@ impl TaskWork {
         }))
     }
 
-    pub(in super::super) fn after(&self) -> Duration {
+    pub(crate) fn after(&self) -> Duration {
         self.after
     }
 
@@ -79,7 +79,7 @@ impl TaskWork {
     ///
     /// # Errors
     /// The response to a call that has to be a task.
-    pub(in super::super) fn create(
+    pub(crate) fn create(
         &self,
         revision: Revision,
         source: &Arc<dyn RequestSource>,
@@ -96,7 +96,7 @@ impl TaskWork {
     }
 
     /// Makes the call the task. Returns the response.
-    pub(in super::super) fn begin(&self, (key, info): (TaskKey, TaskInfo)) -> PendingResponse {
+    pub(crate) fn begin(&self, (key, info): (TaskKey, TaskInfo)) -> PendingResponse {
         let _ = self.task.set((key, info.id()));
         let (reply, content) = (TaskReply::created(info), Content::default());
         PendingResponse::Task(Box::new(TaskResponse { reply, content }))
@@ -104,35 +104,31 @@ impl TaskWork {
 
     /// Returns whether the call must be a task.
     #[cfg(feature = "store")]
-    pub(in super::super) fn is_required(&self) -> bool {
+    pub(crate) fn is_required(&self) -> bool {
         self.is_required
     }
 
     /// Returns the task, once the call is one.
-    pub(in super::super) fn key(&self) -> Option<TaskKey> {
+    pub(crate) fn key(&self) -> Option<TaskKey> {
         self.task.get().map(|(key, _)| *key)
     }
 
-    pub(in super::super) fn id(&self) -> Option<TaskId> {
+    pub(crate) fn id(&self) -> Option<TaskId> {
         self.task.get().map(|(_, id)| *id)
     }
 
-    pub(in super::super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         self.key().is_some_and(|task| self.hub.is_live(task))
     }
 
-    pub(in super::super) fn set_message(&self, message: &dyn fmt::Display) {
+    pub(crate) fn set_message(&self, message: &dyn fmt::Display) {
         if let Some(task) = self.key() {
             self.hub.set_message(task, message);
         }
     }
 
     /// Sets the status message. Returns whether a client of 2025-11-25 is to be told.
-    pub(in super::super) fn set_progress(
-        &self,
-        progress: &Progress<'_>,
-        revision: Revision,
-    ) -> bool {
+    pub(crate) fn set_progress(&self, progress: &Progress<'_>, revision: Revision) -> bool {
         self.set_message(progress);
         if revision.is_modern() {
             return false;
@@ -148,7 +144,7 @@ impl TaskWork {
     }
 
     /// Returns how the task ends with the result of its handler.
-    pub(in super::super) fn outcome(
+    pub(crate) fn outcome(
         request: &ActiveRequest,
         result: Result<HandlerResult, Panic>,
     ) -> TaskOutcome {
@@ -171,11 +167,11 @@ impl TaskWork {
     }
 
     /// Returns `false` if the task has ended already.
-    pub(in super::super) fn end(&self, outcome: TaskOutcome) -> bool {
+    pub(crate) fn end(&self, outcome: TaskOutcome) -> bool {
         self.key().is_some_and(|task| self.hub.finish(task, outcome))
     }
 
-    pub(in super::super) fn poll_input(
+    pub(crate) fn poll_input(
         &self,
         cx: &mut task::Context<'_>,
         task: TaskKey,
@@ -198,7 +194,7 @@ impl TaskWork {
 
     /// Sends a message of a task to its session (2025-11-25): over HTTP only with a `tasks/result`
     /// of the same session, since nothing else may read it.
-    pub(in super::super) fn poll_send(
+    pub(crate) fn poll_send(
         &self,
         cx: &mut task::Context<'_>,
         task: TaskKey,
@@ -220,7 +216,7 @@ impl TaskWork {
         source.poll_send(cx, active, place, attempt)
     }
 
-    pub(in super::super) fn leave_input(&self, task: TaskKey, place: u64) {
+    pub(crate) fn leave_input(&self, task: TaskKey, place: u64) {
         self.hub.leave_input(task, place);
     }
 }

@@ -1,4 +1,19 @@
-//! The common part of the checks of all kinds of tokens.
+//! Checks of access tokens: [`Authorizer`](super::Authorizer)s for
+//! [`HttpOptions::authorize`](super::HttpOptions::authorize).
+
+pub(crate) mod cache;
+pub(crate) mod dpop;
+pub(crate) mod introspection;
+pub(crate) mod jwks;
+pub(crate) mod jwt;
+#[cfg(test)]
+pub(crate) mod tests;
+pub(crate) mod turns;
+
+pub use dpop::Dpop;
+pub use introspection::Introspection;
+pub use jwks::{Jwks, SourceError};
+pub use jwt::{Algorithm, Jwt};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,21 +21,22 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::http::site::Principal;
 
-use super::claims::Verified;
-use super::dpop::{BadProof, Dpop};
-use super::refusal::Refusal;
 use crate::asynchronous::http::{AuthorizationError, Credentials, Scheme};
+use dpop::BadProof;
+use jwt::Verified;
+
+// The common part of the checks of all kinds of tokens.
 
 /// Reads the token of a request, checks its proof, and writes challenges.
 #[derive(Default)]
-pub(super) struct Gate {
-    pub(super) scope: Option<Cow<'static, str>>,
-    pub(super) dpop: Option<Dpop>,
+struct Gate {
+    scope: Option<Cow<'static, str>>,
+    dpop: Option<Dpop>,
 }
 
 impl Gate {
     /// Returns scheme and token of a request.
-    pub(super) fn token<'c>(
+    fn token<'c>(
         &self,
         credentials: &'c Credentials,
     ) -> Result<(Scheme, &'c str), AuthorizationError> {
@@ -35,7 +51,7 @@ impl Gate {
     }
 
     /// Returns the principal of a request with a bearer token that `known` knows.
-    pub(super) fn known(
+    fn known(
         &self,
         credentials: &Credentials,
         known: impl FnOnce(&[u8], Moment) -> Option<Arc<Verified>>,
@@ -46,7 +62,7 @@ impl Gate {
     }
 
     /// Returns the response to a request whose token is refused.
-    pub(super) fn refused(&self, scheme: Scheme, refusal: Refusal) -> AuthorizationError {
+    fn refused(&self, scheme: Scheme, refusal: Refusal) -> AuthorizationError {
         if refusal == Refusal::Unavailable {
             return AuthorizationError::unavailable();
         }
@@ -61,7 +77,7 @@ impl Gate {
     }
 
     /// Returns the principal of a request, if its token may be used in this way.
-    pub(super) fn admit(
+    fn admit(
         &self,
         scheme: Scheme,
         token: &str,
@@ -103,20 +119,76 @@ impl Gate {
     }
 }
 
-/// The algorithms of proofs: all of [`Algorithm`](super::Algorithm), by all their names.
+/// The algorithms of proofs: all of [`Algorithm`](Algorithm), by all their names.
 const ALGORITHMS: &str = "RS256 PS256 ES256 EdDSA Ed25519";
 
 /// The time of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+struct Moment {
     /// Seconds since 1970.
-    pub(super) unix: u64,
-    pub(super) instant: Instant,
+    unix: u64,
+    instant: Instant,
 }
 
 impl Moment {
-    pub(super) fn of(credentials: &Credentials) -> Self {
+    fn of(credentials: &Credentials) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Self { unix, instant: credentials.at() }
+    }
+}
+
+// Refusals of tokens.
+
+/// Reason why a token is refused. It does not quote the token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Refusal {
+    TooLong,
+    Malformed,
+    Critical,
+    Algorithm,
+    Type,
+    Key,
+    Signature,
+    Issuer,
+    Audience,
+    Expired,
+    NotYet,
+    Subject,
+    Inactive,
+    /// The token is bound to a key, and there is no proof of it.
+    Bound,
+    /// The token comes with a proof of a key, to which it is not bound.
+    Unbound,
+    /// Proofs are not checked here.
+    Scheme,
+    /// Bearer tokens are refused here.
+    Bearer,
+    /// Keys or introspection cannot be reached.
+    Unavailable,
+}
+
+impl Refusal {
+    /// Returns the text for developers.
+    const fn description(self) -> &'static str {
+        match self {
+            Self::TooLong => "the token is longer than 16 KiB",
+            Self::Malformed => "the token is malformed",
+            Self::Critical => "there is an unknown critical extension",
+            Self::Algorithm => "the signature algorithm is not allowed",
+            Self::Type => "the token is no access token",
+            Self::Key => "the token is signed with an unknown key",
+            Self::Signature => "the signature is invalid",
+            Self::Issuer => "the token has another issuer",
+            Self::Audience => "the token was issued for another server",
+            Self::Expired => "the token has expired",
+            Self::NotYet => "the token is not valid yet",
+            Self::Subject => "the token has no subject",
+            Self::Inactive => "the token is not active",
+            Self::Bound => "the token is bound to a key, whose proof is missing",
+            Self::Unbound => "the token is not bound to a key",
+            Self::Scheme => "tokens are accepted as bearer tokens only",
+            Self::Bearer => "the token must be bound to a key",
+            Self::Unavailable => "the authorization server cannot be reached",
+        }
     }
 }

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant, SystemTime};
 use mcp_sansio::Printable;
 use mcp_sansio_oauth::{Lost, Purpose as For, Step, UnixTime};
 
-use super::super::connector::Purpose;
-use super::super::fetch::{FetchError, Limits, Request, fetch};
-use super::login::{Login, MEMORY};
 use super::settings::key;
-use crate::runtime;
+use super::{Login, MEMORY};
+use crate::asynchronous::client::http::connector::Purpose;
+use crate::asynchronous::client::http::fetch::{FetchError, Limits, Request, fetch};
 use crate::runtime::timer::Timer;
-use crate::runtime::unblock;
+use crate::runtime::{self, unblock};
 use crate::store::{Lease, Store, StoreError};
 
 /// A step without its borrows.
@@ -326,11 +325,11 @@ const POLL: Duration = Duration::from_millis(50);
 mod tests {
     use futures_lite::future::block_on;
 
-    use super::super::super::connector::{Dial, boxed};
-    use super::super::super::fetch::tests::server;
-    use super::super::{Browser, OAuth};
     use super::*;
     use crate::asynchronous::JoinedIo;
+    use crate::asynchronous::client::http::connector::{Dial, boxed};
+    use crate::asynchronous::client::http::fetch::tests::server;
+    use crate::auth::login::{Browser, OAuth};
 
     struct Person;
 

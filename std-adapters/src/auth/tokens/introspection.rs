@@ -12,15 +12,12 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::site::{Holder, Principal};
 use mcp_sansio_oauth::{Form, Writer};
 
-use super::cache::TokenCache;
-use super::claims::{Expected, Verified, check_times, text, time};
+use super::cache::{Flights, TokenCache};
 use super::dpop::{Dpop, sha256};
-use super::flight::Flights;
-use super::gate::{Gate, Moment};
-use super::jws::{MAX_TOKEN, object};
-use super::refusal::Refusal;
-use super::source::{Source, SourceError};
+use super::jwks::{Source, SourceError};
+use super::jwt::{Expected, MAX_TOKEN, Verified, check_times, object, text, time};
 use super::turns::Turns;
+use super::{Gate, Moment, Refusal};
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 use crate::lock::lock;
@@ -39,7 +36,7 @@ use crate::runtime;
 /// about 150 bytes each.
 ///
 /// A token is asked about once, however many requests come with it meanwhile, and at most 64 tokens
-/// at a time: others wait, as long as [`HttpOptions`](super::super::HttpOptions) lets a check wait.
+/// at a time: others wait, as long as [`HttpOptions`](crate::asynchronous::server::http::HttpOptions) lets a check wait.
 /// Next is the address about whose tokens the fewest questions are open, in order of arrival. An
 /// answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503 for the
 /// client, which keeps its token.

@@ -1,11 +1,11 @@
 //! Tokens, good and bad, against a server of our own. Keys and some signatures are those of RFCs.
 
-mod dpop;
-mod introspection;
-mod jwks;
-mod jwt;
-mod keys;
-mod server;
+pub(crate) mod dpop;
+pub(crate) mod introspection;
+pub(crate) mod jwks;
+pub(crate) mod jwt;
+pub(crate) mod keys;
+pub(crate) mod server;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,8 @@ use futures_lite::future::block_on;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::OwnedHead;
 
-use super::claims::Verified;
-use super::gate::Moment;
-use super::refusal::Refusal;
-use super::{Algorithm, Jwt};
+use super::jwt::Verified;
+use super::{Algorithm, Jwt, Moment, Refusal};
 use crate::asynchronous::http::Credentials;
 use server::{Answer, Server};
 

@@ -1,10 +1,9 @@
 //! Settings of a login.
 
-use std::fmt;
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use mcp_sansio::http::client::Origin;
 use mcp_sansio_oauth::{
@@ -12,8 +11,8 @@ use mcp_sansio_oauth::{
     TokenEndpointAuth, UrlRules,
 };
 
+use super::MEMORY;
 use super::browser::Browser;
-use super::login::MEMORY;
 use crate::store::{Store, StoreError};
 
 /// Settings of a client that gets its tokens by OAuth:
@@ -369,7 +368,7 @@ pub(super) fn key(url: &str) -> String {
 }
 
 /// Returns one spelling for all of a server's URL that an
-/// [`HttpTransport`](super::super::HttpTransport) does not tell apart.
+/// [`HttpTransport`](crate::asynchronous::client::http::HttpTransport) does not tell apart.
 pub(super) fn endpoint(url: &str) -> String {
     match Origin::parse(url) {
         Ok((origin, target)) => {

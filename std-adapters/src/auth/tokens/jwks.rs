@@ -1,18 +1,22 @@
 //! The keys of an authorization server.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use mcp_sansio::RawJson;
+use futures_lite::future;
+use mcp_sansio::{Printable, RawJson};
+use mcp_sansio_oauth::{Place, ServerMetadata, Url, UrlRules};
 
-use super::flight::Flights;
-use super::jws::{Header, object};
-use super::key::{Algorithm, PublicKey};
-use super::refusal::Refusal;
-use super::source::{Source, SourceError};
+use super::Refusal;
+use super::cache::Flights;
+use super::jwt::{Algorithm, Header, PublicKey, object};
+use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
+use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::lock::lock;
 use crate::runtime;
+use crate::runtime::timer::Timer;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///
@@ -23,13 +27,13 @@ use crate::runtime;
 /// A set has at most 256 KiB and 100 keys. Keys of unknown kinds, secrets, and keys that are not
 /// for signatures are ignored.
 pub struct Jwks {
-    place: Place,
+    place: KeysAt,
     max_age: Duration,
     state: Mutex<State>,
     flights: Flights<(), Result<(), SourceError>>,
 }
 
-enum Place {
+enum KeysAt {
     /// The `jwks_uri` of the issuer's metadata.
     Discovered,
     Url(String),
@@ -55,13 +59,13 @@ impl Jwks {
     /// Finds the keys by the metadata of the issuer (RFC 8414; OpenID Connect Discovery 1.0).
     #[must_use]
     pub fn discovered() -> Self {
-        Self::at(Place::Discovered)
+        Self::at(KeysAt::Discovered)
     }
 
     /// Fetches the keys from a URL.
     #[must_use]
     pub fn from_url(url: impl Into<String>) -> Self {
-        Self::at(Place::Url(url.into()))
+        Self::at(KeysAt::Url(url.into()))
     }
 
     /// Uses these keys, a JSON Web Key Set, and never others.
@@ -71,12 +75,12 @@ impl Jwks {
     pub fn from_json(set: &str) -> Result<Self, SourceError> {
         let keys = KeySet::parse(set.as_bytes(), 1)
             .map_err(|reason| SourceError::new("key set", reason))?;
-        let jwks = Self::at(Place::Fixed);
+        let jwks = Self::at(KeysAt::Fixed);
         jwks.lock().keys = Some(Arc::new(keys));
         Ok(jwks)
     }
 
-    fn at(place: Place) -> Self {
+    fn at(place: KeysAt) -> Self {
         Self { place, max_age: MAX_AGE, state: Mutex::default(), flights: Flights::new() }
     }
 
@@ -90,14 +94,14 @@ impl Jwks {
     /// Returns the URL, if the program has named it.
     pub(super) fn url(&self) -> Option<&str> {
         match &self.place {
-            Place::Url(url) => Some(url),
+            KeysAt::Url(url) => Some(url),
             _ => None,
         }
     }
 
     /// Fetches the keys now.
     pub(super) async fn fetch(&self, source: &Source) -> Result<(), SourceError> {
-        if let Place::Fixed = self.place {
+        if let KeysAt::Fixed = self.place {
             return Ok(());
         }
         self.refresh(source, runtime::now()).await
@@ -115,7 +119,7 @@ impl Jwks {
 
     fn fresh_of<'s>(&self, state: &'s State, now: Instant) -> Option<&'s Arc<KeySet>> {
         let is_fresh = match state.last {
-            _ if matches!(self.place, Place::Fixed) => true,
+            _ if matches!(self.place, KeysAt::Fixed) => true,
             None => false,
             Some((at, attempt)) => {
                 let passed = now.saturating_duration_since(at);
@@ -151,7 +155,7 @@ impl Jwks {
         source: &Source,
         now: Instant,
     ) -> Result<Arc<KeySet>, Refusal> {
-        if matches!(self.place, Place::Fixed) {
+        if matches!(self.place, KeysAt::Fixed) {
             return Err(Refusal::Key);
         }
         if self.may_fetch(now, PAUSE) {
@@ -196,7 +200,7 @@ impl Jwks {
 
     async fn fetch_set(&self, source: &Source) -> Result<(String, Vec<u8>), SourceError> {
         let url = match &self.place {
-            Place::Url(url) => url.clone(),
+            KeysAt::Url(url) => url.clone(),
             _ => {
                 let jwks_uri = source.discover("jwks_uri", |metadata| {
                     metadata.jwks_uri().map(|url| url.to_string())
@@ -296,3 +300,170 @@ const PAUSE_AFTER_BEGUN: Duration = Duration::from_secs(1);
 const MAX_SET: usize = 256 << 10;
 /// Keys that are read from a set.
 const MAX_KEYS: usize = 100;
+
+// Documents of an authorization server: its metadata, its keys, its introspection.
+
+/// Reason why keys, or the answer of an introspection, cannot be had. It shows no secret.
+#[derive(Clone, Debug)]
+pub struct SourceError {
+    url: String,
+    reason: String,
+    status: Option<u16>,
+}
+
+impl SourceError {
+    pub(super) fn new(url: &str, reason: impl fmt::Display) -> Self {
+        Self { url: url.to_owned(), reason: reason.to_string(), status: None }
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", Printable::new(&self.url), Printable::new(&self.reason))
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// An authorization server.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) issuer: String,
+    connector: Connector,
+    rules: UrlRules,
+    /// Limit of an exchange.
+    pub(super) time: Duration,
+}
+
+impl Source {
+    pub(super) fn new(issuer: String) -> Self {
+        #[cfg(feature = "tls")]
+        let connector = boxed(crate::asynchronous::client::http::Tls::new());
+        #[cfg(not(feature = "tls"))]
+        let connector = boxed(crate::asynchronous::client::http::TcpConnector);
+        // The operator of this server has named the issuer, which may be in an inner network.
+        let rules = UrlRules::new().inner_addresses(true);
+        let mut source = Self { issuer: issuer.clone(), connector, rules, time: TIME };
+        source.allow(&issuer);
+        source
+    }
+
+    pub(super) fn set_connector(&mut self, connector: impl Connect) {
+        self.connector = boxed(connector);
+    }
+
+    /// Allows a URL that the program has named: without TLS if it is of this machine.
+    pub(super) fn allow(&mut self, url: &str) {
+        if Url::parse(url).is_ok_and(|url| !url.is_secure() && url.is_loopback()) {
+            self.rules = self.rules.loopback_http(true);
+        }
+    }
+
+    pub(super) async fn get(&self, url: &str, bytes: usize) -> Result<Vec<u8>, SourceError> {
+        let fields = &[("accept", "application/json")];
+        let purpose = Purpose::Metadata;
+        let request = Request { method: "GET", url, purpose, rules: self.rules, fields, body: b"" };
+        let answer = self.send(&request, bytes, REDIRECTS).await?;
+        ok(url, answer)
+    }
+
+    /// Sends a form, with credentials of the server itself.
+    pub(super) async fn post(
+        &self,
+        url: &str,
+        authorization: &str,
+        body: &[u8],
+        bytes: usize,
+    ) -> Result<Vec<u8>, SourceError> {
+        let fields = &[
+            ("accept", "application/json"),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("authorization", authorization),
+        ];
+        let purpose = Purpose::Token;
+        let request = Request { method: "POST", url, purpose, rules: self.rules, fields, body };
+        ok(url, self.send(&request, bytes, 0).await?)
+    }
+
+    /// Limits the time of several exchanges together.
+    pub(super) async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, SourceError>>,
+    ) -> Result<T, SourceError> {
+        let late = async {
+            Timer::after(self.time).await;
+            Err(SourceError::new(&self.issuer, "no complete response in time"))
+        };
+        future::or(work, late).await
+    }
+
+    /// Returns a URL from the metadata of the issuer (RFC 8414, 3; OpenID Connect Discovery 1.0,
+    /// 4).
+    pub(super) async fn discover(
+        &self,
+        member: &str,
+        url: impl Fn(&ServerMetadata<'_>) -> Option<String>,
+    ) -> Result<String, SourceError> {
+        let issuer = self.checked(&self.issuer)?;
+        let has_path = !matches!(issuer.path(), "" | "/");
+        let places =
+            [(OAUTH, Place::Inserted), (OPENID, Place::Inserted), (OPENID, Place::Appended)];
+        let mut last = None;
+        for (suffix, place) in places.into_iter().take(if has_path { 3 } else { 2 }) {
+            let place = issuer.well_known(suffix, place).to_string();
+            match self.get(&place, MAX_METADATA).await {
+                // "Not here": the next place is tried.
+                Err(error) if matches!(error.status, Some(400..500)) => last = Some(error),
+                Err(error) => return Err(error),
+                Ok(body) => {
+                    let invalid = |reason| SourceError::new(&place, reason);
+                    let metadata =
+                        ServerMetadata::parse(&body).map_err(|_| invalid("no metadata"))?;
+                    if !metadata.is_of_issuer(&self.issuer) {
+                        return Err(invalid("the metadata is of another issuer"));
+                    }
+                    let missing = || format!("the metadata has no `{member}`");
+                    return url(&metadata).ok_or_else(|| SourceError::new(&place, missing()));
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| SourceError::new(&self.issuer, "no metadata")))
+    }
+
+    async fn send(
+        &self,
+        request: &Request<'_>,
+        bytes: usize,
+        redirects: u8,
+    ) -> Result<Answer, SourceError> {
+        self.checked(request.url)?;
+        let limits = Limits { time: self.time, bytes, redirects };
+        let answer = fetch(&self.connector, request, limits).await;
+        answer.map_err(|error| SourceError::new(request.url, error))
+    }
+
+    fn checked<'u>(&self, url: &'u str) -> Result<Url<'u>, SourceError> {
+        Url::parse(url)
+            .and_then(|parsed| parsed.check(self.rules).map(|()| parsed))
+            .map_err(|error| SourceError::new(url, error))
+    }
+}
+
+fn ok(url: &str, answer: Answer) -> Result<Vec<u8>, SourceError> {
+    match answer.status {
+        200 => Ok(answer.body),
+        status => Err(SourceError {
+            status: Some(status),
+            ..SourceError::new(url, format_args!("the response has status {status}"))
+        }),
+    }
+}
+
+const OAUTH: &str = "oauth-authorization-server";
+const OPENID: &str = "openid-configuration";
+/// Default of [`Source::time`].
+const TIME: Duration = Duration::from_secs(5);
+/// Redirects that are followed, within an origin.
+const REDIRECTS: u8 = 3;
+/// Longest metadata, in bytes.
+const MAX_METADATA: usize = 256 << 10;

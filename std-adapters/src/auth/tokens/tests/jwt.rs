@@ -8,9 +8,9 @@ use ring::hmac;
 use super::keys::{self, encode, token};
 use super::*;
 use crate::asynchronous::http::tokens::Jwks;
-use crate::asynchronous::http::tokens::jws::{Jws, MAX_TOKEN};
-use crate::asynchronous::http::tokens::key::PublicKey;
 use crate::asynchronous::http::{Authorizer as _, HttpOptions};
+use crate::auth::tokens::jwt::PublicKey;
+use crate::auth::tokens::jwt::{Jws, MAX_TOKEN};
 
 /// The claims of RFC 7515, A.2 and A.3.
 const JOE: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";

@@ -11,9 +11,7 @@ use mcp_sansio_oauth::Url;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 
-use super::claims::{text, time};
-use super::jws::{Header, Jws};
-use super::key::PublicKey;
+use super::jwt::{Header, Jws, PublicKey, text, time};
 use crate::asynchronous::http::Credentials;
 use crate::lock::lock;
 
