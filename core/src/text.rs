@@ -283,7 +283,7 @@ mod words_tests {
 }
 
 #[cfg(test)]
-mod bytes_tests {
+mod utf8_tests {
     #[test]
     fn characters_are_encoded_as_the_standard_library_does() {
         for c in '\0'..=char::MAX {

@@ -1,4 +1,4 @@
-//! Header fields, and what they determine about the body and the connection.
+//! Header fields, what they determine about the body and the connection, and the bytes received.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -8,8 +8,7 @@ use core::fmt;
 use super::{Body, HttpError};
 use mcp_sansio::Storage;
 use mcp_sansio::http::Fields;
-use mcp_sansio::internal::newline;
-use mcp_sansio::internal::{grow, move_down};
+use mcp_sansio::internal::{grow, move_down, newline};
 
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -271,8 +270,7 @@ pub const MAX_FIELDS: usize = 64;
 #[cfg(feature = "alloc")]
 const USUAL_FIELDS: usize = 12;
 
-// Received bytes that were not consumed yet.
-
+/// Received bytes that were not consumed yet.
 #[derive(Debug)]
 pub(super) struct Window<S: Storage + ?Sized> {
     /// First byte not consumed.

@@ -104,9 +104,7 @@ impl HttpError {
     pub const fn status(self) -> u16 {
         self.status
     }
-}
 
-impl HttpError {
     /// A description of the error.
     pub const fn reason(self) -> &'static str {
         self.reason

@@ -3,8 +3,7 @@
 use core::fmt;
 
 use super::is_token;
-use mcp_sansio::internal::Decimal;
-use mcp_sansio::internal::copy;
+use mcp_sansio::internal::{Decimal, copy};
 use mcp_sansio::{InvalidPayload, SendError};
 
 /// Writes the head of a request or response into the caller's buffer.

@@ -1,9 +1,9 @@
 //! The memory of a client's authorization: texts under keys, in borrowed memory of a fixed size.
+//! Also the writers of such texts, of JSON and of base64.
 
 use core::fmt::{self, Write};
 
-use mcp_sansio::internal::Decimal;
-use mcp_sansio::internal::copy;
+use mcp_sansio::internal::{Decimal, copy};
 use zeroize::Zeroize;
 
 /// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
@@ -201,7 +201,7 @@ impl<'m> Arena<'m> {
         let key = key.into();
         let end = *self.len;
         let (entries, free) = self.memory.split_at_mut_checked(end).ok_or(NoRoom)?;
-        let (head, free) = free.split_first_chunk_mut::<HEAD>().ok_or(NoRoom)?;
+        let (head, free) = free.split_first_chunk_mut::<ENTRY_HEAD>().ok_or(NoRoom)?;
         let room = free.len().min(usize::from(u16::MAX));
         let free = free.get_mut(..room).ok_or(NoRoom)?;
         let mut out = Writer::new(free);
@@ -211,12 +211,12 @@ impl<'m> Arena<'m> {
             Ok(len) => {
                 let [low, high] = (len as u16).to_le_bytes();
                 *head = [key.number, key.group, low, high];
-                *self.len = end + HEAD + len;
+                *self.len = end + ENTRY_HEAD + len;
                 self.remove_first(key, end);
                 Ok(())
             }
             Err(error) => {
-                self.erase(end, end + HEAD + room);
+                self.erase(end, end + ENTRY_HEAD + room);
                 Err(error)
             }
         }
@@ -311,7 +311,7 @@ impl<'m> Arena<'m> {
     /// Returns the key of the text at a place, and its size with the header.
     fn header(&self, at: usize, end: usize) -> Option<(Key, usize)> {
         let (key, bytes) = Entries(self.memory.get(..end)?).at(at)?;
-        Some((key, HEAD + bytes.len()))
+        Some((key, ENTRY_HEAD + bytes.len()))
     }
 
     /// Moves bytes towards the start.
@@ -345,14 +345,14 @@ impl<'m> Entries<'m> {
         let mut at = 0;
         core::iter::from_fn(move || {
             let (key, bytes) = self.at(at)?;
-            at += HEAD + bytes.len();
+            at += ENTRY_HEAD + bytes.len();
             Some((key, bytes))
         })
     }
 
     /// Whether the entries end where the memory ends.
     pub(super) fn is_complete(self) -> bool {
-        self.iter().map(|(_, bytes)| HEAD + bytes.len()).sum::<usize>() == self.0.len()
+        self.iter().map(|(_, bytes)| ENTRY_HEAD + bytes.len()).sum::<usize>() == self.0.len()
     }
 
     /// Copies the entries that are kept, as they stand here, and returns their size.
@@ -365,7 +365,7 @@ impl<'m> Entries<'m> {
     }
 
     fn at(self, at: usize) -> Option<(Key, &'m [u8])> {
-        let (head, rest) = self.0.get(at..)?.split_first_chunk::<HEAD>()?;
+        let (head, rest) = self.0.get(at..)?.split_first_chunk::<ENTRY_HEAD>()?;
         let [number, group, low, high] = *head;
         let len = usize::from(u16::from_le_bytes([low, high]));
         Some((Key { number, group }, rest.get(..len)?))
@@ -374,17 +374,17 @@ impl<'m> Entries<'m> {
 
 /// Writes an entry as it stands in an arena, and returns its size.
 pub(super) fn put_entry(key: Key, bytes: &[u8], out: &mut [u8]) -> Option<usize> {
-    let (head, rest) = out.split_first_chunk_mut::<HEAD>()?;
+    let (head, rest) = out.split_first_chunk_mut::<ENTRY_HEAD>()?;
     let [low, high] = u16::try_from(bytes.len()).ok()?.to_le_bytes();
     copy(bytes, rest.get_mut(..bytes.len())?);
     *head = [key.number, key.group, low, high];
-    Some(HEAD + bytes.len())
+    Some(ENTRY_HEAD + bytes.len())
 }
 
 /// The number of issuers whose credentials are kept.
 pub(super) const MAX_ISSUERS: u8 = 4;
 /// Length of the header of a text: tag, group, length.
-const HEAD: usize = 4;
+const ENTRY_HEAD: usize = 4;
 
 // Text that is written into memory of the caller.
 
@@ -473,9 +473,7 @@ pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {
     let _ = Write::write_fmt(out, format_args!("{text}"));
 }
 
-// A JSON object that is written member by member.
-
-/// Writes an object. The sink handles a text that does not fit.
+/// Writes a JSON object member by member. The sink handles a text that does not fit.
 pub(super) struct Object<'o> {
     out: &'o mut dyn Write,
     is_empty: bool,
@@ -719,7 +717,7 @@ mod arena_tests {
             }
             let entries = Entries::of_record(&memory);
             let count = entries.iter().count();
-            assert!(count * HEAD <= size);
+            assert!(count * ENTRY_HEAD <= size);
             let mut len = size;
             let mut arena = Arena::new(&mut memory, &mut len);
             arena.retain(|key| key.group % 2 == 0);

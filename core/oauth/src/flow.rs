@@ -1,4 +1,4 @@
-//! State of an authorization between two calls.
+//! The flow of an authorization: its state between two calls, its steps, and the client's id.
 
 use core::fmt::{self, Write as _};
 
@@ -10,10 +10,9 @@ use super::setup::{
 };
 use super::token::{OAuthError, UnixTime};
 use super::url::Url;
-use mcp_sansio::JsonStr;
-use mcp_sansio::Revision;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::internal::split;
+use mcp_sansio::{JsonStr, Revision};
 
 /// A client's authorization at one MCP server, between two calls.
 ///
@@ -164,7 +163,7 @@ impl Phase {
     }
 
     /// Whether the next step is a request.
-    pub(super) const fn is_request(self) -> bool {
+    const fn is_request(self) -> bool {
         matches!(
             self,
             Self::ChallengeMetadata
@@ -212,7 +211,7 @@ impl Authorization<'_> {
     }
 
     /// Decodes a JSON string into the texts of the flow's issuer.
-    pub(super) fn keep(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
+    fn keep(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
         let key = tag.of(self.flow.issuer);
         self.arena.write(key, |_, out| {
             decode(text, out);
@@ -256,7 +255,7 @@ pub(super) const fn is_token(key: Key) -> bool {
 }
 
 /// Whether the text is about a client that was registered.
-pub(super) const fn is_client(key: Key) -> bool {
+const fn is_client(key: Key) -> bool {
     key.is_within(Tag::ClientId, Tag::RegisteredRedirect)
 }
 
@@ -271,7 +270,7 @@ pub(super) fn decode(text: JsonStr<'_>, out: &mut Writer<'_>) {
     }
 }
 
-// Steps of a driver.
+// What a program does for a flow.
 
 /// The next thing to do, returned by [`Authorization::step`](super::Authorization::step).
 #[derive(Debug)]
@@ -462,10 +461,10 @@ impl core::error::Error for NotReady {}
 /// Maximum length of a response's body, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
 
-// The steps of a flow: what is to be done, and what came of it.
+// How a flow goes on: from a phase to its step, and from an answer to the next phase.
 
 /// A [`Step`] without what it lends.
-enum Next {
+enum DueStep {
     Ready,
     Send(Purpose),
     Lock,
@@ -487,9 +486,9 @@ impl Authorization<'_> {
     pub fn step(&mut self, now: Option<UnixTime>, random: &mut dyn FnMut(&mut [u8])) -> Step<'_> {
         let next = self.next(now, random).unwrap_or_else(|reason| {
             self.fail(reason);
-            if self.flow.phase == Phase::Idle { Next::Ready } else { Next::Failed(reason) }
+            if self.flow.phase == Phase::Idle { DueStep::Ready } else { DueStep::Failed(reason) }
         });
-        if matches!(next, Next::Failed(_)) {
+        if matches!(next, DueStep::Failed(_)) {
             self.flow.phase = Phase::Idle;
         }
         self.lend(&next)
@@ -523,27 +522,27 @@ impl Authorization<'_> {
         &mut self,
         now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
-    ) -> FlowResult<Next> {
+    ) -> FlowResult<DueStep> {
         if core::mem::take(&mut self.flow.keep_due) {
             let is_empty = !self.arena.entries().iter().any(|(key, _)| key.is_of_issuer());
-            return Ok(if is_empty { Next::Forget } else { Next::Keep });
+            return Ok(if is_empty { DueStep::Forget } else { DueStep::Keep });
         }
         loop {
             match self.flow.phase {
                 Phase::Idle if self.is_due(now) => self.renew(),
-                Phase::Idle => return Ok(Next::Ready),
-                Phase::Failed(reason) => return Ok(Next::Failed(reason)),
+                Phase::Idle => return Ok(DueStep::Ready),
+                Phase::Failed(reason) => return Ok(DueStep::Failed(reason)),
                 Phase::Server => self.flow.phase = self.with_server_metadata(now),
                 Phase::Client => self.choose_client(now)?,
-                Phase::AskClient => return Ok(Next::AskClient),
-                Phase::AskAssertion => return Ok(Next::AskAssertion),
-                Phase::Redirect => return Ok(Next::Redirect),
-                Phase::Lock => return Ok(Next::Lock),
+                Phase::AskClient => return Ok(DueStep::AskClient),
+                Phase::AskAssertion => return Ok(DueStep::AskAssertion),
+                Phase::Redirect => return Ok(DueStep::Redirect),
+                Phase::Lock => return Ok(DueStep::Lock),
                 Phase::Show => {
                     if !self.arena.has(Tag::Shown) {
                         self.write_shown(random)?;
                     }
-                    return Ok(Next::Show);
+                    return Ok(DueStep::Show);
                 }
                 Phase::ChallengeMetadata
                 | Phase::ResourceMetadata { .. }
@@ -552,7 +551,7 @@ impl Authorization<'_> {
                 | Phase::Register
                 | Phase::Provider
                 | Phase::Token
-                | Phase::Refresh => return self.prepare(now, random).map(Next::Send),
+                | Phase::Refresh => return self.prepare(now, random).map(DueStep::Send),
             }
         }
     }
@@ -597,23 +596,23 @@ impl Authorization<'_> {
         Url::parse(url).and_then(|url| url.check(self.setup.policy.urls)).map_err(Reason::Url)
     }
 
-    fn lend(&self, next: &Next) -> Step<'_> {
+    fn lend(&self, next: &DueStep) -> Step<'_> {
         let text = |tag| self.arena.get(tag).unwrap_or_default();
         match *next {
-            Next::Ready => Step::Ready,
-            Next::Send(purpose) => Step::Send(Request {
+            DueStep::Ready => Step::Ready,
+            DueStep::Send(purpose) => Step::Send(Request {
                 purpose,
                 url: text(Tag::Url),
                 body: text(Tag::Body),
                 entries: self.arena.entries(),
             }),
-            Next::Lock => Step::Lock,
-            Next::Redirect => Step::Redirect { last: self.of_issuer(Tag::RegisteredRedirect) },
-            Next::Show => Step::Show(text(Tag::Shown)),
-            Next::AskClient => {
+            DueStep::Lock => Step::Lock,
+            DueStep::Redirect => Step::Redirect { last: self.of_issuer(Tag::RegisteredRedirect) },
+            DueStep::Show => Step::Show(text(Tag::Shown)),
+            DueStep::AskClient => {
                 Step::AskClient { issuer: self.of_issuer(Tag::Issuer).unwrap_or_default() }
             }
-            Next::AskAssertion => match &self.setup.grant {
+            DueStep::AskAssertion => match &self.setup.grant {
                 Grant::Enterprise(provider) => Step::AskAssertion {
                     audience: provider.issuer,
                     token_endpoint: provider.token_endpoint,
@@ -623,9 +622,9 @@ impl Authorization<'_> {
                     token_endpoint: self.of_issuer(Tag::TokenEndpoint).unwrap_or_default(),
                 },
             },
-            Next::Keep => Step::Keep,
-            Next::Forget => Step::Forget,
-            Next::Failed(reason) => Step::Failed(Failure {
+            DueStep::Keep => Step::Keep,
+            DueStep::Forget => Step::Forget,
+            DueStep::Failed(reason) => Step::Failed(Failure {
                 reason,
                 url: self.arena.get(Tag::FailureUrl),
                 answer: self.arena.get(Tag::FailureAnswer),
@@ -715,7 +714,7 @@ const MAX_REQUESTS: u8 = 12;
 /// Maximum length of an answer or a URL in an error.
 const MAX_ANSWER: usize = 512;
 
-// The client's id at an authorization server.
+// Registration: the client's id at an authorization server.
 
 /// The client as an authorization server knows it.
 #[derive(Clone, Copy)]
@@ -793,7 +792,7 @@ impl Authorization<'_> {
 
     /// Looks for a client id (2025-11-25 and later, basic/authorization, client registration
     /// approaches): configured or kept, with a metadata document, registered now, or asked for.
-    pub(super) fn choose_client(&mut self, now: Option<UnixTime>) -> FlowResult<()> {
+    fn choose_client(&mut self, now: Option<UnixTime>) -> FlowResult<()> {
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         if is_code && !self.arena.has(Tag::Redirect) {
             self.flow.phase = Phase::Redirect;
@@ -890,7 +889,7 @@ impl Authorization<'_> {
     }
 
     /// Writes the request for a registration (RFC 7591, 2).
-    pub(super) fn write_registration(&mut self) -> FlowResult<()> {
+    fn write_registration(&mut self) -> FlowResult<()> {
         let (issuer, flags) = (self.flow.issuer, self.server_flags());
         let name = self.setup.client_name;
         // A client that people have on their machines keeps no secret. `client_secret_basic` comes

@@ -1,4 +1,4 @@
-//! The authorization request that a person answers in a browser.
+//! How a flow gets tokens: the page that a person answers, requests for tokens, and renewal.
 
 use super::arena::{Entries, Tag, Writer, put_base64url, write_to};
 use super::dpop::{Proof, put_proof, put_thumbprint};
@@ -54,7 +54,7 @@ impl Authorization<'_> {
     /// Writes the scope to ask for (2025-11-25 and later, basic/authorization, scope selection):
     /// that of the challenge, else that of an earlier request, else that of the resource's
     /// metadata, narrowed by the setup; after a 403, united with what was asked before.
-    pub(super) fn write_asked_scope(&mut self) -> FlowResult<()> {
+    fn write_asked_scope(&mut self) -> FlowResult<()> {
         let (issuer, narrow) = (self.flow.issuer, self.setup.scope);
         let is_step_up = self.flow.tried.step_up;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
@@ -267,7 +267,7 @@ impl Authorization<'_> {
     }
 
     /// Whether the server wants the request again with the nonce that it has sent (RFC 9449, 8).
-    pub(super) fn takes_nonce(&mut self, body: &[u8]) -> bool {
+    fn takes_nonce(&mut self, body: &[u8]) -> bool {
         let is_asked = OAuthError::parse(body).is_some_and(|e| e.code() == *"use_dpop_nonce");
         let has_nonce = self.arena.has(Tag::Proof) && self.of_issuer(Tag::ServerNonce).is_some();
         is_asked && has_nonce && !core::mem::replace(&mut self.flow.tried.nonce, true)
@@ -300,7 +300,7 @@ impl Authorization<'_> {
 
     /// Whether the client was registered or asked for by this flow or an earlier one, and can be
     /// once more.
-    pub(super) fn can_register_again(&self) -> bool {
+    fn can_register_again(&self) -> bool {
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
         !self.flow.tried.another_client
             && self.of_issuer(Tag::ClientId).is_some()
@@ -308,7 +308,7 @@ impl Authorization<'_> {
     }
 
     /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
-    pub(super) fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
+    fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
         let token_type = answer.token_type().ok_or(Reason::TokenType)?;
         if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {

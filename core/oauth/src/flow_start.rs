@@ -1,4 +1,4 @@
-//! Requests to the MCP server: their fields, and what its challenges lead to.
+//! How a flow starts: fields of requests to the MCP server, its challenges, and discovery.
 
 use core::fmt;
 
@@ -663,7 +663,7 @@ impl ServerFlags {
 
 impl TokenEndpointAuth {
     /// Its bit in [`ServerFlags`] and, as a number, in the record.
-    pub(super) const fn bit(self) -> u64 {
+    const fn bit(self) -> u64 {
         match self {
             Self::None => 1,
             Self::Basic => 1 << 1,

@@ -1,5 +1,5 @@
-//! Metadata of a protected resource (RFC 9728) and of an authorization server (RFC 8414, OpenID
-//! Connect Discovery 1.0).
+//! Metadata of a protected resource (RFC 9728), of an authorization server (RFC 8414, OpenID
+//! Connect Discovery 1.0) and of a client, and the query that a browser brings back.
 
 use core::fmt;
 
@@ -334,7 +334,7 @@ impl<'j> Member<'j> {
         self.read(RawJson::as_string)
     }
 
-    pub(super) fn flag(self) -> Result<bool, DocumentError> {
+    fn flag(self) -> Result<bool, DocumentError> {
         Ok(self.read(RawJson::as_bool)?.unwrap_or(false))
     }
 
@@ -374,8 +374,6 @@ impl fmt::Display for DocumentError {
 }
 
 impl core::error::Error for DocumentError {}
-
-// Client metadata, for dynamic registration (RFC 7591) and for metadata documents.
 
 /// Client metadata, in a request for registration or in a client id metadata document.
 ///

@@ -1,4 +1,4 @@
-//! Settings of a client's authorization.
+//! Settings of a client's authorization, the keys that sign, and the ways it fails.
 
 use core::fmt;
 
@@ -278,8 +278,6 @@ impl fmt::Debug for RegisteredClient<'_> {
     }
 }
 
-// Failures of an authorization.
-
 /// A failed authorization. Its `Display` output says which step failed, at which URL, what the
 /// server answered, and what to do. It is safe for terminals, has no secret, and is bounded: URL
 /// and answer are cut off after 512 bytes each.
@@ -462,8 +460,6 @@ impl fmt::Display for Lost {
         })
     }
 }
-
-// Keys that sign.
 
 /// A private key, in memory or in a secure element, that signs assertions
 /// ([`jws::put_assertion`](super::jws::put_assertion)) and proofs

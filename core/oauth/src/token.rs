@@ -1,4 +1,4 @@
-//! Answers of token endpoints.
+//! Answers of token endpoints, and the record of what they gave.
 
 use core::fmt;
 
@@ -6,8 +6,7 @@ use super::arena::{Entries, Full, Key, MAX_ISSUERS, Tag, Writer, put_entry};
 use super::dpop::put_thumbprint;
 use super::flow::{Authorization, Phase};
 use super::metadata::{Document, DocumentError, seconds};
-use mcp_sansio::Printable;
-use mcp_sansio::{JsonStr, RawJson};
+use mcp_sansio::{JsonStr, Printable, RawJson};
 
 /// The answer to a token request (RFC 6749, 5.1), borrowed from its JSON text. `Debug` does not
 /// show tokens.
@@ -118,7 +117,7 @@ impl fmt::Debug for TokenResponse<'_> {
 }
 
 /// Whether an access token can stand in a header field.
-pub(super) fn is_access_token(token: &str) -> bool {
+fn is_access_token(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
@@ -175,7 +174,7 @@ impl fmt::Debug for OAuthError<'_> {
 pub(super) struct Bounded<I>(pub(super) I, pub(super) usize);
 
 impl<I: Iterator<Item = char>> Bounded<I> {
-    pub(super) fn fmt_to(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_to(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for _ in 0..self.1 {
             match self.0.next() {
                 Some(c) => fmt::Display::fmt(&Printable::new(c), f)?,
@@ -235,22 +234,22 @@ impl Authorization<'_> {
     /// # Errors
     /// [`Full`] if `out` has no room for it.
     pub fn record(&self, out: &mut [u8]) -> Result<usize, Full> {
-        let (head, rest) = out.split_first_chunk_mut::<HEAD>().ok_or(Full)?;
+        let (head, rest) = out.split_first_chunk_mut::<RECORD_HEAD>().ok_or(Full)?;
         let endpoint = self.setup.endpoint.as_bytes();
         let start = put_entry(Tag::Endpoint.into(), endpoint, rest).ok_or(Full)?;
         let rest = rest.get_mut(start..).ok_or(Full)?;
         let len = self.arena.entries().copy_kept(rest).ok_or(Full)?;
         let [a, b, c, d] = u32::try_from(start + len).map_err(|_| Full)?.to_le_bytes();
-        *head = [VERSION, a, b, c, d];
-        Ok(HEAD + start + len)
+        *head = [RECORD_VERSION, a, b, c, d];
+        Ok(RECORD_HEAD + start + len)
     }
 
     /// Checks a record, and returns its entries.
     fn read<'r>(&self, record: &'r [u8]) -> Result<Entries<'r>, RecordError> {
-        if record.first().is_some_and(|version| *version != VERSION) {
+        if record.first().is_some_and(|version| *version != RECORD_VERSION) {
             return Err(RecordError::Version);
         }
-        let (head, rest) = record.split_first_chunk::<HEAD>().ok_or(RecordError::Damaged)?;
+        let (head, rest) = record.split_first_chunk::<RECORD_HEAD>().ok_or(RecordError::Damaged)?;
         let [_, a, b, c, d] = *head;
         let len = u32::from_le_bytes([a, b, c, d]);
         if usize::try_from(len) != Ok(rest.len()) {
@@ -332,9 +331,9 @@ impl core::error::Error for RecordError {}
 /// Length of a thumbprint.
 const THUMBPRINT: usize = 43;
 /// The first byte of a record.
-const VERSION: u8 = 1;
+const RECORD_VERSION: u8 = 1;
 /// Length of what stands before the texts: the version, and the length of all texts.
-const HEAD: usize = 5;
+const RECORD_HEAD: usize = 5;
 
 // Time of the day, which tokens, assertions and proofs name.
 

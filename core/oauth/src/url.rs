@@ -4,8 +4,7 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use mcp_sansio::http::client::{Origin, UrlError};
-use mcp_sansio::internal::v6;
-use mcp_sansio::internal::{split, split_once};
+use mcp_sansio::internal::{split, split_once, v6};
 
 /// An absolute `http` or `https` URL without userinfo, fragment, or any character that RFC 3986
 /// does not have. The text stays as it was written: URLs are compared byte for byte.
@@ -253,10 +252,8 @@ fn without_slash(path: &str) -> &str {
     path.strip_suffix('/').unwrap_or(path)
 }
 
-// Kinds of IP addresses: of the Internet, or of a network that a peer must not reach through this
-// program.
-
-/// Kind of an IP address.
+/// Kind of an IP address: of the Internet, or of a network that a peer must not reach through this
+/// program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressKind {
     /// This machine: `127.0.0.0/8` and `::1`.
@@ -339,7 +336,7 @@ impl AddressKind {
 /// Reads an IPv4 address in any spelling that resolvers take: one to four parts, decimal, octal
 /// (`0177`) or hexadecimal (`0x7f`), the last one filling what is left. `None` if it is a name,
 /// `Some(None)` if it ends in a number and is no address.
-pub(super) fn ipv4(host: &str) -> Option<Option<Ipv4Addr>> {
+fn ipv4(host: &str) -> Option<Option<Ipv4Addr>> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let last = split(host, '.').next_back().unwrap_or_default();
     let (mut digits, radix) = digits(last);

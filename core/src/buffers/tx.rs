@@ -583,13 +583,6 @@ enum WriteMode {
     Checked = 4,
 }
 
-impl FramePart {
-    /// Returns the mode of the open frames that this part can continue.
-    fn mode(self) -> WriteMode {
-        if self == Self::End { WriteMode::Streamed } else { WriteMode::Repeated }
-    }
-}
-
 /// The part of a frame that a call writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FramePart {
@@ -603,7 +596,12 @@ enum FramePart {
     End,
 }
 
-// When to repeat a call that found no room.
+impl FramePart {
+    /// Returns the mode of the open frames that this part can continue.
+    fn mode(self) -> WriteMode {
+        if self == Self::End { WriteMode::Streamed } else { WriteMode::Repeated }
+    }
+}
 
 /// The state of a call that may have found no room. Each attempt reads or serializes its message
 /// anew, so it is repeated only after half of the pending bytes have been taken, or all of them if
@@ -634,9 +632,7 @@ impl Backoff {
     }
 }
 
-// `WriterId`: who writes a frame, since only the same writer may continue it.
-
-/// Identifies the writer of an open frame.
+/// Identifies the writer of an open frame, since only the same writer may continue it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WriterId {
     /// Bits of the kind, and the slot if there is one.

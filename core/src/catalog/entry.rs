@@ -175,7 +175,7 @@ impl<'c> Entry<'c> {
         }
     }
 
-    /// Returns its kind, as the place of its list in [`catalog::LISTS`].
+    /// Returns its kind, as the place of its list in [`LISTS`](super::LISTS).
     pub(super) const fn list(&self) -> usize {
         match self.kind() {
             EntryKind::Tool { .. } => EntryKind::TOOL,
@@ -332,7 +332,7 @@ macro_rules! kinds {
                 self.entry_with(text, NO_SCOPES)
             }
 
-            pub(super) const fn entry_with(
+            const fn entry_with(
                 &self,
                 text: &'static [u8],
                 scopes: Scopes<'static>,
@@ -766,7 +766,7 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
 
 /// Whether a `$ref` or `$dynamicRef` does not begin with `#`. Searches the text for the keys, since
 /// schemas may be nested to any depth.
-pub(super) fn refers_outside(schema: RawJson<'_>) -> bool {
+fn refers_outside(schema: RawJson<'_>) -> bool {
     let text = schema.as_str();
     text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {
         let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();

@@ -17,11 +17,11 @@ pub use owned::{AddError, OwnedCatalog};
 use core::fmt;
 
 use crate::buffers::tx::Tx;
-#[cfg(any(feature = "alloc", all(feature = "alloc", feature = "derive")))]
+#[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{DisplayText, Encode, Encoder};
 use crate::json::{Decimal, JsonStr, RawJson};
-#[cfg(any(feature = "alloc", all(feature = "alloc", feature = "derive")))]
+#[cfg(feature = "alloc")]
 use crate::protocol::Revision;
 use crate::protocol::error::{InvalidPayload, SendError};
 use crate::protocol::{Method, ServerFeatures};
@@ -367,7 +367,7 @@ impl<'c> Catalog<'c> {
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
         (0..LISTS.len()).try_for_each(|number| entry::check(self.list(number)))?;
         #[cfg(feature = "alloc")]
-        check(self.list(0), self.list(1), self.list(2))?;
+        check_pages(self.list(0), self.list(1), self.list(2))?;
         #[cfg(feature = "skills")]
         entry::check_skills(self.skills.list)?;
         Ok(())
@@ -396,7 +396,7 @@ impl<'c> Catalog<'c> {
             text.push_str(name);
             for at in 0..len {
                 text.push('\n');
-                match OwnedJson::new(&At { catalog: self, list: number, at }, revision) {
+                match OwnedJson::new(&EntryAt { catalog: self, list: number, at }, revision) {
                     Ok(json) => text.push_str(json.as_raw().as_str()),
                     Err(error) => text.push_str(&alloc::format!("{error}")),
                 }
@@ -809,7 +809,7 @@ impl Page<'_> {
             && let Some(next) = to.element(at)
         {
             let Self { catalog, list, start } = *self;
-            At { catalog, list, at: start.saturating_add(next) }.encode(to);
+            EntryAt { catalog, list, at: start.saturating_add(next) }.encode(to);
             at = next.saturating_add(1);
         }
         to.end_array();
@@ -817,13 +817,13 @@ impl Page<'_> {
 }
 
 /// An entry of a list, by its place.
-struct At<'x> {
+struct EntryAt<'x> {
     catalog: &'x Catalog<'x>,
     list: usize,
     at: usize,
 }
 
-impl Encode for At<'_> {
+impl Encode for EntryAt<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         let Self { catalog, list, at } = *self;
         if let Some(entry) = catalog.list(list).get(at) {
@@ -853,6 +853,58 @@ impl Catalog<'_> {
         }
         len
     }
+}
+
+// Checks of the pages of tools (MCP Apps).
+
+/// Checks that each page is a resource of the catalog, or matches a template, and that resources of
+/// the scheme `ui` have the MIME type of pages.
+#[cfg(feature = "alloc")]
+fn check_pages<'c>(
+    tools: EntryList<'c>,
+    resources: EntryList<'c>,
+    templates: EntryList<'c>,
+) -> Result<(), CatalogError<'c>> {
+    let fault = |entry: &'c Entry<'c>, reason| {
+        let entry = entry.key().as_plain().unwrap_or_default();
+        Err(CatalogError { entry, reason })
+    };
+    for resource in resources.iter().filter(|resource| is_page(resource.key())) {
+        let is_html = |json: RawJson<'_>| {
+            json.get("mimeType").and_then(RawJson::as_string).is_some_and(|t| t == ui::MIME_TYPE)
+        };
+        if !passes(resource, is_html) {
+            return fault(resource, "the MIME type of a page must be text/html;profile=mcp-app");
+        }
+    }
+    let exists = |uri: JsonStr<'_>| {
+        let matches = |pattern| uri_template::matches(pattern, uri);
+        resources.iter().any(|resource| resource.key() == uri)
+            || templates.iter().any(|template| template.key().as_plain().is_some_and(matches))
+    };
+    for tool in tools.iter() {
+        let has_page = |json: RawJson<'_>| {
+            let page = json.get("_meta").and_then(|meta| meta.get("ui")?.get("resourceUri"));
+            page.is_none_or(|uri| {
+                uri.as_string().is_some_and(|uri| is_page(Text::from_json(uri)) && exists(uri))
+            })
+        };
+        if !passes(tool, has_page) {
+            return fault(tool, "the page of a tool must be a ui:// resource of the catalog");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "alloc")]
+fn is_page(uri: Text<'_>) -> bool {
+    uri.chars().take(5).eq("ui://".chars())
+}
+
+/// Returns what a test of the JSON of an entry says. Sending reports what cannot be encoded.
+#[cfg(feature = "alloc")]
+fn passes(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
+    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_raw()))
 }
 
 /// Refuses a list that would take the place of another.
@@ -904,58 +956,6 @@ type Cursor = usize;
 const LONGEST: Cursor = 10_000_000;
 /// No valid cursor has more digits than this number.
 const MAX_CURSOR: Cursor = if cfg!(feature = "alloc") { Cursor::MAX / 20 } else { 10 * LONGEST };
-
-// Checks of the pages of tools (MCP Apps).
-
-/// Checks that each page is a resource of the catalog, or matches a template, and that resources of
-/// the scheme `ui` have the MIME type of pages.
-#[cfg(feature = "alloc")]
-fn check<'c>(
-    tools: EntryList<'c>,
-    resources: EntryList<'c>,
-    templates: EntryList<'c>,
-) -> Result<(), CatalogError<'c>> {
-    let fault = |entry: &'c Entry<'c>, reason| {
-        let entry = entry.key().as_plain().unwrap_or_default();
-        Err(CatalogError { entry, reason })
-    };
-    for resource in resources.iter().filter(|resource| is_page(resource.key())) {
-        let is_html = |json: RawJson<'_>| {
-            json.get("mimeType").and_then(RawJson::as_string).is_some_and(|t| t == ui::MIME_TYPE)
-        };
-        if !read(resource, is_html) {
-            return fault(resource, "the MIME type of a page must be text/html;profile=mcp-app");
-        }
-    }
-    let exists = |uri: JsonStr<'_>| {
-        let matches = |pattern| uri_template::matches(pattern, uri);
-        resources.iter().any(|resource| resource.key() == uri)
-            || templates.iter().any(|template| template.key().as_plain().is_some_and(matches))
-    };
-    for tool in tools.iter() {
-        let has_page = |json: RawJson<'_>| {
-            let page = json.get("_meta").and_then(|meta| meta.get("ui")?.get("resourceUri"));
-            page.is_none_or(|uri| {
-                uri.as_string().is_some_and(|uri| is_page(Text::from_json(uri)) && exists(uri))
-            })
-        };
-        if !read(tool, has_page) {
-            return fault(tool, "the page of a tool must be a ui:// resource of the catalog");
-        }
-    }
-    Ok(())
-}
-
-#[cfg(feature = "alloc")]
-fn is_page(uri: Text<'_>) -> bool {
-    uri.chars().take(5).eq("ui://".chars())
-}
-
-/// Returns what a test of the JSON of an entry says. Sending reports what cannot be encoded.
-#[cfg(feature = "alloc")]
-fn read(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
-    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_raw()))
-}
 
 // The place of an entry, for tasks that cannot borrow it.
 

@@ -1,4 +1,4 @@
-//! Calls (requests to the server) and notifications.
+//! Calls (requests to the server), notifications, and the server's own requests.
 
 #[cfg(feature = "tasks")]
 use core::time::Duration;
@@ -166,7 +166,7 @@ impl<'s> Client<'s> {
 
     /// Skips an id that was in a line which was cut off: the server may respond to it with an
     /// error.
-    pub(super) fn skip_id(&mut self, number: u32) {
+    fn skip_id(&mut self, number: u32) {
         self.peer.calls_made = number;
         self.abandoned_ids.add(number);
     }

@@ -1,4 +1,4 @@
-//! Events that a client reports to its application.
+//! Events that a client reports to its application, and its configuration.
 
 use core::time::Duration;
 

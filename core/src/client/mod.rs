@@ -180,8 +180,6 @@ impl<'s> Client<'s> {
     }
 }
 
-// The memory of a client, of which [`Client`] is a view.
-
 /// The memory of a [`Client`]: up to `N` open calls, and up to `N` open requests of the server.
 ///
 /// One value is one id space: use one per child process, connection or server URL. It is all zeros

@@ -293,7 +293,7 @@ impl Client<'_> {
     }
 
     /// Whether the cancellation of the call is partly written.
-    pub(super) fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+    fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
         number.is_some_and(|number| {
             tx.is_open(WriterId::cancel(number)) || tx.is_open(WriterId::timeout_cancel(number))
@@ -310,11 +310,7 @@ impl Client<'_> {
 impl Client<'_> {
     /// Validates and classifies a result. 2026-07-28, basic: a result without `resultType` is
     /// complete, an unknown type is invalid. Legacy results have no type.
-    pub(super) fn classify<'f>(
-        &self,
-        outgoing: &InflightCall,
-        result: RawJson<'f>,
-    ) -> CallOutcome<'f> {
+    fn classify<'f>(&self, outgoing: &InflightCall, result: RawJson<'f>) -> CallOutcome<'f> {
         if !result.is_object() {
             return CallOutcome::Invalid(Violation::InvalidResult);
         }

@@ -1,4 +1,4 @@
-//! Tasks of a server: results that create one, and notifications about it.
+//! Tasks of a server: results that create one, notifications about it, and the way to its end.
 
 use core::time::Duration;
 
@@ -171,8 +171,6 @@ impl Client<'_> {
     }
 }
 
-// Follows a task of a server to its end, in both dialects.
-
 /// Says what a client does next about a task of its server, until the task ends. It does no I/O and
 /// allocates nothing: it is told outcomes of calls, notifications and the time.
 ///
@@ -224,13 +222,13 @@ pub struct TaskPoll<const K: usize = 16> {
     errors: u8,
     /// Error responses to requests for the result.
     result_errors: u8,
-    keys: [Key; K],
+    keys: [AnsweredKey; K],
     states: u32,
 }
 
 /// The key of an input request that has a response.
 #[derive(Clone, Copy, Debug)]
-struct Key {
+struct AnsweredKey {
     /// Zero where empty.
     hash: u64,
     /// Number of the latest state that had the key.
@@ -343,7 +341,7 @@ impl<const K: usize> TaskPoll<K> {
             is_new_session: false,
             errors: 0,
             result_errors: 0,
-            keys: [Key { hash: 0, seen: 0 }; K],
+            keys: [AnsweredKey { hash: 0, seen: 0 }; K],
             states: 0,
         }
     }
@@ -393,7 +391,7 @@ impl<const K: usize> TaskPoll<K> {
         // In place of one that the server has not shown for the longest time.
         if let Some(place) = self.keys.iter_mut().min_by_key(|known| (known.hash != 0, known.seen))
         {
-            *place = Key { hash, seen: self.states };
+            *place = AnsweredKey { hash, seen: self.states };
         }
     }
 

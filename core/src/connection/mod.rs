@@ -238,7 +238,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let is_due = begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now);
         if (is_due || timeouts.is_blocked()) && timeouts.may_retry(tx) {
             let was_mid_frame = tx.is_mid_frame();
-            match held(tx, waits, |tx| machine.handle_timeout(now, tx)) {
+            match with_hold(tx, waits, |tx| machine.handle_timeout(now, tx)) {
                 Ok(found) => {
                     timeouts.reset();
                     event = found;
@@ -264,7 +264,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                match held(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
+                match with_hold(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
                     Ok(Some(found)) => {
                         frames.reset();
                         event = Some(found);
@@ -424,14 +424,14 @@ impl<T: Memory, R: Storage, W: Storage, O, const N: usize> fmt::Debug
 
 /// Makes a call. While an outcome waits for room, the call may not begin a frame: short responses
 /// would delay a long one for ever.
-fn held<A>(
+fn with_hold<A>(
     tx: &mut Tx<'_>,
     waits: bool,
     call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
 ) -> Result<A, SendError> {
-    let is_held = waits && tx.hold();
+    let holds = waits && tx.hold();
     let result = call(tx);
-    if is_held {
+    if holds {
         tx.release();
     }
     result

@@ -1,4 +1,4 @@
-//! Outcomes of requests.
+//! Outcomes of requests, and the places in which they wait to be sent.
 
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
@@ -78,8 +78,6 @@ impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
     }
 }
 
-// The outcomes that wait to be sent.
-
 /// The outcomes that are not sent yet: at most one for each entry of the table of requests.
 #[derive(Debug)]
 pub struct Outcomes<P: ?Sized> {
@@ -98,7 +96,7 @@ pub struct Kept<O> {
 
 /// One place for each entry of a table of constant size.
 #[derive(Debug)]
-pub struct Places<S: ?Sized> {
+pub struct OutcomeSlots<S: ?Sized> {
     len: usize,
     kept: S,
 }
@@ -116,7 +114,7 @@ pub trait OutcomeMemory<O>: Sized {
 /// A view of the memory of outcomes.
 #[derive(Debug)]
 pub enum OutcomesMut<'p, O> {
-    Places(&'p mut Outcomes<Places<[Option<Kept<O>>]>>),
+    Places(&'p mut Outcomes<OutcomeSlots<[Option<Kept<O>>]>>),
     #[cfg(feature = "alloc")]
     Queue(&'p mut Outcomes<VecDeque<Kept<O>>>),
 }
@@ -228,7 +226,7 @@ pub(crate) trait Keep<O> {
     fn remove(&mut self, index: usize);
 }
 
-impl<O, const N: usize> OutcomeMemory<O> for Places<[Option<Kept<O>>; N]> {
+impl<O, const N: usize> OutcomeMemory<O> for OutcomeSlots<[Option<Kept<O>>; N]> {
     const HAS_PLACES: bool = N > 0;
     const NEW: Self = Self { len: 0, kept: [const { None }; N] };
 
@@ -241,7 +239,7 @@ impl<O, const N: usize> OutcomeMemory<O> for Places<[Option<Kept<O>>; N]> {
     }
 }
 
-impl<O> Keep<O> for Places<[Option<Kept<O>>]> {
+impl<O> Keep<O> for OutcomeSlots<[Option<Kept<O>>]> {
     fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>> {
         self.kept.get_mut(usize::from(request.0.index))?.as_mut()
     }

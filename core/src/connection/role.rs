@@ -1,10 +1,10 @@
-//! The two roles of a connection.
+//! The two roles of a connection, and a pair of both.
 
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
 use core::fmt;
 
-use super::outcomes::{Kept, OutcomeMemory, Places};
+use super::outcomes::{Kept, OutcomeMemory, OutcomeSlots};
 use super::{Connection, Outcome, Step, Turn};
 use crate::buffers::Storage;
 use crate::buffers::rx::RxBuffer;
@@ -220,9 +220,9 @@ macro_rules! memory {
 }
 
 memory!({const N: usize, const S: usize} ServerState<N, S>:
-    ServerConfig, Server, ServerEvent, server, Places<[Option<Kept<O>>; PLACES]>);
+    ServerConfig, Server, ServerEvent, server, OutcomeSlots<[Option<Kept<O>>; PLACES]>);
 memory!({const N: usize} ClientState<N>:
-    ClientConfig, Client, ClientEvent, client, Places<[Option<Kept<O>>; PLACES]>);
+    ClientConfig, Client, ClientEvent, client, OutcomeSlots<[Option<Kept<O>>; PLACES]>);
 #[cfg(feature = "alloc")]
 memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<Kept<O>>,
     fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
@@ -283,8 +283,6 @@ mod sealed {
 }
 
 const INVALID: &str = "The response cannot be sent";
-
-// A client and a server that are connected to each other, without I/O.
 
 /// A client and a server, each a [`Connection`], whose bytes are moved in memory: for tests and
 /// simulations in virtual time, with the real messages.

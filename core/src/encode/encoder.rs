@@ -240,7 +240,7 @@ impl<'b> Encoder<'b> {
     #[inline(never)]
     fn may_begin(&mut self, is: &dyn Fn(&str) -> bool) -> bool {
         let outer = self.state.completion;
-        self.note(is);
+        self.see_key(is);
         let is_written = self.track_member();
         if !is_written {
             self.forget_meta(outer);
@@ -474,7 +474,7 @@ impl Encoder<'_> {
     }
 
     /// Looks at a name of the object that is completed.
-    pub(super) fn note(&mut self, is: &dyn Fn(&str) -> bool) {
+    pub(super) fn see_key(&mut self, is: &dyn Fn(&str) -> bool) {
         let Some(additions) = self.additions else { return };
         let completion = &mut self.state.completion;
         if completion.depth > self.state.depth {
@@ -504,7 +504,7 @@ impl Encoder<'_> {
     }
 
     /// Stays in the object, because the value of its `_meta` is left out.
-    pub(super) fn forget_meta(&mut self, outer: Completion) {
+    fn forget_meta(&mut self, outer: Completion) {
         let Completion { depth, is_meta, .. } = outer;
         self.state.completion = Completion { depth, is_meta, ..self.state.completion };
     }
@@ -547,7 +547,7 @@ impl Encoder<'_> {
     /// Writes JSON text that must be an object, because it is completed.
     #[cold]
     #[inline(never)]
-    pub(super) fn complete_raw(&mut self, json: RawJson<'_>) {
+    fn complete_raw(&mut self, json: RawJson<'_>) {
         if !json.is_object() {
             return self.invalid(InvalidPayload::NotAnObject);
         }

@@ -438,8 +438,7 @@ impl Serialize for OwnedJson {
 #[cfg(feature = "alloc")]
 const INITIAL_CAPACITY: usize = 512;
 
-#[cfg(feature = "alloc")]
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use alloc::string::String;
 

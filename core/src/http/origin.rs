@@ -384,7 +384,7 @@ mod origin_tests {
 }
 
 #[cfg(test)]
-mod ip_tests {
+mod address_tests {
     extern crate std;
 
     use std::string::String;

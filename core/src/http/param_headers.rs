@@ -251,7 +251,10 @@ impl<'v> FieldValue<'v> {
             (Some(text), _) => Form::Text(Text::from_json(text)),
             (_, Some(boolean)) => Form::Boolean(boolean),
             _ => Form::Integer(
-                value.as_i64().filter(|number| number.abs() <= MOST).ok_or(InvalidFieldValue)?,
+                value
+                    .as_i64()
+                    .filter(|number| number.abs() <= MAX_INTEGER)
+                    .ok_or(InvalidFieldValue)?,
             ),
         };
         Ok(Some(Self(form)))
@@ -293,7 +296,7 @@ impl fmt::Display for FieldValue<'_> {
             Form::Boolean(boolean) => boolean.fmt(f),
             Form::Text(text) if is_safe(text) => text.chars().try_for_each(|c| f.write_char(c)),
             Form::Text(text) => {
-                f.write_str(PREFIX)?;
+                f.write_str(BASE64_PREFIX)?;
                 let mut bytes = text.chars().flat_map(utf8);
                 let mut group = [0; 3];
                 loop {
@@ -308,7 +311,7 @@ impl fmt::Display for FieldValue<'_> {
                         f.write_str(core::str::from_utf8(&digits).unwrap_or_default())?;
                     }
                     if len < 3 {
-                        return f.write_str(SUFFIX);
+                        return f.write_str(BASE64_SUFFIX);
                     }
                 }
             }
@@ -326,14 +329,15 @@ fn is_safe(text: Text<'_>) -> bool {
         }
         (len, last) = (len + 1, Some(c));
     }
-    let begins = text.chars().take(PREFIX.len()).eq(PREFIX.chars());
-    let ends = len >= SUFFIX.len() && text.chars().skip(len - SUFFIX.len()).eq(SUFFIX.chars());
+    let begins = text.chars().take(BASE64_PREFIX.len()).eq(BASE64_PREFIX.chars());
+    let ends = len >= BASE64_SUFFIX.len()
+        && text.chars().skip(len - BASE64_SUFFIX.len()).eq(BASE64_SUFFIX.chars());
     !(last == Some(' ') || begins && ends)
 }
 
 /// Returns the base64 between the markers, if both are present.
 fn base64_of(field: &[u8]) -> Option<&[u8]> {
-    field.strip_prefix(PREFIX.as_bytes())?.strip_suffix(SUFFIX.as_bytes())
+    field.strip_prefix(BASE64_PREFIX.as_bytes())?.strip_suffix(BASE64_SUFFIX.as_bytes())
 }
 
 fn is_visible(field: &[u8]) -> bool {
@@ -343,9 +347,9 @@ fn is_visible(field: &[u8]) -> bool {
 /// Passes the decoded bytes to `take` in parts; returns whether the base64 was valid and `take`
 /// returned `true` each time.
 fn decode(encoded: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
-    let mut parts = encoded.chunks(4 * PART).peekable();
+    let mut parts = encoded.chunks(4 * PART_GROUPS).peekable();
     while let Some(part) = parts.next() {
-        let mut bytes = [0; 3 * PART];
+        let mut bytes = [0; 3 * PART_GROUPS];
         match STANDARD.decode_slice(part, &mut bytes) {
             Ok(len)
                 if (len == bytes.len() || parts.peek().is_none())
@@ -361,7 +365,7 @@ fn plain(field: &[u8], encoded: Option<&[u8]>, matches: impl Fn(&str) -> bool) -
     let matches = |bytes: &[u8]| core::str::from_utf8(bytes).is_ok_and(&matches);
     match encoded {
         Some(encoded) => {
-            encoded.len() <= 4 * PART && !encoded.is_empty() && decode(encoded, matches)
+            encoded.len() <= 4 * PART_GROUPS && !encoded.is_empty() && decode(encoded, matches)
         }
         None => matches(field),
     }
@@ -374,15 +378,15 @@ fn utf8(c: char) -> impl Iterator<Item = u8> {
     bytes.into_iter().take(len)
 }
 
-const PREFIX: &str = "=?base64?";
-const SUFFIX: &str = "?=";
+const BASE64_PREFIX: &str = "=?base64?";
+const BASE64_SUFFIX: &str = "?=";
 /// Number of base64 groups decoded at once.
-const PART: usize = 16;
+const PART_GROUPS: usize = 16;
 /// The largest integer that all JSON parsers read exactly: 2^53 - 1.
-const MOST: i64 = (1 << 53) - 1;
+const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 #[cfg(test)]
-mod params_tests {
+mod header_params_tests {
     extern crate std;
 
     use std::string::{String, ToString as _};
@@ -462,7 +466,7 @@ mod params_tests {
 }
 
 #[cfg(test)]
-mod value_tests {
+mod field_value_tests {
     extern crate std;
 
     use std::string::ToString as _;

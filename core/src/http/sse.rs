@@ -7,8 +7,6 @@ use crate::buffers::rx::Frame;
 use crate::buffers::{self, Storage};
 use crate::text::copy;
 
-// Elements of an event stream that carry no message.
-
 /// An element of an event stream that carries no message.
 ///
 /// ```

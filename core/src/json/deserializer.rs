@@ -372,7 +372,7 @@ impl<'de> de::MapAccess<'de> for Children<'_, 'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, ReadError> {
-        if self.advance() { seed.deserialize(Key(self.reader)).map(Some) } else { Ok(None) }
+        if self.advance() { seed.deserialize(MapKey(self.reader)).map(Some) } else { Ok(None) }
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
@@ -396,7 +396,7 @@ const SCRATCH: usize = 128;
 // Keys of maps, which may be integers.
 
 /// Deserializer of an object's key: a string, or the integer in it for maps with integer keys.
-struct Key<'r, 'de>(&'r mut Reader<'de>);
+struct MapKey<'r, 'de>(&'r mut Reader<'de>);
 
 macro_rules! integer_keys {
     ($($method:ident $visit:ident $type:ty),*) => {$(
@@ -409,7 +409,7 @@ macro_rules! integer_keys {
     )*};
 }
 
-impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
+impl<'de> de::Deserializer<'de> for MapKey<'_, 'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -429,7 +429,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        // The inner type may be an integer, which only `Key` parses from a string.
+        // The inner type may be an integer, which only `MapKey` parses from a string.
         if name == RAW {
             visitor.visit_borrowed_str(self.0.value()?)
         } else {

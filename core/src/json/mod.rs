@@ -39,9 +39,8 @@ const NUMBER: &str = "$serde_json::private::Number";
 /// Name of the struct, and of its field, that `serde_json::value::RawValue` serializes as.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Name of the newtype struct around a [`RawJson`] or
-/// [`JsonStr`]. This crate's serializer copies the JSON text; others serialize the
-/// value.
+/// Name of the newtype struct around a [`RawJson`] or [`JsonStr`]. This crate's serializer copies
+/// the JSON text; others serialize the value.
 pub(crate) const RAW: &str = "$mcp:raw";
 
 /// Whether the struct or field with this name holds a string of JSON text.
@@ -98,8 +97,6 @@ impl<'de, E: de::Error> de::MapAccess<'de> for RawValue<'de, E> {
         seed.deserialize(BorrowedStrDeserializer::new(self.text))
     }
 }
-
-// `ReadError`: why JSON is no value of a type.
 
 /// Error of deserializing a value into a type.
 ///

@@ -362,8 +362,8 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
 
 // Finds the end of strings, many bytes at a time.
 //
-// In this module a byte is *special* if it cannot be part of a string as it is: a quote, a
-// backslash or a control character. Text without special bytes is *clean*.
+// Here a byte is *special* if it cannot be part of a string as it is: a quote, a backslash or a
+// control character. Text without special bytes is *clean*.
 
 /// Returns the end of the string whose opening quote is at `at`.
 #[cfg_attr(not(small), inline)]

@@ -571,7 +571,7 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
 
 /// Whether the inside of a JSON string is equal to `text` when decoded.
 #[inline]
-pub(crate) fn same_text(inner: &str, text: &str) -> bool {
+fn same_text(inner: &str, text: &str) -> bool {
     if cfg!(small) {
         return Chars::escaped(inner).eq(text.chars());
     }

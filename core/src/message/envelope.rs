@@ -1,4 +1,4 @@
-//! The kind of a JSON-RPC message, by its members.
+//! The kind of a JSON-RPC message, by its members; also for programs without a session.
 
 #[cfg(not(small))]
 pub(crate) use super::fast::Envelope;
@@ -201,10 +201,8 @@ fn raw(id: Id<'_>) -> RawJson<'_> {
     RawJson::scanned(id.as_str())
 }
 
-// The members of a message that are recorded.
-
 /// A recorded member: those of the message, then those of `_meta`, which only the state machine
-/// reads, then those of `params`. [`walk`](super::small) relies on the order.
+/// reads, then those of `params`. `Envelope::walk` in `small.rs` relies on the order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(small, allow(dead_code))]
 pub(crate) enum Member {
@@ -245,7 +243,7 @@ impl Member {
 }
 
 #[cfg(test)]
-mod envelope_tests {
+mod kind_tests {
     extern crate std;
 
     use std::{format, string::String};
@@ -356,7 +354,7 @@ mod envelope_tests {
 }
 
 #[cfg(test)]
-mod reader_tests {
+mod message_tests {
     extern crate std;
 
     use std::format;

@@ -62,14 +62,14 @@ impl<'f> Envelope<'f> {
                 self.argument(text, at, used)?
             } else if let Some(step) = self.match_common(text, level, at) {
                 match step {
-                    Step::Skip(end) => end,
-                    Step::Enter(inside, at_key) => {
+                    CommonStep::Skip(end) => end,
+                    CommonStep::Enter(inside, at_key) => {
                         (level, at) = (inside, at_key);
                         continue;
                     }
                 }
             } else {
-                let Key { member, end: key_end, escaped, colon } = key(self.text, level, at)?;
+                let ParsedKey { member, end: key_end, escaped, colon } = key(self.text, level, at)?;
                 let (value, first_of_value) = next_byte(text, colon + 1);
                 if first_of_value == b'{'
                     && let Some(inside) = member.inside()
@@ -125,7 +125,7 @@ impl<'f> Envelope<'f> {
     /// without the steps that arguments do not need.
     #[inline(always)]
     fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, ScanError> {
-        let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
+        let ParsedKey { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
         let (value, first_of_value) = next_byte(text, colon + 1);
         let end = skip_member(text, value, first_of_value, used + Level::Arguments.depth())?;
         self.add_argument(at, key_end, escaped, end);
@@ -158,6 +158,7 @@ impl<'f> Envelope<'f> {
         let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
         Params { text: self.text, whole, arguments, starts, index: self.index }
     }
+
     /// Whether a member that may occur only once occurs twice.
     #[inline]
     pub(crate) fn has_duplicate(&self) -> bool {
@@ -215,7 +216,7 @@ impl<'f> Envelope<'f> {
 }
 
 /// A parsed key: its member, and the positions of its closing quote and its colon.
-struct Key {
+struct ParsedKey {
     member: Member,
     end: usize,
     escaped: bool,
@@ -224,12 +225,12 @@ struct Key {
 
 /// Reads the key at `at`.
 #[inline(always)]
-fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
+fn key(text: &str, level: Level, at: usize) -> Result<ParsedKey, ScanError> {
     let bytes = text.as_bytes();
     if let Some((rest, word)) = load_word(bytes, at)
         && let Some((member, len)) = level.common_member(rest, word)
     {
-        return Ok(Key { member, end: at + len - 2, escaped: false, colon: at + len - 1 });
+        return Ok(ParsedKey { member, end: at + len - 2, escaped: false, colon: at + len - 1 });
     }
     let mut end = skip_clean(bytes, at + 1);
     let escaped = byte(bytes, end) != b'"';
@@ -244,7 +245,7 @@ fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
         level.member_escaped(text.get(at..end + 1).map(JsonStr::scanned))
     };
     match next_byte(bytes, end + 1) {
-        (colon, b':') => Ok(Key { member, end, escaped, colon }),
+        (colon, b':') => Ok(ParsedKey { member, end, escaped, colon }),
         _ => Err(ScanError::at(end + 1)),
     }
 }
@@ -253,7 +254,7 @@ fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
 // time; everything else falls back to `Envelope::read`.
 
 /// Where to continue: behind a member, or at the first key in an object.
-pub(crate) enum Step {
+pub(crate) enum CommonStep {
     Skip(usize),
     Enter(Level, usize),
 }
@@ -261,7 +262,7 @@ pub(crate) enum Step {
 impl Envelope<'_> {
     /// Records the member at `at`, if it is one of these.
     #[inline(always)]
-    pub(crate) fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
+    fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<CommonStep> {
         let (rest, word) = load_word(text, at)?;
         macro_rules! after {
             ($known:literal) => {
@@ -309,16 +310,16 @@ impl Envelope<'_> {
     }
 
     #[inline(always)]
-    fn skip(&mut self, member: Member, value: usize, end: usize) -> Step {
+    fn skip(&mut self, member: Member, value: usize, end: usize) -> CommonStep {
         self.keep(member, Span::new(value, end));
-        Step::Skip(end)
+        CommonStep::Skip(end)
     }
 
     /// Enters the object whose first key starts at `key`.
     #[inline(always)]
-    fn enter(&mut self, level: Level, member: Member, key: usize) -> Step {
+    fn enter(&mut self, level: Level, member: Member, key: usize) -> CommonStep {
         self.keep(member, Span::begun(key - 1));
-        Step::Enter(level, key)
+        CommonStep::Enter(level, key)
     }
 }
 
@@ -357,7 +358,7 @@ impl From<CommonMethod> for Method<'_> {
 
 /// Returns the text from `at` on, and its first eight bytes as a word; `None` if there are fewer.
 #[inline(always)]
-pub(crate) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
+fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     let rest = text.get(at..)?;
     Some((rest, u64::from_le_bytes(*rest.first_chunk()?)))
 }
@@ -377,9 +378,8 @@ pub(crate) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L
     }
 }
 
-// An index of the first members of an object.
-
-/// Up to [`INDEXED`] members, each as two positions of four bytes; `end` is zero in unused entries.
+/// The first members of an object, up to [`INDEXED`]: each as two positions of four bytes. `end` is
+/// zero in unused entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index([Entry; INDEXED]);
 
@@ -479,8 +479,6 @@ impl Entry {
 /// Number of arguments found without a search. They take 32 bytes of stack.
 const INDEXED: usize = 4;
 
-// The objects of a message whose members are distinguished, and the keys of these members.
-
 /// The objects whose members are distinguished: the message, its `params`, and two objects in
 /// `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -523,7 +521,7 @@ impl Level {
 
     /// Returns the member that is this object, and the level of that member.
     #[inline]
-    pub(crate) const fn outside(self) -> Option<(Member, Self)> {
+    const fn outside(self) -> Option<(Member, Self)> {
         match self {
             Self::Message => None,
             Self::Params => Some((Member::Params, Self::Message)),
@@ -537,7 +535,7 @@ impl Level {
     /// word at a time, which is much faster than searching for their ends. [`member`](Self::member)
     /// finds the others.
     #[inline(always)]
-    pub(crate) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
+    fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
                 $(if starts_with(text, word, $known) {
@@ -567,7 +565,7 @@ impl Level {
     /// Returns the member whose key is this string, which contains a backslash.
     #[cold]
     #[inline(never)]
-    pub(crate) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
+    fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
         let mut decoded = [0; 48];
         // A key that does not fit is not one of the known keys.
         string
@@ -601,8 +599,6 @@ impl Level {
     }
 }
 
-// Where the members of `params` are, as found in one pass over the message.
-
 /// The `params` of a request or notification.
 // Kept small, since an event is moved a few times before its handler gets it: members that may be
 // large have a start and an end, the others only a start.
@@ -625,8 +621,8 @@ pub struct Arguments<'f> {
 }
 
 impl<'f> Params<'f> {
-    #[inline]
     /// Returns the value of `params` as received, even if it is not an object.
+    #[inline]
     pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.whole.value(self.text)
     }
@@ -732,9 +728,8 @@ impl Params<'_> {
     }
 }
 
-// Byte ranges of a frame. Half the size of `&str`; UTF-8 boundaries are checked on access.
-
-/// A byte range. An empty one stands for a missing value, since values are never empty.
+/// A byte range of a frame. Half the size of `&str`; UTF-8 boundaries are checked on access. An
+/// empty one stands for a missing value, since values are never empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     start: u32,

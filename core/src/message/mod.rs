@@ -222,7 +222,7 @@ impl<'f> Messages<'f> {
         };
         let text = envelope.text();
         if text.is_empty() && !bytes.is_empty() && self.cursor != Cursor::End {
-            return violation(Violation::NotUtf8);
+            return Some(invalid(Violation::NotUtf8));
         }
         match self.cursor {
             Cursor::Start => {
@@ -230,7 +230,7 @@ impl<'f> Messages<'f> {
                 if bytes.get(start) == Some(&b'[') {
                     return Some(peek_batch(text, start));
                 }
-                Some((read(envelope, text, start, 0, true), Cursor::End))
+                Some((read_message(envelope, text, start, 0, true), Cursor::End))
             }
             Cursor::Element(at) => {
                 let after = skip_whitespace(bytes, at.saturating_add(text.len()));
@@ -238,7 +238,7 @@ impl<'f> Messages<'f> {
                     Some(b',') => Cursor::Element(skip_whitespace(bytes, after + 1)),
                     _ => Cursor::End,
                 };
-                Some((read(envelope, text, 0, 1, false), next))
+                Some((read_message(envelope, text, 0, 1, false), next))
             }
             Cursor::End => None,
         }
@@ -277,30 +277,28 @@ fn element(bytes: &[u8], at: usize) -> &[u8] {
     bytes.get(at..end).unwrap_or_default()
 }
 
-fn violation<'f>(violation: Violation) -> Option<(Item<'f>, Cursor)> {
-    Some((Item::Invalid { violation, id: None, forbids_response: false }, Cursor::End))
+fn invalid<'f>(violation: Violation) -> (Item<'f>, Cursor) {
+    (Item::Invalid { violation, id: None, forbids_response: false }, Cursor::End)
 }
 
 fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Cursor) {
     let bytes = text.as_bytes();
-    let refuse =
-        |violation| (Item::Invalid { violation, id: None, forbids_response: false }, Cursor::End);
     match skip_value(bytes, start, 0) {
         Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
             let first = skip_whitespace(bytes, start + 1);
             if bytes.get(first) == Some(&b']') {
-                return refuse(Violation::EmptyBatch);
+                return invalid(Violation::EmptyBatch);
             }
             (Item::Batch, Cursor::Element(first))
         }
-        Err(e) if e.is_too_deep() => refuse(Violation::TooDeep),
-        _ => refuse(Violation::NotJson),
+        Err(e) if e.is_too_deep() => invalid(Violation::TooDeep),
+        _ => invalid(Violation::NotJson),
     }
 }
 
 /// Reads the message at `at`; if `alone`, only whitespace may follow it.
 #[cfg_attr(not(small), inline(always))]
-fn read<'f>(
+fn read_message<'f>(
     envelope: &mut Envelope<'f>,
     text: &'f str,
     at: usize,
@@ -408,27 +406,27 @@ impl<'f> Arguments<'f> {
 // Identifies the request in a line that did not fit, by the id at its start or at its very end.
 
 /// The parts of the message that were found.
-pub(crate) struct Found<'f> {
-    pub(crate) id: Option<Id<'f>>,
+struct Identified<'f> {
+    id: Option<Id<'f>>,
     /// Whether it is a response, which must not be responded to.
     is_response: bool,
 }
 
-impl Found<'_> {
+impl Identified<'_> {
     /// Returns whether no error response may be sent: the message is a response, or it has no known
     /// id and may be a response or a notification.
-    pub(crate) fn forbids_response(&self) -> bool {
+    fn forbids_response(&self) -> bool {
         self.is_response || self.id.is_none()
     }
 }
 
 /// Searches the first and the last bytes of a line.
-pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
+fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Identified<'f> {
     let text = valid_prefix(prefix);
     let mut envelope = Envelope::new(text);
     // This fails where the line was cut; the members before that are recorded.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
-    Found {
+    Identified {
         id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
         is_response: envelope.starts_as_response(),
     }
@@ -472,10 +470,8 @@ fn valid_prefix(bytes: &[u8]) -> &str {
     }
 }
 
-// The transport that a message came with: a stream, or an HTTP request whose head repeats some of
-// its members.
-
-/// The transport of one frame.
+/// The transport of one frame: a stream, or an HTTP request whose head repeats some members of the
+/// message.
 #[derive(Clone, Copy)]
 pub(crate) struct TransportContext<'f> {
     /// The fields of the HTTP request, and the id of its exchange.

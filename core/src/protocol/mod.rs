@@ -11,8 +11,6 @@ use crate::json::JsonStr;
 use crate::text::{Words, words};
 use serde::{Serialize, Serializer};
 
-// The published revisions of the protocol.
-
 /// A published revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]

@@ -1,6 +1,6 @@
 //! Tables of open requests and calls. Insert, get and remove take constant time. Lookup by id scans
-//! a four-byte hash per entry, [`Places::expired`] the deadlines once one is due,
-//! [`Places::slots`] the table.
+//! a four-byte hash per entry, [`SlotHeads::expired`] the deadlines once one is due,
+//! [`SlotHeads::slots`] the table.
 
 use core::ops::{Deref, DerefMut};
 
@@ -31,13 +31,13 @@ pub(crate) struct GrowingTable<T> {
 /// A free entry holds what was last in it, and entries are written where they are.
 #[derive(Debug)]
 pub(crate) struct Table<'a, T> {
-    places: Places<'a>,
+    places: SlotHeads<'a>,
     entries: &'a mut [T],
 }
 
 /// All of a table but the entries: one instance of its functions serves all tables.
 #[derive(Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct SlotHeads<'a> {
     head: &'a mut Head,
     all: &'a mut [SlotHead],
 }
@@ -101,7 +101,7 @@ impl<T: Keyed, const N: usize> TableState<T, N> {
 
     #[inline]
     pub(crate) fn table(&mut self) -> Table<'_, T> {
-        let places = Places { head: &mut self.head, all: &mut self.places };
+        let places = SlotHeads { head: &mut self.head, all: &mut self.places };
         Table { places, entries: &mut self.entries }
     }
 }
@@ -125,7 +125,7 @@ impl<T: Keyed> GrowingTable<T> {
         if usize::from(self.head.len) + free > self.places.len() {
             self.grow(free);
         }
-        let places = Places { head: &mut self.head, all: &mut self.places };
+        let places = SlotHeads { head: &mut self.head, all: &mut self.places };
         Table { places, entries: &mut self.entries }
     }
 
@@ -150,7 +150,7 @@ impl<T: Keyed> Table<'_, T> {
     }
 
     pub(crate) fn reborrow(&mut self) -> Table<'_, T> {
-        let places = Places { head: self.places.head, all: self.places.all };
+        let places = SlotHeads { head: self.places.head, all: self.places.all };
         Table { places, entries: self.entries }
     }
 
@@ -188,9 +188,9 @@ impl<T: Keyed> Table<'_, T> {
 }
 
 impl<'a, T> Deref for Table<'a, T> {
-    type Target = Places<'a>;
+    type Target = SlotHeads<'a>;
 
-    fn deref(&self) -> &Places<'a> {
+    fn deref(&self) -> &SlotHeads<'a> {
         &self.places
     }
 }
@@ -201,7 +201,7 @@ impl<T> DerefMut for Table<'_, T> {
     }
 }
 
-impl Places<'_> {
+impl SlotHeads<'_> {
     pub(crate) fn len(&self) -> usize {
         usize::from(self.head.len)
     }

@@ -1,4 +1,4 @@
-//! Configuration of a server.
+//! Configuration and memory of a server.
 
 use core::time::Duration;
 
@@ -173,7 +173,7 @@ impl<'c> ServerConfig<'c> {
     /// ```
     pub const fn client_extensions(mut self, ids: &'static [&'static str]) -> Self {
         self.client_extensions = ids;
-        self.read_extensions = Some(read);
+        self.read_extensions = Some(read_declared);
         self
     }
 
@@ -262,7 +262,7 @@ impl Extensions {
 
 /// Returns the bits for the `ClientCapabilities` of an `initialize`. Each id in it is looked up
 /// among the configured ones.
-pub(super) fn read(capabilities: RawJson<'_>, ids: &'static [&'static str]) -> u16 {
+fn read_declared(capabilities: RawJson<'_>, ids: &'static [&'static str]) -> u16 {
     let mut declared = 0;
     for (id, settings) in capabilities.get("extensions").into_iter().flat_map(RawJson::members) {
         if settings.is_object()
@@ -274,8 +274,6 @@ pub(super) fn read(capabilities: RawJson<'_>, ids: &'static [&'static str]) -> u
     }
     declared
 }
-
-// The memory of a server, of which [`Server`] is a view.
 
 /// The memory of a [`Server`]: up to `N` open requests, up to `N` open calls, and up to `S`
 /// subscribed URIs.

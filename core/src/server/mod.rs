@@ -427,7 +427,7 @@ impl Server<'_> {
         let session = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
-        if !tx.is_open(key(request.method, parent)) {
+        if !tx.is_open(call_key(request.method, parent)) {
             self.check_call(request, session)?;
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
@@ -527,7 +527,7 @@ impl Server<'_> {
         let number = self.peer.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
         let digits = Decimal::new(u64::from(number), false);
         let frame = match kind {
-            CallKind::Application => key(method, parent),
+            CallKind::Application => call_key(method, parent),
             CallKind::KeepAlive | CallKind::Abandoned => WriterId::PING,
         };
         tx.frame(frame, revision, &mut |writer| {
@@ -693,7 +693,7 @@ impl Encode for InputRequests<'_> {
 }
 
 /// Writer of a call.
-fn key(method: &str, parent: Option<Slot>) -> WriterId {
+fn call_key(method: &str, parent: Option<Slot>) -> WriterId {
     WriterId::application(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
 }
 
@@ -827,6 +827,21 @@ struct CapabilityHooks {
     grants: Option<&'static Grants>,
 }
 
+impl CapabilityHooks {
+    const fn of(capabilities: ServerFeatures) -> Self {
+        use ServerFeatures as C;
+        let subscribes = capabilities.contains(C::RESOURCES_SUBSCRIBE);
+        Self {
+            resource_rules: if capabilities.contains(C::RESOURCES) { &RESOURCE } else { &[] },
+            completion_rules: if capabilities.contains(C::COMPLETIONS) { &COMPLETION } else { &[] },
+            subscribe: if subscribes { Some(subscribe) } else { None },
+            unsubscribe: if subscribes { Some(unsubscribe) } else { None },
+            set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
+            grants: if capabilities.has_changes() { Some(&GRANTS) } else { None },
+        }
+    }
+}
+
 /// Responds to a request of a session.
 type HandleRequest = for<'f> fn(
     &mut Server<'_>,
@@ -927,21 +942,6 @@ impl CallHooks {
 impl fmt::Debug for CallHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CallHooks")
-    }
-}
-
-impl CapabilityHooks {
-    const fn of(capabilities: ServerFeatures) -> Self {
-        use ServerFeatures as C;
-        let subscribes = capabilities.contains(C::RESOURCES_SUBSCRIBE);
-        Self {
-            resource_rules: if capabilities.contains(C::RESOURCES) { &RESOURCE } else { &[] },
-            completion_rules: if capabilities.contains(C::COMPLETIONS) { &COMPLETION } else { &[] },
-            subscribe: if subscribes { Some(subscribe) } else { None },
-            unsubscribe: if subscribes { Some(unsubscribe) } else { None },
-            set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
-            grants: if capabilities.has_changes() { Some(&GRANTS) } else { None },
-        }
     }
 }
 

@@ -649,19 +649,19 @@ impl<'s> Server<'s> {
 
 #[cfg(not(feature = "http"))]
 impl<'f> TransportContext<'f> {
-    pub(super) fn declares_modern_version(&self) -> bool {
+    fn declares_modern_version(&self) -> bool {
         false
     }
 
-    pub(super) fn require_version_header(&self) -> Result<(), Refusal> {
+    fn require_version_header(&self) -> Result<(), Refusal> {
         Ok(())
     }
 
-    pub(super) fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal> {
+    fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    pub(super) fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal> {
+    fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal> {
         Ok(())
     }
 }
@@ -671,21 +671,17 @@ mod http {
     use super::*;
     use crate::http::head::SingleValue;
     use crate::http::param_headers::{FieldValue, header_params};
-    use crate::json::RawJson;
-    use crate::message::Member;
-    use crate::protocol::Revision;
     use crate::protocol::error::ErrorCode;
     use crate::rpc::RpcError;
-    use crate::server::Request;
 
     impl<'f> TransportContext<'f> {
         /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
-        pub(in crate::server) fn declares_modern_version(&self) -> bool {
+        pub(super) fn declares_modern_version(&self) -> bool {
             let version = self.fields().and_then(|fields| fields.get(VERSION));
             version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
         }
 
-        pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal> {
+        pub(super) fn require_version_header(&self) -> Result<(), Refusal> {
             match self.fields().map(|fields| fields.single(VERSION)) {
                 None | Some(SingleValue::Value(_)) => Ok(()),
                 Some(SingleValue::Absent) => Err(Refusal::VERSION_HEADER_MISSING),
@@ -695,10 +691,7 @@ mod http {
             }
         }
 
-        pub(in crate::server) fn check_version_header(
-            &self,
-            version: JsonStr<'f>,
-        ) -> Result<(), Refusal> {
+        pub(super) fn check_version_header(&self, version: JsonStr<'f>) -> Result<(), Refusal> {
             match self.fields().and_then(|fields| fields.get(VERSION)) {
                 Some(repeated) if version != *repeated => Err(Refusal::VERSION_HEADER),
                 _ => Ok(()),
@@ -708,7 +701,7 @@ mod http {
         /// Checks `Mcp-Method`, and `Mcp-Name` for methods with a name or URI.
         /// `Mcp-Param-*` needs the tool's schema:
         /// [`check_param_headers`](Request::check_param_headers).
-        pub(in crate::server) fn check_headers(
+        pub(super) fn check_headers(
             &self,
             method: Method<'f>,
             envelope: &Envelope<'f>,
@@ -799,12 +792,8 @@ mod http {
     const VERSION: &str = "mcp-protocol-version";
 }
 
-// HTTP exchanges: where the output of a server belongs.
-//
-// Each exchange has a [`TxBuffer`](crate::TxBuffer::for_http_response) of its own. What
-// [`Server::next_event`] writes belongs to the exchange whose body it reads; these functions say
-// which exchange other output belongs to. [`ExchangeId::SESSION`] is the standalone GET stream of
-// the session, for output that belongs to no request.
+// HTTP exchanges. What `next_event` writes belongs to the exchange whose body it reads; these
+// functions say which exchange other output belongs to.
 
 #[cfg(feature = "http")]
 impl Server<'_> {

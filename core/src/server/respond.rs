@@ -1,4 +1,4 @@
-//! Responses of the application.
+//! Responses and notifications of the application.
 
 use core::fmt;
 
@@ -145,7 +145,7 @@ impl Server<'_> {
         why: &dyn Encode,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        self.note(request, ErrorCode::InvalidParams);
+        self.record_error(request, ErrorCode::InvalidParams);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             object!(writer, { "code": -32602_i32, "message": why });
@@ -201,7 +201,7 @@ impl Server<'_> {
         {
             return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
-        self.note(request, error.code);
+        self.record_error(request, error.code);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_error(writer, Some(id), error)
         })
@@ -230,7 +230,7 @@ impl Server<'_> {
         if pages.is_empty() {
             return Err(SendError::Invalid(InvalidPayload::Empty));
         }
-        self.note(request, ErrorCode::UrlElicitationRequired);
+        self.record_error(request, ErrorCode::UrlElicitationRequired);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             let data = object!({ "elicitations": pages });
@@ -258,8 +258,8 @@ impl Server<'_> {
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        tx.abandon(key(request.0))?;
-        self.note(request, error.code);
+        tx.abandon(response_key(request.0))?;
+        self.record_error(request, error.code);
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
         let write = |id: &str, writer: &mut Encoder<'_>| write_error(writer, Some(id), error);
         self.respond_as::<dyn Response>(replacement_key(request.0), request, tx, &write)
@@ -296,7 +296,7 @@ impl Server<'_> {
             writer.put(b"}")
         };
         if cfg!(not(small)) {
-            self.respond_as(key(request.0), request, tx, &write)
+            self.respond_as(response_key(request.0), request, tx, &write)
         } else {
             self.send_response(request, tx, &write)
         }
@@ -317,7 +317,7 @@ impl Server<'_> {
 
     /// Records that the response to a request is an error.
     #[cfg_attr(not(feature = "alloc"), expect(clippy::unused_self))]
-    fn note(&mut self, request: RequestHandle, code: ErrorCode) {
+    fn record_error(&mut self, request: RequestHandle, code: ErrorCode) {
         #[cfg(feature = "alloc")]
         if let Some(pending) = self.requests.get(request.0) {
             let kind = ResponseKind::Error(code.number(pending.revision));
@@ -333,7 +333,7 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
         response: &dyn Response,
     ) -> Result<(), SendError> {
-        self.respond_as(key(request.0), request, tx, response)
+        self.respond_as(response_key(request.0), request, tx, response)
     }
 
     fn respond_as<R: Response + ?Sized>(
@@ -408,7 +408,7 @@ fn lacks_url_elicitation(pending: &InflightRequest) -> bool {
 }
 
 /// Writer of the response to the request in this slot.
-pub(super) fn key(slot: Slot) -> WriterId {
+pub(super) fn response_key(slot: Slot) -> WriterId {
     WriterId::response(slot.index, slot.serial)
 }
 
@@ -425,7 +425,9 @@ pub(super) fn subscription_key(slot: Slot) -> WriterId {
 /// Returns whether a response to the request in this slot is partly written. It is then finished,
 /// even if the request was cancelled; the peer ignores it.
 pub(crate) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
-    tx.is_open(key(slot)) || tx.is_open(replacement_key(slot)) || tx.is_open(subscription_key(slot))
+    tx.is_open(response_key(slot))
+        || tx.is_open(replacement_key(slot))
+        || tx.is_open(subscription_key(slot))
 }
 
 // Responses whose result is written in parts, for sources that can only be read once: a file, a
@@ -453,7 +455,7 @@ impl Server<'_> {
         if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed(NotAllowed::RequestKind));
         }
-        tx.begin(key(request.0), pending.revision, &mut |writer| {
+        tx.begin(response_key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")
         })?;
         Ok(())
@@ -475,7 +477,7 @@ impl Server<'_> {
         if self.requests.get(request.0).is_none() {
             return Ok(json.len());
         }
-        tx.write_part(key(request.0), json)
+        tx.write_part(response_key(request.0), json)
     }
 
     /// Ends the response. Adds `resultType` and the server's name for a modern client, so the parts
@@ -491,7 +493,7 @@ impl Server<'_> {
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         let revision = pending.revision;
-        tx.finish(key(request.0), revision, &mut |writer| {
+        tx.finish(response_key(request.0), revision, &mut |writer| {
             if revision.is_modern() {
                 writer.put(b",\"resultType\":\"complete\"");
                 if self.config.send_server_info {
@@ -507,7 +509,7 @@ impl Server<'_> {
     }
 
     /// Writes the server's name as a member of `_meta`.
-    pub(super) fn write_named_info(&self, writer: &mut Encoder<'_>) {
+    fn write_named_info(&self, writer: &mut Encoder<'_>) {
         writer.string(crate::types::meta::SERVER_INFO);
         writer.put(b":");
         self.write_info(writer)

@@ -1,4 +1,4 @@
-//! The types of parameters, as rules that one loop checks.
+//! The types of parameters, as rules that one loop checks, and refusals of what breaks them.
 
 use super::event::ServerEvent;
 use super::{CapabilityHooks, ServerConfig};
@@ -134,7 +134,7 @@ fn is_uri_string(value: RawJson<'_>) -> bool {
     value.as_string().is_some_and(is_uri)
 }
 
-pub(super) fn is_log_level(value: RawJson<'_>) -> bool {
+fn is_log_level(value: RawJson<'_>) -> bool {
     value.as_string().and_then(LoggingLevel::from_json).is_some()
 }
 

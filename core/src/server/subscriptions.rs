@@ -10,7 +10,7 @@ use super::Request;
 use super::event::ServerEvent;
 #[cfg(feature = "alloc")]
 use super::respond::Change;
-use super::respond::{key, subscription_key};
+use super::respond::{response_key, subscription_key};
 use super::rules::{refuse, respond_empty, write_result};
 #[cfg(feature = "alloc")]
 use super::{GrowingServerState, ServerConfig};
@@ -88,7 +88,7 @@ impl Server<'_> {
                     return Ok(Remaining::Done);
                 };
                 let id = RawJson::scanned(pending.id.as_str());
-                tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
+                tx.frame(response_key(request.0), Revision::LATEST, &mut |writer| {
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
                     let result = object!({
                         "resultType" = "complete",
@@ -137,7 +137,7 @@ impl Server<'_> {
     }
 
     /// Writes the acknowledgement of a `subscriptions/listen`.
-    pub(super) fn acknowledge(
+    fn acknowledge(
         &mut self,
         slot: Slot,
         id: &str,
@@ -163,7 +163,7 @@ impl Server<'_> {
     }
 
     /// Whether there is room for one more `subscriptions/listen`.
-    pub(super) fn can_listen(&self) -> bool {
+    fn can_listen(&self) -> bool {
         let open = self
             .requests
             .slots()
@@ -190,7 +190,7 @@ impl Server<'_> {
     }
 
     /// Subscribes a `subscriptions/listen` to the resources of its filter.
-    pub(super) fn subscribe_to(&mut self, slot: Slot, kinds: Kinds, filter: RawJson<'_>) {
+    fn subscribe_to(&mut self, slot: Slot, kinds: Kinds, filter: RawJson<'_>) {
         if kinds.contains(Kinds::UPDATES)
             && let Some(grants) = self.config.features.grants
         {
@@ -314,7 +314,7 @@ impl Subscriptions<'_> {
 
     /// Returns a function that says of each hash, in the order in which they were inserted, whether
     /// it is in the table; of one that comes again, that it is not.
-    pub(super) fn in_order(&self, owner: Owner) -> impl FnMut(u64) -> bool {
+    fn in_order(&self, owner: Owner) -> impl FnMut(u64) -> bool {
         let mut rest = &*self.0;
         move |uri| {
             let at = rest.iter().position(|entry| *entry == owner.of(uri));
@@ -468,7 +468,7 @@ impl GrowingServerState {
         let is_new = server.is_subscribed(change) && !changes.contains(&kept);
         if is_new {
             // Changes whose subscription has ended since are dropped, to make room.
-            if changes.len() >= server.subscriptions.0.len() + LISTS {
+            if changes.len() >= server.subscriptions.0.len() + CHANGING_LISTS {
                 changes.retain(|kept| server.is_subscribed(&kept.as_change()));
             }
             // A newer state of a task replaces one that waits. The first may be partly written.
@@ -544,7 +544,7 @@ impl GrowingServerState {
 
 /// Number of lists that can change: tools, prompts, resources.
 #[cfg(feature = "alloc")]
-const LISTS: usize = 3;
+const CHANGING_LISTS: usize = 3;
 
 // Messages about tasks that belong to no request, and `subscriptions/listen` for tasks.
 
@@ -673,7 +673,7 @@ fn task_ids(filter: RawJson<'_>) -> impl Iterator<Item = JsonStr<'_>> + Clone {
 
 /// Writes the ids of the tasks that a subscription reports.
 #[cfg(feature = "tasks")]
-pub(super) fn write_granted(
+fn write_granted(
     filter: RawJson<'_>,
     owner: Owner,
     subscribed: &Subscriptions<'_>,
@@ -711,8 +711,7 @@ pub(crate) fn related_task(task: TaskId) -> impl Encode {
 #[cfg(feature = "tasks")]
 pub const MAX_LISTENED: usize = 256;
 
-#[cfg(feature = "alloc")]
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
     use crate::buffers::rx::Frame;
@@ -752,7 +751,7 @@ mod tests {
             hear(&mut state, &subscription("subscribe"));
             assert!(state.keep_change(&config, &Change::resource(&uri)));
             assert_eq!(state.keep_change(&config, &Change::tools()), number == 0);
-            assert!(state.changes.len() <= 4 + LISTS, "{number}");
+            assert!(state.changes.len() <= 4 + CHANGING_LISTS, "{number}");
             hear(&mut state, &subscription("unsubscribe"));
         }
     }

@@ -119,13 +119,13 @@ pub mod macros {
 
     use super::*;
 
-    pub const DIGEST: usize = LEN;
+    pub const DIGEST: usize = DIGEST_LEN;
 
     pub const fn digests<const N: usize>(contents: &[&[u8]]) -> [[u8; DIGEST]; N] {
         assert!(N <= MAX_SKILL_FILES, "a skill has at most 512 files");
         let (mut all, mut at, mut size) = ([[0; DIGEST]; N], 0, 0);
         while at < N {
-            all[at] = text_of(&sha256(contents[at]));
+            all[at] = digest_text(&sha256(contents[at]));
             size += contents[at].len() as u64;
             at += 1;
         }
@@ -248,26 +248,26 @@ pub mod macros {
 // Digests of files as text.
 
 /// Returns a digest as it is written: `sha256:` and 64 hexadecimal digits.
-pub(crate) const fn text_of(digest: &[u8; 32]) -> [u8; LEN] {
+const fn digest_text(digest: &[u8; 32]) -> [u8; DIGEST_LEN] {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [0; LEN];
+    let mut text = [0; DIGEST_LEN];
     let mut at = 0;
-    while at < PREFIX.len() {
-        text[at] = PREFIX[at];
+    while at < DIGEST_PREFIX.len() {
+        text[at] = DIGEST_PREFIX[at];
         at += 1;
     }
     at = 0;
     while at < 32 {
-        text[PREFIX.len() + 2 * at] = HEX[(digest[at] >> 4) as usize];
-        text[PREFIX.len() + 2 * at + 1] = HEX[(digest[at] & 15) as usize];
+        text[DIGEST_PREFIX.len() + 2 * at] = HEX[(digest[at] >> 4) as usize];
+        text[DIGEST_PREFIX.len() + 2 * at + 1] = HEX[(digest[at] & 15) as usize];
         at += 1;
     }
     text
 }
 
 /// Length of a digest as text.
-pub(crate) const LEN: usize = PREFIX.len() + 64;
-const PREFIX: &[u8] = b"sha256:";
+const DIGEST_LEN: usize = DIGEST_PREFIX.len() + 64;
+const DIGEST_PREFIX: &[u8] = b"sha256:";
 
 // What a client checks before it uses a skill.
 
@@ -474,7 +474,7 @@ impl<'a> Skill<'a> {
         if file.size != actual {
             return Err(SkillError::Size { expected: file.size, actual });
         }
-        let digest = text_of(&sha256(content));
+        let digest = digest_text(&sha256(content));
         let digest = core::str::from_utf8(&digest).unwrap_or_default();
         if file.digest == digest { Ok(()) } else { Err(SkillError::Digest) }
     }
@@ -563,7 +563,7 @@ const NAME_RULE: &str =
 
 fn is_digest(digest: Text<'_>) -> bool {
     digest.chars().take(7).eq("sha256:".chars())
-        && digest.chars().count() == LEN
+        && digest.chars().count() == DIGEST_LEN
         && digest.chars().skip(7).all(|c| matches!(c, '0'..='9' | 'a'..='f'))
 }
 

@@ -1,4 +1,4 @@
-//! Requests about tasks.
+//! Requests about tasks, and the responses to them.
 
 use core::fmt;
 
@@ -272,8 +272,8 @@ impl Tasks<'_> {
         // are told that it has failed.
         let is_over = self.index.table.deadline(slot).is_some_and(|at| at <= time.now);
         self.index.table.get(slot).is_some_and(|entry| {
-            let is_visible = is_modern || entry.state != State::Expired;
-            entry.owner == owner && is_visible && !is_over
+            let is_reported = is_modern || entry.state != State::Expired;
+            entry.owner == owner && is_reported && !is_over
         })
     }
 

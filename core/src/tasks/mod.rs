@@ -384,8 +384,6 @@ impl<'a> StoredTask<'a> {
 /// Time that clients are told of a task that expired before its work was done.
 const EXPIRED_VISIBLE: Duration = Duration::from_secs(60);
 
-// The memory of tasks, of which [`Tasks`] is a view.
-
 /// The memory of up to `T` tasks: 144 bytes each on a 32-bit target, and 16 more. It is all zeros
 /// at first, so that a `static` takes no flash.
 ///

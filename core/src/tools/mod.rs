@@ -186,8 +186,6 @@ impl Encode for Infallible {
     }
 }
 
-// `ToolError`: why a tool has no result, and the part of it that the client is told.
-
 /// Reason why a tool has no result, and the part of it that the client is told.
 ///
 /// `?` makes one of a `&str` or a `String`, which are the words of the program: the tool failed.

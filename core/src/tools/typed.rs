@@ -1,4 +1,4 @@
-//! The tools of a server as one type.
+//! The tools and the prompts of a server as one type each, their handlers, and calls by a client.
 
 use core::cell::RefCell;
 use core::fmt;

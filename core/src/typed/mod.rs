@@ -242,7 +242,7 @@ pub fn check_members<'a>(
     check_by(&mut First, rule, value, members)
 }
 
-pub(crate) fn check_by<'a>(
+fn check_by<'a>(
     report: &mut dyn Report,
     rule: &'static Rule,
     value: RawJson<'a>,

@@ -1,4 +1,5 @@
 //! Rules of the values that a type accepts: a small constant table for each type, in flash.
+//! One loop checks a value by them and words what is wrong.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -387,20 +388,20 @@ pub(crate) enum Fault<'x> {
 /// Way from the outermost value to the one that is checked. On the stack, as the check is.
 pub(crate) struct Path<'p> {
     pub(crate) parent: Option<&'p Path<'p>>,
-    pub(crate) step: Step<'p>,
+    pub(crate) step: PathStep<'p>,
 }
 
-pub(crate) enum Step<'p> {
+pub(crate) enum PathStep<'p> {
     Root,
     Member(&'p str),
     Element(usize),
 }
 
 impl Path<'_> {
-    pub(crate) const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+    pub(crate) const ROOT: Path<'static> = Path { parent: None, step: PathStep::Root };
 
     fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
-        Path { parent: Some(self), step: Step::Member(name) }
+        Path { parent: Some(self), step: PathStep::Member(name) }
     }
 }
 
@@ -505,7 +506,7 @@ impl Check<'_, '_> {
                 let mut count = 0;
                 self.cursor.skip(b'[');
                 while self.cursor.has_next() {
-                    let path = Path { parent: Some(path), step: Step::Element(count) };
+                    let path = Path { parent: Some(path), step: PathStep::Element(count) };
                     self.value(items, &path)?;
                     count += 1;
                     self.cursor.skip(b',');
@@ -829,12 +830,12 @@ impl<W: fmt::Write> Words<'_, W> {
             self.path(parent);
         }
         match path.step {
-            Step::Root => self.put("the value"),
-            Step::Member(name) => {
+            PathStep::Root => self.put("the value"),
+            PathStep::Member(name) => {
                 self.put(if is_first { "" } else { "." });
                 self.put(name);
             }
-            Step::Element(index) => {
+            PathStep::Element(index) => {
                 self.put("[");
                 self.integer(index as i64);
                 self.put("]");

@@ -203,7 +203,7 @@ pub struct DeclaredExtensions<'a> {
 impl<'a> DeclaredExtensions<'a> {
     /// Creates it from the object.
     pub const fn new(object: RawJson<'a>) -> Self {
-        Self { object, write }
+        Self { object, write: write_extension_object }
     }
 
     /// Returns the object.
@@ -223,18 +223,18 @@ impl fmt::Debug for DeclaredExtensions<'_> {
     }
 }
 
-fn write(object: RawJson<'_>, to: &mut Encoder<'_>) {
+fn write_extension_object(object: RawJson<'_>, to: &mut Encoder<'_>) {
     let is_modern = to.revision().is_modern();
     let mut members = object.members();
     let has_any = object.members().next().is_none()
         || members.any(|(id, _)| is_modern || !is_modern_only(id));
-    object!(@member to "extensions"? since V2025_06_18: has_any.then_some(Shown(object)));
+    object!(@member to "extensions"? since V2025_06_18: has_any.then_some(KnownExtensions(object)));
 }
 
 /// The object, without those that exist in 2026-07-28 only where the revision is older.
-struct Shown<'a>(RawJson<'a>);
+struct KnownExtensions<'a>(RawJson<'a>);
 
-impl Encode for Shown<'_> {
+impl Encode for KnownExtensions<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         if to.revision().is_modern() || !self.0.members().any(|(id, _)| is_modern_only(id)) {
             return to.raw(self.0);
@@ -276,7 +276,7 @@ impl ClientFeatures {
             }
         }
         #[cfg(feature = "tasks")]
-        let set = set.with(of_client(declared, revision));
+        let set = set.with(read_client_tasks(declared, revision));
         set.known_in(revision)
     }
 
@@ -289,7 +289,7 @@ impl ClientFeatures {
     pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
         write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
         #[cfg(feature = "tasks")]
-        write_client(self.known_in(revision), to);
+        write_client_tasks(self.known_in(revision), to);
     }
 }
 
@@ -309,7 +309,7 @@ impl ServerFeatures {
     /// Returns the settings of the extension for skills, if it is declared.
     pub(crate) const fn skills(self) -> Option<RawJson<'static>> {
         #[cfg(feature = "skills")]
-        return settings(self);
+        return skills_settings(self);
         #[cfg(not(feature = "skills"))]
         None
     }
@@ -320,9 +320,9 @@ impl ServerFeatures {
     pub(crate) fn read(declared: RawJson<'_>, revision: Revision) -> Self {
         let set = Self(read_rows(&Self::ROWS, declared));
         #[cfg(feature = "tasks")]
-        let set = set.with(of_server(declared, revision));
+        let set = set.with(read_server_tasks(declared, revision));
         #[cfg(feature = "skills")]
-        let set = if set.contains(Self::RESOURCES) { set.with(read(declared)) } else { set };
+        let set = if set.contains(Self::RESOURCES) { set.with(read_skills(declared)) } else { set };
         set
     }
 
@@ -330,7 +330,7 @@ impl ServerFeatures {
     pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
         write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
         #[cfg(feature = "tasks")]
-        write_server(self.known_in(revision), to);
+        write_server_tasks(self.known_in(revision), to);
     }
 }
 
@@ -405,7 +405,7 @@ fn write_rows(rows: &[Row], set: u16, revision: Revision, to: &mut Encoder<'_>) 
 // Capabilities for tasks: the member `tasks` in 2025-11-25, an extension in 2026-07-28.
 
 #[cfg(feature = "tasks")]
-fn of_client(declared: RawJson<'_>, revision: Revision) -> ClientFeatures {
+fn read_client_tasks(declared: RawJson<'_>, revision: Revision) -> ClientFeatures {
     use ClientFeatures as C;
     let paths: [(&[&str], C); 5] = [
         (&["extensions", TASKS], C::TASKS),
@@ -415,26 +415,26 @@ fn of_client(declared: RawJson<'_>, revision: Revision) -> ClientFeatures {
         (&["tasks", "cancel"], C::TASKS_CANCEL),
     ];
     let known = paths.into_iter().filter(|(_, feature)| *feature == feature.known_in(revision));
-    let found = known.filter(|(path, _)| has(declared, path));
+    let found = known.filter(|(path, _)| has_object(declared, path));
     found.fold(C::NONE, |set, (_, feature)| set.with(feature))
 }
 
 #[cfg(feature = "tasks")]
-fn of_server(declared: RawJson<'_>, revision: Revision) -> ServerFeatures {
+fn read_server_tasks(declared: RawJson<'_>, revision: Revision) -> ServerFeatures {
     use ServerFeatures as S;
     if revision.is_modern() {
-        return if has(declared, &["extensions", TASKS]) { S::TASKS } else { S::NONE };
+        return if has_object(declared, &["extensions", TASKS]) { S::TASKS } else { S::NONE };
     }
-    if !has(declared, &["tasks", "requests", "tools", "call"]) {
+    if !has_object(declared, &["tasks", "requests", "tools", "call"]) {
         return S::NONE;
     }
     let features = [("list", S::TASKS_LIST), ("cancel", S::TASKS_CANCEL)];
-    let found = features.into_iter().filter(|(key, _)| has(declared, &["tasks", key]));
+    let found = features.into_iter().filter(|(key, _)| has_object(declared, &["tasks", key]));
     found.fold(S::TASKS, |set, (_, feature)| set.with(feature))
 }
 
 #[cfg(feature = "tasks")]
-fn write_client(set: ClientFeatures, to: &mut Encoder<'_>) {
+fn write_client_tasks(set: ClientFeatures, to: &mut Encoder<'_>) {
     use ClientFeatures as C;
     if !set.contains(C::TASKS_SAMPLING) && !set.contains(C::TASKS_ELICITATION) {
         return;
@@ -454,7 +454,7 @@ fn write_client(set: ClientFeatures, to: &mut Encoder<'_>) {
 }
 
 #[cfg(feature = "tasks")]
-fn write_server(set: ServerFeatures, to: &mut Encoder<'_>) {
+fn write_server_tasks(set: ServerFeatures, to: &mut Encoder<'_>) {
     use ServerFeatures as S;
     if !set.contains(S::TASKS) {
         return;
@@ -472,16 +472,15 @@ fn write_server(set: ServerFeatures, to: &mut Encoder<'_>) {
 
 /// Whether the members on this path are objects.
 #[cfg(feature = "tasks")]
-fn has(declared: RawJson<'_>, path: &[&str]) -> bool {
+fn has_object(declared: RawJson<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(declared, |object, key| object.get(key));
     found.is_some_and(RawJson::is_object)
 }
 
 // The capability of the extension `io.modelcontextprotocol/skills`.
 
-/// Reads a `ServerCapabilities` object.
 #[cfg(feature = "skills")]
-fn read(declared: RawJson<'_>) -> ServerFeatures {
+fn read_skills(declared: RawJson<'_>) -> ServerFeatures {
     let extensions = declared.get("extensions").unwrap_or(RawJson::EMPTY);
     let Some(settings) = extensions.get(SKILLS).filter(|settings| settings.is_object()) else {
         return ServerFeatures::NONE;
@@ -492,7 +491,7 @@ fn read(declared: RawJson<'_>) -> ServerFeatures {
 
 /// Returns the settings to declare.
 #[cfg(feature = "skills")]
-const fn settings(declared: ServerFeatures) -> Option<RawJson<'static>> {
+const fn skills_settings(declared: ServerFeatures) -> Option<RawJson<'static>> {
     if declared.contains(ServerFeatures::SKILLS_DIRECTORIES) {
         Some(const { RawJson::from_static(r#"{"directoryRead":true}"#) })
     } else if declared.contains(ServerFeatures::SKILLS) {

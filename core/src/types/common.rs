@@ -633,7 +633,19 @@ impl CacheHint {
     }
 }
 
-// Pagination of lists, and cache scopes.
+names! {
+    /// Whether caches may share a result between users: `cacheScope` of schema type
+    /// `CacheableResult`. Since 2026-07-28.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub enum CacheScope {
+        /// Caches may serve the result to every user.
+        Public = "public",
+        /// Caches may serve the result only to the user who requested it.
+        Private = "private",
+    }
+}
+
+// Pagination of lists.
 
 payload! {
     /// Parameters of the `*/list` requests. Schema type `PaginatedRequestParams`.
@@ -663,18 +675,6 @@ impl<'a> PaginatedParams<'a> {
     pub fn next_page(page: RawJson<'a>) -> Option<Self> {
         let cursor = page.get("nextCursor").and_then(RawJson::as_string).map(Text::from_json);
         cursor.map(|cursor| Self { cursor: Some(cursor), ..Self::new() })
-    }
-}
-
-names! {
-    /// Whether caches may share a result between users: `cacheScope` of schema type
-    /// `CacheableResult`. Since 2026-07-28.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    pub enum CacheScope {
-        /// Caches may serve the result to every user.
-        Public = "public",
-        /// Caches may serve the result only to the user who requested it.
-        Private = "private",
     }
 }
 

@@ -130,8 +130,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
     }
 }
 
-// Name and version of a client or server.
-
 payload! {
     /// Name and version of a client or server. Schema type `Implementation`.
     pub struct Implementation<'a> {

@@ -56,8 +56,8 @@ mod content;
 mod elicitation;
 mod initialize;
 mod input;
-pub(crate) mod list;
-pub(crate) mod macros;
+mod list;
+mod macros;
 pub mod meta;
 mod prompt;
 pub(crate) mod rendered;
@@ -110,12 +110,6 @@ pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool,
     ToolAnnotations, ToolExecution,
 };
-pub use utilities::{
-    CancelledParams, CompleteParams, CompleteResult, Completion, CompletionArgument,
-    CompletionContext, CompletionReference, EmptyParams, EmptyResult, LoggingLevel,
-    LoggingMessageParams, ProgressParams, PromptReference, ResourceTemplateReference,
-    SetLevelParams,
-};
 // Client features.
 pub use elicitation::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
@@ -132,5 +126,11 @@ pub use sampling::{
     SamplingError, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock,
     SamplingMessageContentIter, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
-// Messages of both sides.
+// Messages of both roles.
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};
+pub use utilities::{
+    CancelledParams, CompleteParams, CompleteResult, Completion, CompletionArgument,
+    CompletionContext, CompletionReference, EmptyParams, EmptyResult, LoggingLevel,
+    LoggingMessageParams, ProgressParams, PromptReference, ResourceTemplateReference,
+    SetLevelParams,
+};

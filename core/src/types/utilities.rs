@@ -1,4 +1,4 @@
-//! Completion: suggestions for the arguments of prompts and resource templates.
+//! Utilities of the protocol: completion, log messages, progress, cancellation.
 
 use super::macros::{encode_one_of, names, payload};
 use super::{List, Number, Text};
@@ -6,6 +6,8 @@ use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::text::setters;
 use serde::{Deserialize, Deserializer, de};
+
+// Completion: suggestions for the arguments of prompts and resource templates.
 
 payload! {
     /// Parameters of `completion/complete`. Schema type `CompleteRequestParams`.

@@ -93,7 +93,7 @@
 //!
 //! # Output
 //!
-//! Output blocks, as [`Write`](::embedded_io::Write) does. If the peer never reads, the timeout of
+//! Output blocks, as [`Write`] does. If the peer never reads, the timeout of
 //! the driver ends the step or [`Turn::send`] with [`Error::Io`]; pending bytes stay, and the next
 //! step goes on with them. What comes meanwhile is read before each write, so the driver needs room
 //! for the bytes that come while one transmit buffer is written: a ring buffer that its interrupt

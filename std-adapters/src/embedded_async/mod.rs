@@ -67,7 +67,7 @@
 //!
 //! # Handlers
 //!
-//! The handler is an [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler), as above; a
+//! The handler is an [`AsyncToolHandler`], as above; a
 //! [`ToolHandler`](mcp_sansio::typed::ToolHandler) in
 //! [`SyncTools`](mcp_sansio::typed::SyncTools); or a [`Handler`], for a server that has more than
 //! tools.
@@ -75,13 +75,13 @@
 //! A request is copied out of the receive buffer, so its handler is a future that may take any time
 //! and borrow from the request. Up to `N` of them run concurrently, beside ping, cancellation and
 //! other messages; a further request waits in the receive buffer until one of them ends. The future
-//! returns the [`Handler::Response`], an [`Outcome`](mcp_sansio::Outcome) that the connection then
+//! returns the [`Handler::Response`], an [`Outcome`] that the connection then
 //! sends. **A future never sends its own response**, so it can be dropped at any time. That happens
 //! when its request is cancelled or times out
 //! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and when the
 //! connection ends. Clean up in a `Drop`.
 //!
-//! Messages that a future sends by its [`ToolContext`](mcp_sansio::ToolContext) leave before its
+//! Messages that a future sends by its [`ToolContext`] leave before its
 //! response, as do changes that it has [published](Connection::publish). Input cannot be requested:
 //! that needs an allocator.
 //!
@@ -95,7 +95,7 @@
 //! application is notified each time:
 //!
 //! - **Noise, log lines, half a line after a reset**: rejected with a parse error and
-//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as
+//!   [`ServerEvent::Violation`]. The next line is read as
 //!   usual.
 //! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
 //!   is kept. The rest of the line is skipped.
@@ -172,7 +172,7 @@ fn is_permanent(kind: ErrorKind) -> bool {
 
 // The trait that an application implements.
 
-/// Handles requests. An [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler) is one, for a
+/// Handles requests. An [`AsyncToolHandler`] is one, for a
 /// server of tools only; [`SyncTools`](mcp_sansio::typed::SyncTools) makes one of a
 /// [`ToolHandler`](mcp_sansio::typed::ToolHandler).
 pub trait Handler {
@@ -198,7 +198,7 @@ pub trait Handler {
     }
 
     /// Called when reading failed. The line with the gap is rejected. A permanent error ends
-    /// [`serve`](Connection::serve) with [`Error::Read`](Error::Read) instead.
+    /// [`serve`](Connection::serve) with [`Error::Read`] instead.
     fn on_read_error(&self, error: ErrorKind) {
         let _ = error;
     }

@@ -1,4 +1,4 @@
-//! One HTTP request, its response, and the requests that resume it.
+//! One HTTP request with its message, its response or failure, and the requests that resume it.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -316,8 +316,6 @@ fn scalar(text: &str) -> usize {
 
 /// The only modern revision, as JSON.
 const MODERN: JsonStr<'static> = JsonStr::scanned("\"2026-07-28\"");
-
-// Requests that failed in HTTP.
 
 /// The reason why a request got no JSON-RPC response over HTTP, for
 /// [`Client::fail`](crate::Client::fail). `Display` says what happened and what to do.

@@ -88,8 +88,6 @@ use crate::protocol::Revision;
 use crate::text::{copy, split};
 use exchange::Purpose;
 
-// The client's state of one server URL, and the header fields that follow from it.
-
 /// The state of one server URL: the session id, if the server assigned one, and the negotiated
 /// revision.
 ///

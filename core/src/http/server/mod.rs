@@ -204,11 +204,11 @@ impl<'c> Endpoint<'c> {
         // A request with neither a session nor a legacy version is of 2026-07-28, which has only
         // POST.
         if matches!(method, HttpMethod::Get | HttpMethod::Delete)
-            && head.fields.nth(SESSION, 0).is_none()
+            && head.fields.nth(SESSION_FIELD, 0).is_none()
         {
             let is_legacy = head
                 .fields
-                .get(VERSION)
+                .get(VERSION_FIELD)
                 .and_then(Revision::parse)
                 .is_some_and(|revision| !revision.is_modern());
             return if is_legacy {
@@ -254,7 +254,7 @@ impl<'c> Endpoint<'c> {
         match method {
             HttpMethod::Options => Route::Options,
             HttpMethod::Post => self.route_post(head, messages),
-            method => match (self.version(head).and_then(|_| session(head)), method) {
+            method => match (self.version(head).and_then(|_| session_id(head)), method) {
                 (Err(refused), _) => Route::Rejected(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
                 (Ok(session), _) => Route::Stream {
@@ -295,7 +295,7 @@ impl<'c> Endpoint<'c> {
             Ok(version) if !self.has_sessions => {
                 Route::StatelessRevision(version.unwrap_or(Revision::V2025_03_26))
             }
-            Ok(_) => match session(head) {
+            Ok(_) => match session_id(head) {
                 Ok(session) => Route::Session(session),
                 Err(refused) => Route::Rejected(refused.with_id(id)),
             },
@@ -304,7 +304,7 @@ impl<'c> Endpoint<'c> {
 
     /// Returns the revision in `MCP-Protocol-Version`, if the field is present.
     fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Rejection<'static>> {
-        let version = match head.fields.single(VERSION) {
+        let version = match head.fields.single(VERSION_FIELD) {
             SingleValue::Absent => return Ok(None),
             SingleValue::Value(version) => Revision::parse(version),
             _ => None,
@@ -314,7 +314,7 @@ impl<'c> Endpoint<'c> {
     }
 
     fn is_in_session(&self, head: &RequestHead<'_>) -> bool {
-        self.serves_sessions() && head.fields.nth(SESSION, 0).is_some()
+        self.serves_sessions() && head.fields.nth(SESSION_FIELD, 0).is_some()
     }
 
     fn serves_sessions(&self) -> bool {
@@ -340,8 +340,8 @@ pub(super) fn check_content_type(head: &RequestHead<'_>) -> Result<(), Rejection
 }
 
 /// Returns the session id of a legacy request.
-fn session<'f>(head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
-    match head.fields.single(SESSION) {
+fn session_id<'f>(head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
+    match head.fields.single(SESSION_FIELD) {
         SingleValue::Value(session) => Ok(session),
         SingleValue::Absent => Err(Rejection::bad(
             "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
@@ -394,8 +394,8 @@ fn is_zero(parameter: &[u8]) -> bool {
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 
-const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+const SESSION_FIELD: &str = "mcp-session-id";
+const VERSION_FIELD: &str = "mcp-protocol-version";
 
 // Heads of responses, and requests that are rejected before they reach a server.
 
@@ -525,8 +525,6 @@ impl OutgoingResponse {
         fields.iter().copied()
     }
 }
-
-// Session ids.
 
 /// The value of `Mcp-Session-Id`: 32 hexadecimal digits. The client sends it with every request of
 /// the session.

@@ -1,4 +1,4 @@
-//! One request and its response, as a connection sees it.
+//! One request and its response, as a connection sees it, and the way to its whole body.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;

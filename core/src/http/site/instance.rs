@@ -141,7 +141,7 @@ impl<O> Instance<O> {
     }
 
     /// Returns whether an exchange still sends its stream.
-    pub(super) fn sends(&self, id: ExchangeId, exchange: SlabKey) -> bool {
+    fn sends(&self, id: ExchangeId, exchange: SlabKey) -> bool {
         self.streams.get(id).exchange == Some(exchange)
     }
 
@@ -333,7 +333,7 @@ impl<O> Instance<O> {
     }
 
     /// An exchange no longer reads the recorded events.
-    pub(super) fn stop_reading(&mut self, key: SlabKey, now: Instant) {
+    fn stop_reading(&mut self, key: SlabKey, now: Instant) {
         if let InstanceKind::Session(session) = &mut self.kind {
             session.readers.retain(|reader| *reader != key);
             session.holder.take_if(|holder| *holder == key);
@@ -370,8 +370,7 @@ fn touch(touched: &mut Vec<ExchangeId>, id: ExchangeId) {
     }
 }
 
-// The output of a server, by exchange.
-
+/// The output of a server, by exchange.
 pub(super) struct Streams<O> {
     /// The only stream, except in a session: there, that of messages that belong to no request.
     pub(super) own: Stream<O>,
@@ -403,7 +402,7 @@ impl<O> Streams<O> {
     }
 
     /// Returns the stream of a POST request, unless it has ended.
-    pub(super) fn of_post(&mut self, id: ExchangeId) -> Option<&mut Stream<O>> {
+    fn of_post(&mut self, id: ExchangeId) -> Option<&mut Stream<O>> {
         self.posts.get_mut(&id).map(|stream| &mut **stream)
     }
 
@@ -412,7 +411,7 @@ impl<O> Streams<O> {
         !self.posts.contains_key(&id)
     }
 
-    pub(super) fn is_only_own(&self) -> bool {
+    fn is_only_own(&self) -> bool {
         self.posts.is_empty()
     }
 
@@ -822,15 +821,15 @@ pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
     bytes
 }
 
-// A table whose entries are found by key, and whose stale keys find nothing.
-
-/// The key of an entry: its index, and a serial number that differs for each later entry there.
+/// The key of an entry in a [`Slab`]: its index, and a serial number that differs for each later
+/// entry there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct SlabKey {
     index: u32,
     serial: u32,
 }
 
+/// A table whose entries are found by key, and whose stale keys find nothing.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     entries: Vec<(u32, Option<T>)>,

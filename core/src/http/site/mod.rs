@@ -432,8 +432,6 @@ impl<O> fmt::Debug for Site<'_, O> {
     }
 }
 
-// The limits of a site.
-
 /// Access rules and limits of a [`Site`]. Fields can be changed after
 /// [`new`](Self::new).
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! The user or program that makes a request, from its token.
+//! Who makes a request, from its token, and the operations for which a permission is asked.
 
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -1,4 +1,4 @@
-//! Steps: an exchange or a server that has something to do.
+//! Steps: an exchange or a server that has something to do, and where a whole request goes.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -583,7 +583,7 @@ impl<O> Site<'_, O> {
 
     /// After all messages of a body have been handled: frees the body, and opens the session that
     /// they have begun.
-    pub(super) fn settle(&mut self, key: SlabKey) {
+    fn settle(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let Stage::Stream(owner, _) = exchange.stage else { return };
         if exchange.body.is_empty() {
@@ -662,7 +662,7 @@ fn rendered(rejection: &Rejection<'_>) -> (OutgoingResponse, Vec<u8>) {
 }
 
 /// Returns the number that the first eight digits of an id are.
-pub(super) fn first_digits(id: &str) -> u32 {
+fn first_digits(id: &str) -> u32 {
     id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 

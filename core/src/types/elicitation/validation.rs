@@ -320,8 +320,6 @@ impl fmt::Display for FormError<'_> {
 
 impl core::error::Error for FormError<'_> {}
 
-// Default values of a form.
-
 /// Default values of a form, serialized as the `content` of an
 /// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! Validation of tool use in sampling messages (client/sampling, "Tool Use").
+//! Validation of tool use in sampling messages (client/sampling, "Tool Use"), and what older
+//! revisions get instead.
 
 use core::fmt;
 

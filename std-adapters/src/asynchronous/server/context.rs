@@ -263,8 +263,8 @@ impl Context {
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
-    /// way to do so; see the [module](crate::asynchronous#input-requests-in-both-eras). `key` identifies
-    /// the input request and must be unique in its handler.
+    /// way to do so; see the [module](crate::asynchronous#input-requests-in-both-eras). `key`
+    /// identifies the input request and must be unique in its handler.
     ///
     /// Cancel safe: dropping the future cancels the request to a legacy client.
     ///

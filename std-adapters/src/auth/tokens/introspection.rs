@@ -36,10 +36,10 @@ use crate::runtime;
 /// about 150 bytes each.
 ///
 /// A token is asked about once, however many requests come with it meanwhile, and at most 64 tokens
-/// at a time: others wait, as long as [`HttpOptions`](crate::asynchronous::server::http::HttpOptions) lets a check wait.
-/// Next is the address about whose tokens the fewest questions are open, in order of arrival. An
-/// answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503 for the
-/// client, which keeps its token.
+/// at a time: others wait, as long as [`HttpOptions`](crate::asynchronous::http::HttpOptions) lets
+/// a check wait. Next is the address about whose tokens the fewest questions are open, in order of
+/// arrival. An answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503
+/// for the client, which keeps its token.
 ///
 /// Anybody can send tokens that are none, and each leads to a question. A proxy in front should
 /// limit the requests of an address.

@@ -1,5 +1,5 @@
-//! Checks of access tokens: [`Authorizer`](super::Authorizer)s for
-//! [`HttpOptions::authorize`](super::HttpOptions::authorize).
+//! Checks of access tokens: [`Authorizer`](crate::asynchronous::http::Authorizer)s for
+//! [`HttpOptions::authorize`](crate::asynchronous::http::HttpOptions::authorize).
 
 pub(crate) mod cache;
 pub(crate) mod dpop;

@@ -3,16 +3,16 @@
 #![no_std]
 #![no_main]
 
-use mcp_sansio_http1::{
-    BodyLength, CONTINUE, ChunkHeader, HeadWriter, HttpError, IncomingRequest, LAST_CHUNK, Part,
-    RequestReader,
-};
 use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Rejection, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, ExchangeId, Frame, Messages, RawJson, Revisions, SendError, ServerConfig,
     ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, entries,
+};
+use mcp_sansio_http1::{
+    BodyLength, CONTINUE, ChunkHeader, HeadWriter, HttpError, IncomingRequest, LAST_CHUNK, Part,
+    RequestReader,
 };
 use size::{board, uart::Uart};
 

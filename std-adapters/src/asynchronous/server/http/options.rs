@@ -98,7 +98,8 @@ impl HttpOptions {
     /// Limits the event streams without an end of their own: `subscriptions/listen`, GET of a
     /// session, and HTTP+SSE. Further ones get 503. Default: three quarters of the exchanges; with
     /// [`serve`](super::serve) at most three quarters of
-    /// [`App::max_connections`](crate::asynchronous::server::App::max_connections). The rest is left to calls.
+    /// [`App::max_connections`](crate::asynchronous::App::max_connections). The rest is left to
+    /// calls.
     #[must_use]
     pub fn max_streams(self, max_streams: usize) -> Self {
         self.with(|site| site.max_streams = max_streams)
@@ -115,12 +116,13 @@ impl HttpOptions {
 
     /// Limits what the requests of one principal take, in percent of each of these: exchanges,
     /// event streams, [`body_budget`](Self::body_budget) (at least one body of
-    /// [`App::max_line`](crate::asynchronous::server::App::max_line)) and [`max_handlers`](Self::max_handlers).
-    /// Beyond, its requests get 503, or -32603 for want of a handler, and those of others are
-    /// served. 100: no limit, for a server that has one principal. Default: 25.
+    /// [`App::max_line`](crate::asynchronous::App::max_line)) and
+    /// [`max_handlers`](Self::max_handlers). Beyond, its requests get 503, or -32603 for want of a
+    /// handler, and those of others are served. 100: no limit, for a server that has one principal.
+    /// Default: 25.
     ///
     /// Requests without a principal count by address:
-    /// [`App::address_share`](crate::asynchronous::server::App::address_share).
+    /// [`App::address_share`](crate::asynchronous::App::address_share).
     #[must_use]
     pub fn principal_share(self, percent: u8) -> Self {
         self.with(|site| site.principal_share = percent)
@@ -133,9 +135,9 @@ impl HttpOptions {
     /// Without room, a body is not read further. If there is none within
     /// [`read_timeout`](Self::read_timeout) from the start of the body, the request is rejected
     /// with 503. Bodies of up to 4 KiB do not count and never wait. Room for one body of
-    /// [`App::max_line`](crate::asynchronous::server::App::max_line) is reserved for the one that has waited
-    /// longest; a body longer than the budget is rejected with 413. Handlers have copies, so up to
-    /// twice this memory is used. Default: 64 MiB.
+    /// [`App::max_line`](crate::asynchronous::App::max_line) is reserved for the one that has
+    /// waited longest; a body longer than the budget is rejected with 413. Handlers have copies, so
+    /// up to twice this memory is used. Default: 64 MiB.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         self.with(|site| site.body_budget = bytes)
@@ -202,7 +204,7 @@ impl HttpOptions {
     }
 
     /// Limits the number of checks that wait at a time. A request whose check would be one more, or
-    /// one more than the [share](crate::asynchronous::server::App::address_share) of its address, gets 503.
+    /// one more than the [share](crate::asynchronous::App::address_share) of its address, gets 503.
     /// Default: 1000.
     #[must_use]
     pub const fn max_waiting_checks(mut self, max: usize) -> Self {
@@ -217,8 +219,8 @@ impl HttpOptions {
     /// [`Principal`](mcp_sansio::http::site::Principal) before anything of it is handled. If one is
     /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
     /// or all requests of a batch. Streams other than HTTP have no scopes. The function may use the
-    /// server, such as its [`Broadcaster`](crate::asynchronous::server::Broadcaster); requests whose scopes are to
-    /// be checked wait for it, one after the other.
+    /// server, such as its [`Broadcaster`](crate::asynchronous::Broadcaster); requests whose scopes
+    /// are to be checked wait for it, one after the other.
     ///
     /// ```
     /// # use mcp_sansio::Method;

@@ -17,9 +17,9 @@ use crate::asynchronous::server::reply::IntoReply;
 use crate::runtime::tasks::Tasks;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
-/// future. It completes when the application [shuts down](crate::asynchronous::server::Broadcaster::shut_down) and
-/// the last connection and the last request have ended, at most one second after
-/// [`App::shutdown_timeout`].
+/// future. It completes when the application [shuts
+/// down](crate::asynchronous::Broadcaster::shut_down) and the last connection and the last request
+/// have ended, at most one second after [`App::shutdown_timeout`].
 ///
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///

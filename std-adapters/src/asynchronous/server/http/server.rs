@@ -139,7 +139,7 @@ impl HttpServer {
 
     /// As [`exchange`](Self::exchange), for a head that has the [address](OwnedHead::peer) from
     /// which its request comes: then the requests of one address have a
-    /// [share](crate::asynchronous::server::App::address_share).
+    /// [share](crate::asynchronous::App::address_share).
     pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
         self.open(head).0
     }
@@ -192,9 +192,9 @@ impl HttpServer {
         })
     }
 
-    /// Runs handlers, and handles deadlines, until the application has
-    /// [shut down](crate::asynchronous::server::Broadcaster::shut_down) and all exchanges are dropped, at most one
-    /// second after [`App::shutdown_timeout`]. Call it once, with the application of
+    /// Runs handlers, and handles deadlines, until the application has [shut
+    /// down](crate::asynchronous::Broadcaster::shut_down) and all exchanges are dropped, at most
+    /// one second after [`App::shutdown_timeout`]. Call it once, with the application of
     /// [`new`](Self::new).
     ///
     /// The future is `Send` if those of the handlers are. Unless it is polled, handlers do not run.

@@ -7,7 +7,7 @@ use mcp_sansio::tasks::TasksConfig;
 #[cfg(feature = "store")]
 use crate::store::TaskStore;
 
-/// Limits and times of the tasks of an [`App`](crate::asynchronous::server::App).
+/// Limits and times of the tasks of an [`App`](crate::asynchronous::App).
 ///
 /// ```
 /// # use std::time::Duration;
@@ -126,7 +126,7 @@ impl TaskOptions {
     /// Keeps tasks in a store. A call becomes a task only when that is saved, and otherwise fails
     /// (-32603) or goes on as a call; a result is saved before it is told, and a task whose result
     /// cannot be saved fails (-32603). See
-    /// [`App::resume_tasks`](crate::asynchronous::server::App::resume_tasks).
+    /// [`App::resume_tasks`](crate::asynchronous::App::resume_tasks).
     #[cfg(feature = "store")]
     #[must_use]
     pub fn store(self, store: TaskStore) -> Self {
