@@ -229,11 +229,13 @@ pub trait InputObject<'a>: Input<'a> {
 }
 
 /// Checks a value, and finds the members of an object.
+#[doc(hidden)]
 pub type CheckMembers =
     for<'a> fn(&'static Rule, RawJson<'a>, &mut [RawJson<'a>]) -> Result<(), Faults<'a>>;
 
 /// Checks a value, and finds the members of an object.
 #[cfg_attr(small, inline(never))]
+#[doc(hidden)]
 pub fn check_members<'a>(
     rule: &'static Rule,
     value: RawJson<'a>,
@@ -255,16 +257,19 @@ fn check_by<'a>(
 }
 
 /// Finds the members of an object that has been checked.
+#[doc(hidden)]
 pub fn find_members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
     rules::members(object, value, members);
 }
 
 /// Returns which of several strings or objects a value is, or 0.
+#[doc(hidden)]
 pub fn find_name(names: &[&str], value: RawJson<'_>) -> usize {
     value.as_string().and_then(|text| rules::position(names, text)).unwrap_or(0)
 }
 
 /// Returns which of several objects a value is, or 0, and finds its members.
+#[doc(hidden)]
 pub fn find_variant<'a>(
     rule: &'static Rule,
     value: RawJson<'a>,
@@ -555,6 +560,7 @@ pub trait OutputObject: Output {
 }
 
 /// Writes a member, unless it is left out.
+#[doc(hidden)]
 pub fn write_member<T: Output + ?Sized>(to: &mut Encoder<'_>, name: &str, value: &T) {
     if !value.is_omitted() {
         to.member(name, value);
