@@ -270,7 +270,7 @@ pub(super) fn decode(text: JsonStr<'_>, out: &mut Writer<'_>) {
     }
 }
 
-// What a program does for a flow.
+// Steps of a flow, for the program to carry out.
 
 /// The next thing to do, returned by [`Authorization::step`](super::Authorization::step).
 #[derive(Debug)]
@@ -461,7 +461,7 @@ impl core::error::Error for NotReady {}
 /// Maximum length of a response's body, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
 
-// How a flow goes on: from a phase to its step, and from an answer to the next phase.
+// Transitions of a flow: from a phase to its step, and from an answer to the next phase.
 
 /// A [`Step`] without what it lends.
 enum DueStep {

@@ -1,4 +1,4 @@
-//! How a flow gets tokens: the page that a person answers, requests for tokens, and renewal.
+//! Tokens of a flow: the page that a person answers, requests for tokens, and renewal.
 
 use super::arena::{Entries, Tag, Writer, put_base64url, write_to};
 use super::dpop::{Proof, put_proof, put_thumbprint};

@@ -1,4 +1,4 @@
-//! How a flow starts: fields of requests to the MCP server, its challenges, and discovery.
+//! The start of a flow: fields of requests to the MCP server, its challenges, and discovery.
 
 use core::fmt;
 

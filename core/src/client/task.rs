@@ -243,7 +243,7 @@ enum Asked {
     Update,
 }
 
-/// What a client does next about a task.
+/// The next step with a task: a request to send, inputs to answer, or a wait.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum PollStep<'f> {

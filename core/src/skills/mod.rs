@@ -269,7 +269,7 @@ const fn digest_text(digest: &[u8; 32]) -> [u8; DIGEST_LEN] {
 const DIGEST_LEN: usize = DIGEST_PREFIX.len() + 64;
 const DIGEST_PREFIX: &[u8] = b"sha256:";
 
-// What a client checks before it uses a skill.
+// Checks of a client before it uses a skill.
 
 /// Maximum number of files of a skill, `SKILL.md` included. A limit of the extension.
 pub const MAX_SKILL_FILES: usize = 512;

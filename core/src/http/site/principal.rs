@@ -1,4 +1,4 @@
-//! Who makes a request, from its token, and the operations for which a permission is asked.
+//! The principal of a request, from its token, and the operations that need a permission.
 
 use alloc::string::String;
 use alloc::sync::Arc;
