@@ -1,4 +1,4 @@
-//! Text without panic paths: lists, copies, what is printed. And a macro for setters.
+//! Text without panic paths: lists, copies, what is printed.
 
 use core::fmt::{self, Display, Write as _};
 
@@ -25,35 +25,6 @@ macro_rules! words {
     }};
 }
 pub(crate) use words;
-
-/// Declares setters of fields: `field: Type;`, or `field?: Type;` where the field is an `Option`.
-/// Without documentation a setter refers to that of its field.
-macro_rules! setters {
-    () => {};
-    ($name:ident $($rest:tt)*) => {
-        $crate::text::setters! {
-            #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
-            $name $($rest)*
-        }
-    };
-    ($(#[$doc:meta])+ $name:ident: $type:ty; $($rest:tt)*) => {
-        $(#[$doc])+
-        pub const fn $name(mut self, $name: $type) -> Self {
-            self.$name = $name;
-            self
-        }
-        $crate::text::setters! { $($rest)* }
-    };
-    ($(#[$doc:meta])+ $name:ident?: $type:ty; $($rest:tt)*) => {
-        $(#[$doc])+
-        pub const fn $name(mut self, $name: $type) -> Self {
-            self.$name = Some($name);
-            self
-        }
-        $crate::text::setters! { $($rest)* }
-    };
-}
-pub(crate) use setters;
 
 impl Words {
     pub(crate) const fn new(entries: Entries) -> Self {

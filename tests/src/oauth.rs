@@ -4,8 +4,8 @@
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::challenges;
 use mcp_sansio_oauth::{
-    Form, OAuthError, Place, RedirectAnswer, RedirectOutcome, ResourceMetadata, ServerMetadata,
-    TokenResponse, Url, UrlRules, Writer, form, resource_matches, scope,
+    Form, OAuthError, RedirectAnswer, RedirectOutcome, ResourceMetadata, ServerMetadata,
+    TokenResponse, Url, UrlRules, WellKnownPath, Writer, form, resource_matches, scope,
 };
 use serde_json::{Map, Value};
 
@@ -119,7 +119,7 @@ fn url(text: &str) {
     assert_eq!(format!("{}{}{query}", url.origin_text(), url.path()), text);
     assert!(url.check(UrlRules::new()).is_err() || url.is_secure() && !url.is_loopback());
     assert!(resource_matches(text, text));
-    for place in [Place::Inserted, Place::Appended, Place::Root] {
+    for place in [WellKnownPath::Inserted, WellKnownPath::Appended, WellKnownPath::Root] {
         let there = url.well_known("oauth-authorization-server", place).to_string();
         let there = Url::parse(&there).expect("it is a URL");
         assert!(there.is_same_origin(url) && there.path().contains("/.well-known/oauth-"));

@@ -10,7 +10,7 @@ use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
 use super::setup::{Grant, Reason, Setup, TokenEndpointAuth};
 use super::token::UnixTime;
-use super::url::{Place, Url, resource_matches};
+use super::url::{Url, WellKnownPath, resource_matches};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Challenge, UrlError, challenges};
 use mcp_sansio::internal::split;
@@ -350,10 +350,14 @@ impl Authorization<'_> {
                     out.put(entries.get(Tag::ChallengeUrl).unwrap_or_default());
                     return Ok::<_, Reason>(());
                 }
-                Phase::ResourceMetadata { at_root: true } => (PROTECTED_RESOURCE, Place::Root),
-                Phase::ResourceMetadata { at_root: false } => (PROTECTED_RESOURCE, Place::Inserted),
+                Phase::ResourceMetadata { at_root: true } => {
+                    (PROTECTED_RESOURCE, WellKnownPath::Root)
+                }
+                Phase::ResourceMetadata { at_root: false } => {
+                    (PROTECTED_RESOURCE, WellKnownPath::Inserted)
+                }
                 Phase::ServerMetadata(at) => server_place(url, at).unwrap_or(FIRST_PLACE),
-                _ => (AUTHORIZATION_SERVER, Place::Root),
+                _ => (AUTHORIZATION_SERVER, WellKnownPath::Root),
             };
             write_to(out, url.well_known(suffix, place));
             Ok(())
@@ -688,12 +692,12 @@ fn is_found(head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<bool> {
 
 /// Returns the n-th place of an authorization server's metadata (2025-11-25 and later,
 /// basic/authorization, server metadata discovery).
-fn server_place(issuer: Url<'_>, at: u8) -> Option<(&'static str, Place)> {
+fn server_place(issuer: Url<'_>, at: u8) -> Option<(&'static str, WellKnownPath)> {
     let has_path = !matches!(issuer.path(), "" | "/");
     match at {
         0 => Some(FIRST_PLACE),
-        1 => Some((OPENID, Place::Inserted)),
-        2 if has_path => Some((OPENID, Place::Appended)),
+        1 => Some((OPENID, WellKnownPath::Inserted)),
+        2 if has_path => Some((OPENID, WellKnownPath::Appended)),
         _ => None,
     }
 }
@@ -707,7 +711,7 @@ fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
     url.check(rules).map_err(Reason::Url)
 }
 
-const FIRST_PLACE: (&str, Place) = (AUTHORIZATION_SERVER, Place::Inserted);
+const FIRST_PLACE: (&str, WellKnownPath) = (AUTHORIZATION_SERVER, WellKnownPath::Inserted);
 const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
 const AUTHORIZATION_SERVER: &str = "oauth-authorization-server";
 const OPENID: &str = "openid-configuration";

@@ -58,4 +58,4 @@ pub use setup::{
     RegisteredClient, Setup, SignError, Signer, TokenEndpointAuth,
 };
 pub use token::{OAuthError, RecordError, TokenResponse, TokenType, UnixTime};
-pub use url::{AddressKind, Host, Place, Url, UrlRules, WellKnown, resource_matches};
+pub use url::{AddressKind, Host, Url, UrlRules, WellKnown, WellKnownPath, resource_matches};

@@ -174,21 +174,21 @@ impl<'u> Url<'u> {
     /// Returns the URL of a well-known document about what the URL identifies.
     ///
     /// ```
-    /// # use mcp_sansio_oauth::{Place, Url};
+    /// # use mcp_sansio_oauth::{WellKnownPath, Url};
     /// let issuer = Url::parse("https://example.com/tenant1").unwrap();
     /// assert_eq!(
-    ///     issuer.well_known("openid-configuration", Place::Appended).to_string(),
+    ///     issuer.well_known("openid-configuration", WellKnownPath::Appended).to_string(),
     ///     "https://example.com/tenant1/.well-known/openid-configuration"
     /// );
     /// ```
-    pub const fn well_known(self, suffix: &'u str, place: Place) -> WellKnown<'u> {
+    pub const fn well_known(self, suffix: &'u str, place: WellKnownPath) -> WellKnown<'u> {
         WellKnown { url: self, suffix, place }
     }
 }
 
-/// Place of the well-known part in a URL.
+/// WellKnownPath of the well-known part in a URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum WellKnownPath {
     /// Between host and path (RFC 8414, 3.1; RFC 9728, 3.1).
     Inserted,
     /// Behind the path (OpenID Connect Discovery 1.0, 4.1).
@@ -202,19 +202,19 @@ pub enum Place {
 pub struct WellKnown<'u> {
     url: Url<'u>,
     suffix: &'u str,
-    place: Place,
+    place: WellKnownPath,
 }
 
 impl fmt::Display for WellKnown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = without_slash(self.url.path());
         f.write_str(self.url.origin_text())?;
-        if self.place == Place::Appended {
+        if self.place == WellKnownPath::Appended {
             f.write_str(path)?;
         }
         f.write_str("/.well-known/")?;
         f.write_str(self.suffix)?;
-        if self.place == Place::Inserted {
+        if self.place == WellKnownPath::Inserted {
             f.write_str(path)?;
             if let Some(query) = self.url.query() {
                 f.write_str("?")?;
@@ -513,7 +513,7 @@ mod url_tests {
             ("https://a/x?y=z", "https://a/W/x?y=z", "https://a/x/W", "https://a/W"),
         ] {
             let url = Url::parse(of).unwrap();
-            let all = [Place::Inserted, Place::Appended, Place::Root]
+            let all = [WellKnownPath::Inserted, WellKnownPath::Appended, WellKnownPath::Root]
                 .map(|place| url.well_known("oauth-protected-resource", place).to_string());
             let expected = [inserted, appended, root]
                 .map(|text| text.replace('W', ".well-known/oauth-protected-resource"));

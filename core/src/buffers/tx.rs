@@ -302,12 +302,12 @@ impl Tx<'_> {
         self.open.is_some()
     }
 
-    /// Prevents all frames until [`release`](Self::release). Returns `false` and does nothing if a
+    /// Prevents all frames until [`unlock`](Self::unlock). Returns `false` and does nothing if a
     /// frame is open.
-    pub(crate) fn hold(&mut self) -> bool {
+    pub(crate) fn lock(&mut self) -> bool {
         let is_free = self.open.is_none();
         if is_free {
-            let (writer_id, mode) = (WriterId::HOLD, WriteMode::Repeated);
+            let (writer_id, mode) = (WriterId::LOCK, WriteMode::Repeated);
             self.open = Some(OpenFrame { writer_id, sent: 0, mode });
         }
         is_free
@@ -318,8 +318,8 @@ impl Tx<'_> {
         self.open.is_some_and(|open| open.is_checked())
     }
 
-    /// Ends [`hold`](Self::hold).
-    pub(crate) fn release(&mut self) {
+    /// Ends [`lock`](Self::lock).
+    pub(crate) fn unlock(&mut self) {
         self.open = None;
     }
 
@@ -647,8 +647,8 @@ impl WriterId {
     pub(crate) const PING: Self = Self::new(0, 2);
     /// `initialize` or `server/discover`.
     pub(crate) const CONNECT: Self = Self::new(0, 3);
-    /// The writer of no frame, while `Tx::hold` prevents all of them.
-    const HOLD: Self = Self::new(0, 4);
+    /// The writer of no frame, while `Tx::lock` prevents all of them.
+    const LOCK: Self = Self::new(0, 4);
     const UNKEYED: Self = Self::new(0, 0);
 
     const fn new(kind: u32, number: u32) -> Self {

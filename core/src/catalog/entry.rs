@@ -25,7 +25,7 @@ use crate::message::Arguments;
 use crate::protocol::Method;
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
-use crate::types::rendered::{Of, Renderer};
+use crate::types::rendered::{Const, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
 use crate::types::{TaskSupport, ToolExecution};
@@ -312,7 +312,7 @@ macro_rules! kinds {
         impl $type<'_> {
             pub const fn rendered_len(&self) -> usize {
                 let mut to = Renderer::new(&mut []);
-                Of(self).render(&mut to);
+                Const(self).render(&mut to);
                 $rules(self, &mut to);
                 to.len()
             }
@@ -320,7 +320,7 @@ macro_rules! kinds {
             pub const fn render<const N: usize>(&self) -> [u8; N] {
                 let mut text = [0; N];
                 let mut to = Renderer::new(&mut text);
-                Of(self).render(&mut to);
+                Const(self).render(&mut to);
                 $rules(self, &mut to);
                 text
             }
@@ -339,7 +339,7 @@ macro_rules! kinds {
             ) -> Entry<'static> {
                 let Ok(text) = core::str::from_utf8(text) else { panic!("not rendered") };
                 let mut to = Renderer::new(&mut []);
-                Of(self).render(&mut to);
+                Const(self).render(&mut to);
                 let (text, rules) = text.split_at(to.len());
                 let key = match self.$key.as_own() {
                     Some(key) => Text::new(within(text, key)),
@@ -376,7 +376,7 @@ macro_rules! from {
         #[cfg(feature = "alloc")]
         impl From<$type<'_>> for Entry<'static> {
             fn from($value: $type<'_>) -> Self {
-                let text = rendered(|to| Of(&$value).render(to));
+                let text = rendered(|to| Const(&$value).render(to));
                 let $value = &$value;
                 Self(Repr::Owned(Box::new(OwnedParts::new($value.$key, $kind, text, NO_SCOPES))))
             }
@@ -386,7 +386,7 @@ macro_rules! from {
         impl From<Scoped<$type<'_>>> for Entry<'static> {
             fn from(scoped: Scoped<$type<'_>>) -> Self {
                 let $value = &scoped.value;
-                let text = rendered(|to| Of($value).render(to));
+                let text = rendered(|to| Const($value).render(to));
                 let parts = OwnedParts::new($value.$key, $kind, text, scoped.kept());
                 Self(Repr::Owned(Box::new(parts)))
             }
@@ -461,7 +461,7 @@ pub(super) const fn argument_rules(arguments: &[PromptArgument<'_>], to: &mut Re
     while at < arguments.len() {
         to.element(at);
         let rules = PromptArgument { title: None, description: None, ..arguments[at] };
-        Of(&rules).render(to);
+        Const(&rules).render(to);
         at += 1;
     }
     to.end_array();

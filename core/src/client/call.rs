@@ -14,11 +14,11 @@ use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, TERSE, Viola
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::inflight::{Call, Delivery, RequestHandle, Slot};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
-use crate::text::setters;
 use crate::time::Instant;
 use crate::types::meta::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
 };
+use crate::types::setters;
 use crate::types::{
     ClientCapabilities, InputRequests, LoggingLevel, Map, SubscriptionFilter,
     SubscriptionsListenParams, Text,
@@ -598,7 +598,7 @@ impl Client<'_> {
             self.check_request(method, &params)
         };
         #[cfg(feature = "tasks")]
-        let method = match self.hosted_method(method) {
+        let method = match self.task_method_served(method) {
             Some(hosted) => Method::Other(hosted),
             None => method,
         };
@@ -638,7 +638,7 @@ impl Client<'_> {
     /// otherwise.
     fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
         #[cfg(feature = "tasks")]
-        if self.hosted_method(method).is_some() {
+        if self.task_method_served(method).is_some() {
             return None;
         }
         // `Method` has only requests that clients send.

@@ -11,8 +11,9 @@ use crate::protocol::error::{ConfigError, Violation};
 use crate::protocol::{ClientFeatures, Revision, Revisions, ServerFeatures};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle};
-use crate::text::{Printable, setters};
+use crate::text::Printable;
 use crate::types::meta::{SERVER_INFO, check_declared, is_modern_only};
+use crate::types::setters;
 use crate::types::{
     DeclaredExtensions, Implementation, Info, InputRequest, LoggingLevel, ServerCapabilities,
 };

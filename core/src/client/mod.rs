@@ -21,7 +21,7 @@ use crate::encode::object;
 use crate::json::RawJson;
 use crate::message::{Id, OwnedId};
 use crate::progress::Reported;
-use crate::protocol::error::{NotAllowed, SendError, Violation};
+use crate::protocol::error::{ErrorCode, NotAllowed, SendError, Violation};
 use crate::protocol::{ClientFeatures, Era, Revision, Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
@@ -723,9 +723,9 @@ impl Client<'_> {
                     None => return legacy,
                 }
             }
-            Err(error) if MODERN_ERRORS.contains(&error.code()) => {
+            Err(error) if ErrorCode::is_modern(error.code()) => {
                 let theirs = error.data().and_then(|data| data.get("supported"));
-                let none = error.code() == UNSUPPORTED && theirs.is_some();
+                let none = error.code() == UNSUPPORTED_VERSION && theirs.is_some();
                 (
                     theirs,
                     if none {
@@ -814,9 +814,8 @@ enum NextStep<'f> {
     Fail(ConnectError<'f>),
 }
 
-/// Codes of errors that only modern servers send.
-const MODERN_ERRORS: core::ops::RangeInclusive<i64> = UNSUPPORTED..=-32020;
-const UNSUPPORTED: i64 = -32022;
+/// The number of [`ErrorCode::UnsupportedProtocolVersion`].
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// 2026-07-28, basic: a result without `resultType` is complete; no other type is valid for a
 /// probe.

@@ -135,7 +135,7 @@ impl Client<'_> {
 /// Tasks that the client runs for its server (2025-11-25).
 impl Client<'_> {
     /// Returns the method as that of a request to the client, if the client has declared it.
-    pub(super) fn hosted_method(&self, method: Method<'_>) -> Option<JsonStr<'static>> {
+    pub(super) fn task_method_served(&self, method: Method<'_>) -> Option<JsonStr<'static>> {
         use ClientFeatures as C;
         let declared = self.declared();
         let has_tasks =

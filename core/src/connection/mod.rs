@@ -3,10 +3,10 @@
 mod outcomes;
 mod role;
 
-#[cfg(all(feature = "alloc", feature = "http"))]
-pub(crate) use outcomes::Kept;
 pub use outcomes::Outcome;
 pub(crate) use outcomes::Outcomes;
+#[cfg(all(feature = "alloc", feature = "http"))]
+pub(crate) use outcomes::PendingOutcome;
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;
@@ -238,7 +238,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let is_due = begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now);
         if (is_due || timeouts.is_blocked()) && timeouts.may_retry(tx) {
             let was_mid_frame = tx.is_mid_frame();
-            match with_hold(tx, waits, |tx| machine.handle_timeout(now, tx)) {
+            match with_lock(tx, waits, |tx| machine.handle_timeout(now, tx)) {
                 Ok(found) => {
                     timeouts.reset();
                     event = found;
@@ -264,7 +264,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                match with_hold(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
+                match with_lock(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
                     Ok(Some(found)) => {
                         frames.reset();
                         event = Some(found);
@@ -424,15 +424,15 @@ impl<T: Memory, R: Storage, W: Storage, O, const N: usize> fmt::Debug
 
 /// Makes a call. While an outcome waits for room, the call may not begin a frame: short responses
 /// would delay a long one for ever.
-fn with_hold<A>(
+fn with_lock<A>(
     tx: &mut Tx<'_>,
     waits: bool,
     call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
 ) -> Result<A, SendError> {
-    let holds = waits && tx.hold();
+    let locks = waits && tx.lock();
     let result = call(tx);
-    if holds {
-        tx.release();
+    if locks {
+        tx.unlock();
     }
     result
 }

@@ -87,7 +87,7 @@ pub struct Outcomes<P: ?Sized> {
 
 /// An outcome that waits to be sent.
 #[derive(Debug)]
-pub struct Kept<O> {
+pub struct PendingOutcome<O> {
     request: RequestHandle,
     outcome: O,
     /// Whether it cannot be sent: the request gets an error instead.
@@ -114,9 +114,9 @@ pub trait OutcomeMemory<O>: Sized {
 /// A view of the memory of outcomes.
 #[derive(Debug)]
 pub enum OutcomesMut<'p, O> {
-    Places(&'p mut Outcomes<OutcomeSlots<[Option<Kept<O>>]>>),
+    Places(&'p mut Outcomes<OutcomeSlots<[Option<PendingOutcome<O>>]>>),
     #[cfg(feature = "alloc")]
-    Queue(&'p mut Outcomes<VecDeque<Kept<O>>>),
+    Queue(&'p mut Outcomes<VecDeque<PendingOutcome<O>>>),
 }
 
 impl<P> Outcomes<P> {
@@ -150,10 +150,10 @@ impl<P: ?Sized> Outcomes<P> {
             Some(kept) if !request.0.is_after(kept.request.0) => Err(outcome),
             // It would not be sent any more.
             Some(kept) => {
-                *kept = Kept { request, outcome, is_invalid: false };
+                *kept = PendingOutcome { request, outcome, is_invalid: false };
                 Ok(())
             }
-            None => self.kept.push(Kept { request, outcome, is_invalid: false }),
+            None => self.kept.push(PendingOutcome { request, outcome, is_invalid: false }),
         }
     }
 
@@ -214,19 +214,19 @@ impl<O> OutcomesMut<'_, O> {
 /// The two forms of that memory.
 pub(crate) trait Keep<O> {
     /// Returns the outcome of this request, or of an earlier one in the same entry of the table.
-    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>>;
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut PendingOutcome<O>>;
 
     /// Keeps an outcome, the only one of its entry. Returns it if there is no place.
-    fn push(&mut self, kept: Kept<O>) -> Result<(), O>;
+    fn push(&mut self, kept: PendingOutcome<O>) -> Result<(), O>;
 
     /// Returns the outcome that is sent next, and its index: the one whose frame has begun,
     /// otherwise the one that has waited longest.
-    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)>;
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut PendingOutcome<O>)>;
 
     fn remove(&mut self, index: usize);
 }
 
-impl<O, const N: usize> OutcomeMemory<O> for OutcomeSlots<[Option<Kept<O>>; N]> {
+impl<O, const N: usize> OutcomeMemory<O> for OutcomeSlots<[Option<PendingOutcome<O>>; N]> {
     const HAS_PLACES: bool = N > 0;
     const NEW: Self = Self { len: 0, kept: [const { None }; N] };
 
@@ -239,12 +239,12 @@ impl<O, const N: usize> OutcomeMemory<O> for OutcomeSlots<[Option<Kept<O>>; N]> 
     }
 }
 
-impl<O> Keep<O> for OutcomeSlots<[Option<Kept<O>>]> {
-    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>> {
+impl<O> Keep<O> for OutcomeSlots<[Option<PendingOutcome<O>>]> {
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut PendingOutcome<O>> {
         self.kept.get_mut(usize::from(request.0.index))?.as_mut()
     }
 
-    fn push(&mut self, kept: Kept<O>) -> Result<(), O> {
+    fn push(&mut self, kept: PendingOutcome<O>) -> Result<(), O> {
         match self.kept.get_mut(usize::from(kept.request.0.index)) {
             Some(place) => *place = Some(kept),
             None => return Err(kept.outcome),
@@ -253,9 +253,9 @@ impl<O> Keep<O> for OutcomeSlots<[Option<Kept<O>>]> {
         Ok(())
     }
 
-    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)> {
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut PendingOutcome<O>)> {
         // The request that came first has waited longest.
-        let order = |(index, kept): &(usize, &mut Kept<O>)| {
+        let order = |(index, kept): &(usize, &mut PendingOutcome<O>)| {
             let slot = kept.request.0;
             (!is_response_open(tx, slot), slot.serial, *index)
         };
@@ -272,7 +272,7 @@ impl<O> Keep<O> for OutcomeSlots<[Option<Kept<O>>]> {
 }
 
 #[cfg(feature = "alloc")]
-impl<O> OutcomeMemory<O> for VecDeque<Kept<O>> {
+impl<O> OutcomeMemory<O> for VecDeque<PendingOutcome<O>> {
     const HAS_PLACES: bool = size_of::<Option<O>>() > 0;
     const NEW: Self = Self::new();
 
@@ -286,18 +286,18 @@ impl<O> OutcomeMemory<O> for VecDeque<Kept<O>> {
 }
 
 #[cfg(feature = "alloc")]
-impl<O> Keep<O> for VecDeque<Kept<O>> {
-    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>> {
+impl<O> Keep<O> for VecDeque<PendingOutcome<O>> {
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut PendingOutcome<O>> {
         self.iter_mut().find(|kept| kept.request.0.index == request.0.index)
     }
 
-    fn push(&mut self, kept: Kept<O>) -> Result<(), O> {
+    fn push(&mut self, kept: PendingOutcome<O>) -> Result<(), O> {
         self.push_back(kept);
         Ok(())
     }
 
-    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)> {
-        let is_begun = |kept: &Kept<O>| is_response_open(tx, kept.request.0);
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut PendingOutcome<O>)> {
+        let is_begun = |kept: &PendingOutcome<O>| is_response_open(tx, kept.request.0);
         let index = if tx.is_mid_frame() { self.iter().position(is_begun) } else { None };
         let index = index.unwrap_or(0);
         Some((index, self.get_mut(index)?))

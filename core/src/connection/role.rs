@@ -4,7 +4,7 @@
 use alloc::collections::VecDeque;
 use core::fmt;
 
-use super::outcomes::{Kept, OutcomeMemory, OutcomeSlots};
+use super::outcomes::{OutcomeMemory, OutcomeSlots, PendingOutcome};
 use super::{Connection, Outcome, Step, Turn};
 use crate::buffers::Storage;
 use crate::buffers::rx::RxBuffer;
@@ -220,11 +220,11 @@ macro_rules! memory {
 }
 
 memory!({const N: usize, const S: usize} ServerState<N, S>:
-    ServerConfig, Server, ServerEvent, server, OutcomeSlots<[Option<Kept<O>>; PLACES]>);
+    ServerConfig, Server, ServerEvent, server, OutcomeSlots<[Option<PendingOutcome<O>>; PLACES]>);
 memory!({const N: usize} ClientState<N>:
-    ClientConfig, Client, ClientEvent, client, OutcomeSlots<[Option<Kept<O>>; PLACES]>);
+    ClientConfig, Client, ClientEvent, client, OutcomeSlots<[Option<PendingOutcome<O>>; PLACES]>);
 #[cfg(feature = "alloc")]
-memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<Kept<O>>,
+memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<PendingOutcome<O>>,
     fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
         self.notify(config, tx)
     }
@@ -242,7 +242,7 @@ memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeq
     }
 );
 #[cfg(feature = "alloc")]
-memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client, VecDeque<Kept<O>>);
+memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client, VecDeque<PendingOutcome<O>>);
 
 impl<T: Memory> Memory for &mut T {
     type Config<'c> = T::Config<'c>;

@@ -436,6 +436,11 @@ impl ErrorCode {
         }
     }
 
+    /// Whether only modern servers send this number.
+    pub(crate) const fn is_modern(number: i64) -> bool {
+        matches!(number, -32022..=-32020)
+    }
+
     /// Returns the status of an HTTP response that begins with this error. 2026-07-28 requires 400
     /// or 404 for some codes; all others are sent with 200.
     pub const fn http_status(self, revision: Revision) -> u16 {

@@ -18,9 +18,9 @@ use crate::protocol::{Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
 use crate::rpc::inflight::TableState;
-use crate::text::setters;
 use crate::time::Instant;
 use crate::types::meta::{check_declared, is_modern_only, is_valid_extension_id};
+use crate::types::setters;
 use crate::types::{CacheScope, DeclaredExtensions, Implementation, Info, LoggingLevel};
 
 /// Identity, capabilities and timeouts of a server. Shared by all connections; usually a `const` or

@@ -472,7 +472,7 @@ pub(super) fn require(holds: bool, rule: InvalidPayload) -> Result<(), InvalidPa
 /// A request without its text: a space, since position 0 means "missing", the parameters, and the
 /// name of a method that is not known.
 #[derive(Clone, Debug)]
-struct Kept {
+struct OwnedHead {
     handle: RequestHandle,
     method: Option<Method<'static>>,
     revision: Revision,
@@ -484,7 +484,7 @@ struct Kept {
     params_len: usize,
 }
 
-impl Kept {
+impl OwnedHead {
     /// Returns the request without its text, and the parts of that.
     fn new<'f>(request: &Request<'f>) -> (Self, [&'f str; 3]) {
         let (method, name) = match request.method.known() {
@@ -527,7 +527,7 @@ impl Kept {
 #[cfg(feature = "alloc")]
 #[derive(Clone, Debug)]
 pub struct OwnedRequest {
-    kept: Kept,
+    kept: OwnedHead,
     text: Box<str>,
 }
 
@@ -542,7 +542,7 @@ impl OwnedRequest {
 #[cfg(feature = "alloc")]
 impl From<&Request<'_>> for OwnedRequest {
     fn from(request: &Request<'_>) -> Self {
-        let (kept, parts) = Kept::new(request);
+        let (kept, parts) = OwnedHead::new(request);
         Self { kept, text: String::from_iter(parts).into() }
     }
 }
@@ -550,7 +550,7 @@ impl From<&Request<'_>> for OwnedRequest {
 /// Memory for a copy of a [`Request`] without an allocator. `N` is its size in bytes: one more than
 /// the longest parameters.
 pub struct RequestMemory<const N: usize> {
-    kept: Option<Kept>,
+    kept: Option<OwnedHead>,
     len: usize,
     text: [u8; N],
 }
@@ -565,7 +565,7 @@ impl<const N: usize> RequestMemory<N> {
     /// that was here before. Returns `false`, and stays empty, if they are too long.
     pub fn keep(&mut self, request: &Request<'_>) -> bool {
         self.clear();
-        let (kept, parts) = Kept::new(request);
+        let (kept, parts) = OwnedHead::new(request);
         let mut rest = self.text.as_mut_slice();
         for part in parts {
             let Some((to, behind)) = rest.split_at_mut_checked(part.len()) else { return false };

@@ -6,7 +6,7 @@ use core::fmt;
 use core::ops::Deref;
 
 use super::macros::{names, payload, render, wrong};
-use super::rendered::{Of, Renderer};
+use super::rendered::{Const, Renderer};
 use super::{ClientCapabilities, ElicitParams};
 use crate::encode::{Base64, Encode, Encoder};
 use crate::json::{Chars, JsonStr, RawJson, divide_by_ten};
@@ -329,7 +329,7 @@ impl Encode for Number<'_> {
     }
 }
 
-impl Of<'_, Number<'_>> {
+impl Const<'_, Number<'_>> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         match self.0.0 {
             Source::Own(Decimal { digits, places }) => {
@@ -571,7 +571,7 @@ impl Encode for Icons<'_> {
     }
 }
 
-impl Of<'_, Icons<'_>> {
+impl Const<'_, Icons<'_>> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         render!(@value list (self.0.list) to);
     }

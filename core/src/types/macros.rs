@@ -223,7 +223,7 @@ macro_rules! payload {
     (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
 }
 
-/// Implements the `const` function of [`Of`](crate::types::rendered::Of) for a payload.
+/// Implements the `const` function of [`Const`](crate::types::rendered::Const) for a payload.
 macro_rules! render {
     (
         $(#[$meta:meta])*
@@ -240,7 +240,7 @@ macro_rules! render {
             )*}
         }
     ) => {
-        impl $(<$lt>)? crate::types::rendered::Of<'_, $name $(<$lt>)?> {
+        impl $(<$lt>)? crate::types::rendered::Const<'_, $name $(<$lt>)?> {
             pub(crate) const fn render(self, to: &mut crate::types::rendered::Renderer<'_>) {
                 use crate::encode::Gate;
                 let this = self.0;
@@ -270,7 +270,7 @@ macro_rules! render {
                 let mut at = 0;
                 while at < items.len() {
                     $to.element(at);
-                    crate::types::rendered::Of(&items[at]).render($to);
+                    crate::types::rendered::Const(&items[at]).render($to);
                     at += 1;
                 }
                 $to.end_array();
@@ -279,9 +279,38 @@ macro_rules! render {
         }
     };
     (@value $kind:ident ($value:expr) $to:ident) => {
-        crate::types::rendered::Of($value).render($to)
+        crate::types::rendered::Const($value).render($to)
     };
 }
+
+/// Declares setters of fields: `field: Type;`, or `field?: Type;` where the field is an `Option`.
+/// Without documentation a setter refers to that of its field.
+macro_rules! setters {
+    () => {};
+    ($name:ident $($rest:tt)*) => {
+        $crate::types::setters! {
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            $name $($rest)*
+        }
+    };
+    ($(#[$doc:meta])+ $name:ident: $type:ty; $($rest:tt)*) => {
+        $(#[$doc])+
+        pub const fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        }
+        $crate::types::setters! { $($rest)* }
+    };
+    ($(#[$doc:meta])+ $name:ident?: $type:ty; $($rest:tt)*) => {
+        $(#[$doc])+
+        pub const fn $name(mut self, $name: $type) -> Self {
+            self.$name = Some($name);
+            self
+        }
+        $crate::types::setters! { $($rest)* }
+    };
+}
+pub(crate) use setters;
 
 /// Implements `Encode` for an enum by the value of each variant.
 macro_rules! encode_one_of {

@@ -70,6 +70,8 @@ mod tool;
 pub mod ui;
 mod utilities;
 
+pub(crate) use macros::setters;
+
 // Common types.
 pub use common::{
     Blob, BlobError, CacheHint, CacheScope, Icon, IconTheme, Icons, List, ListIter, Map, MapIter,

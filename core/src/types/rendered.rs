@@ -155,9 +155,9 @@ const fn split(text: &[u8]) -> (&[u8], Option<(&u8, &[u8])>) {
 }
 
 /// A value with a `const` function that writes it.
-pub(crate) struct Of<'v, T>(pub(crate) &'v T);
+pub(crate) struct Const<'v, T>(pub(crate) &'v T);
 
-impl Of<'_, Text<'_>> {
+impl Const<'_, Text<'_>> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         match self.0.source() {
             Source::Own(text) => to.string(text),
@@ -166,19 +166,19 @@ impl Of<'_, Text<'_>> {
     }
 }
 
-impl Of<'_, RawJson<'_>> {
+impl Const<'_, RawJson<'_>> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         to.raw(*self.0);
     }
 }
 
-impl Of<'_, bool> {
+impl Const<'_, bool> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         to.put(if *self.0 { b"true" } else { b"false" });
     }
 }
 
-impl Of<'_, u64> {
+impl Const<'_, u64> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         to.unsigned(*self.0);
     }
@@ -186,7 +186,7 @@ impl Of<'_, u64> {
 
 macro_rules! names {
     ($($name:ident)*) => {$(
-        impl Of<'_, $name> {
+        impl Const<'_, $name> {
             pub(crate) const fn render(self, to: &mut Renderer<'_>) {
                 to.string(self.0.as_str());
             }

@@ -1,10 +1,10 @@
 //! Resources: data that a server provides, identified by URIs.
 
 use super::macros::payload;
+use super::macros::setters;
 use super::{Annotations, Blob, CacheScope, InputResponses, List, Text};
 use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
-use crate::text::setters;
 use serde::{Deserialize, Deserializer, de};
 
 payload! {

@@ -33,7 +33,7 @@
 //! same. Hosts take the [`ResourceMeta`] of the contents first, and that of the list otherwise.
 
 use super::macros::{names, payload};
-use super::rendered::{Of, Renderer};
+use super::rendered::{Const, Renderer};
 use super::{List, Text};
 use crate::encode::Gate;
 use crate::json::RawJson;
@@ -202,7 +202,7 @@ macro_rules! meta {
                 $check(self);
                 let outer = to.begin_object();
                 let gate = to.begin_member("ui", Gate::ALL);
-                Of(self).render(to);
+                Const(self).render(to);
                 to.end_member(gate);
                 to.end_object(outer);
             }

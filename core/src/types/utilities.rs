@@ -1,10 +1,10 @@
 //! Utilities of the protocol: completion, log messages, progress, cancellation.
 
+use super::macros::setters;
 use super::macros::{encode_one_of, names, payload};
 use super::{List, Number, Text};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
-use crate::text::setters;
 use serde::{Deserialize, Deserializer, de};
 
 // Completion: suggestions for the arguments of prompts and resource templates.

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use mcp_sansio_oauth::{
-    AuthorizationState, Form, OAuthError, Place, RedirectAnswer, ResourceMetadata, ServerMetadata,
-    Setup, TokenResponse, Url, Writer, form, resource_matches, scope,
+    AuthorizationState, Form, OAuthError, RedirectAnswer, ResourceMetadata, ServerMetadata, Setup,
+    TokenResponse, Url, WellKnownPath, Writer, form, resource_matches, scope,
 };
 
 use super::{Table, Work, join};
@@ -74,7 +74,9 @@ fn url(text: String) -> Work {
         black_box(resource_matches("https://a/b", &text));
         if let Ok(url) = Url::parse(&text) {
             black_box(url.address_kind());
-            black_box(url.well_known("oauth-authorization-server", Place::Inserted).to_string());
+            black_box(
+                url.well_known("oauth-authorization-server", WellKnownPath::Inserted).to_string(),
+            );
         }
     })
 }

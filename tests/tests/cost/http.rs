@@ -71,7 +71,7 @@ fn serve(
     let head = RequestHead::new(parsed.method, parsed.target, fields);
     let mut messages =
         Messages::over_http(Frame::Complete(&bytes[..len]), &head, ExchangeId::new(exchange));
-    assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Rejected(_)));
+    assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Refused(_)));
     let mut tx = TxBuffer::for_http_response([0; 1024], 0)
         .with_priming_event(exchange, Duration::from_secs(1));
     while let Some(event) = server.next_event(NOW, &mut messages, &mut tx).unwrap() {

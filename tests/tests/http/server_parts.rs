@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::{
-    Endpoint, EventId, OutgoingResponse, Rejection, ReplayBuffer, Route, StreamRecorder,
+    Endpoint, EventId, OutgoingResponse, Refusal, ReplayBuffer, Route, StreamRecorder,
 };
 use mcp_sansio::{Frame, Messages, NotAllowed, Revision, Revisions, SendError, Storage, TxBuffer};
 
@@ -33,7 +33,7 @@ fn an_unsupported_version_is_refused_in_a_session_and_handled_outside_of_one() {
             .route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body)))
         {
             Route::Stateless => assert_eq!(refused, None),
-            Route::Rejected(error) => assert_eq!(Some(error.status()), refused),
+            Route::Refused(error) => assert_eq!(Some(error.status()), refused),
             other => panic!("{other:?}"),
         }
     }
@@ -56,7 +56,7 @@ fn a_stream_is_primed_once_and_numbers_go_on() {
     assert_eq!(tx.pending(), b"id: 3-0\nretry: 500\ndata:\n\n");
     assert_eq!(tx.send_priming_event(), Ok(false));
     tx.advance(usize::MAX);
-    let refused = Rejection::content_too_large();
+    let refused = Refusal::content_too_large();
     assert!(refused.message().contains("exceeds"));
     refused.write(&mut tx).unwrap();
     assert!(tx.pending().starts_with(b"id: 3-1\ndata: {"), "{tx:?}");
@@ -72,7 +72,7 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         let mut storage = vec![0; len];
         let mut tx = TxBuffer::for_http_response(&mut storage[..], 0);
         let mut body = Vec::new();
-        while let Err(error) = Rejection::session_not_found().write(&mut tx) {
+        while let Err(error) = Refusal::session_not_found().write(&mut tx) {
             assert_eq!(error, SendError::Full);
             assert!(!tx.pending().is_empty());
             body.extend_from_slice(tx.pending());
@@ -83,7 +83,7 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         assert!(body.ends_with(b"}"), "{}", String::from_utf8_lossy(&body));
         assert_eq!(tx.http_response().map(|reply| reply.status), Some(404), "{len}");
         assert_eq!(
-            Rejection::session_not_found().write(&mut tx),
+            Refusal::session_not_found().write(&mut tx),
             Err(SendError::NotAllowed(NotAllowed::AlreadyResponded)),
             "{len}"
         );

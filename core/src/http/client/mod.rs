@@ -61,7 +61,7 @@
 //! | the head of the response arrives | [`HttpSession::classify_response`] returns the kind of its body, or the error |
 //! | a message of the body, or an [event](super::sse::EventReader), arrives | [`HttpSession::observe`], then [`Client::next_event`](crate::Client::next_event) with an output buffer for new messages, since the client's own responses are sent by POST too |
 //! | the body ends | [`Exchange::end_of_body`]: done, [resume](HttpSession::get_fields), or lost |
-//! | an exchange is lost or rejected | [`Client::fail`](crate::Client::fail) ends the call |
+//! | an exchange is lost or refused | [`Client::fail`](crate::Client::fail) ends the call |
 //! | the session has ended (404) | start over with [`HttpSession::new`] and `initialize` |
 //! | the URL may be of a server of HTTP+SSE | GET; the first event is the [`Endpoint`](super::sse::EventKind::Endpoint), to be [resolved](Origin::resolve) |
 
@@ -85,6 +85,7 @@ use crate::buffers::tx::TxBuffer;
 use crate::json::{JsonStr, RawJson};
 use crate::message::{Classified, Item, Messages};
 use crate::protocol::Revision;
+use crate::protocol::error::ErrorCode;
 use crate::text::{copy, split};
 use exchange::Purpose;
 
@@ -343,9 +344,8 @@ impl HttpSession {
         status: u16,
         error: Option<RawJson<'_>>,
     ) -> bool {
-        let is_modern_error = error
-            .and_then(|error| error.get("code")?.as_i64())
-            .is_some_and(|code| MODERN_ERRORS.contains(&code));
+        let is_modern_error =
+            error.and_then(|error| error.get("code")?.as_i64()).is_some_and(ErrorCode::is_modern);
         let tells = match exchange.offer {
             // 2025-03-26 and 2025-06-18 name any 4xx as the sign, 2025-11-25 these three.
             Some(offer) if offer < Revision::V2025_11_25 => {
@@ -401,8 +401,6 @@ impl fmt::Debug for HttpSession {
     }
 }
 
-/// Error codes that only modern servers send.
-const MODERN_ERRORS: core::ops::RangeInclusive<i64> = -32022..=-32020;
 /// Maximum length of a session id, in bytes.
 pub const MAX_SESSION_ID: usize = 512;
 

@@ -1,6 +1,6 @@
 //! `Host` and `Origin` checks: protection against cross-origin requests and DNS rebinding.
 
-use super::Rejection;
+use super::Refusal;
 use crate::http::origin::{self, host_and_port};
 use crate::http::{RequestHead, SingleValue};
 use crate::text::split;
@@ -66,10 +66,10 @@ impl<'c> HostPolicy<'c> {
     ///
     /// # Errors
     /// 403; 400 if `Host` is no host beside an absolute-form target.
-    pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Rejection<'static>> {
+    pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
         let host = match (head.fields.single("host"), head.authority()) {
             (SingleValue::Value(host), Some(_)) if !is_well_formed(host) => {
-                return Err(Rejection::bad("Host is malformed"));
+                return Err(Refusal::bad("Host is malformed"));
             }
             // HTTP/2 has no `Host` but `:authority`; HTTP/1.1 requires `Host`.
             (SingleValue::Value(_) | SingleValue::Absent, Some(authority)) => {
@@ -80,12 +80,12 @@ impl<'c> HostPolicy<'c> {
             (SingleValue::NotUtf8 | SingleValue::Repeated, _) => false,
         };
         if !host {
-            return Err(Rejection::forbidden("Host not allowed"));
+            return Err(Refusal::forbidden("Host not allowed"));
         }
         match head.fields.single("origin") {
             SingleValue::Absent => Ok(()),
             SingleValue::Value(origin) if self.is_origin(origin) => Ok(()),
-            _ => Err(Rejection::forbidden("Origin not allowed")),
+            _ => Err(Refusal::forbidden("Origin not allowed")),
         }
     }
 

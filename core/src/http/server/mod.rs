@@ -110,7 +110,7 @@ pub struct Endpoint<'c> {
 #[non_exhaustive]
 pub enum Route<'f> {
     /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that
-    /// ends with the exchange. These are modern requests, and invalid ones that can be rejected
+    /// ends with the exchange. These are modern requests, and invalid ones that can be refused
     /// without a session.
     Stateless,
     /// The same for a legacy client without a session: call
@@ -119,7 +119,7 @@ pub enum Route<'f> {
     /// An `initialize` request: create a session with a new server. The response, unless it is an
     /// error, carries the [id](SessionId) of the session.
     NewSession,
-    /// A POST to the session with this id; respond with [`Rejection::session_not_found`] if it does
+    /// A POST to the session with this id; respond with [`Refusal::session_not_found`] if it does
     /// not exist.
     Session(&'f str),
     /// A GET: opens the session's standalone stream, or resumes a stream.
@@ -135,8 +135,8 @@ pub enum Route<'f> {
     DeleteSession(&'f str),
     /// An OPTIONS request: respond with 204 and [`Endpoint::allowed_methods`].
     Options,
-    /// Rejected before it reaches a server.
-    Rejected(Rejection<'f>),
+    /// Refused before it reaches a server.
+    Refused(Refusal<'f>),
 }
 
 /// The HTTP methods that an endpoint serves.
@@ -183,7 +183,7 @@ impl<'c> Endpoint<'c> {
     /// 403 for a host or origin that is not accepted, 405 for a method that is not served (send
     /// [`allowed_methods`](Self::allowed_methods)), 406 if the client does not accept the
     /// response's media types, 415 for a POST whose `Content-Type` is not JSON, or missing.
-    pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Rejection<'static>> {
+    pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Refusal<'static>> {
         self.host_policy.check(head)?;
         self.check_method(head)
     }
@@ -192,8 +192,8 @@ impl<'c> Endpoint<'c> {
     pub(super) fn check_method(
         &self,
         head: &RequestHead<'_>,
-    ) -> Result<HttpMethod, Rejection<'static>> {
-        let not_allowed = Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+    ) -> Result<HttpMethod, Refusal<'static>> {
+        let not_allowed = Err(Refusal::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         let method = match head.method {
             "POST" => HttpMethod::Post,
             "GET" if self.serves_sessions() => HttpMethod::Get,
@@ -212,7 +212,7 @@ impl<'c> Endpoint<'c> {
                 .and_then(Revision::parse)
                 .is_some_and(|revision| !revision.is_modern());
             return if is_legacy {
-                Err(Rejection::bad("Mcp-Session-Id is missing"))
+                Err(Refusal::bad("Mcp-Session-Id is missing"))
             } else {
                 not_allowed
             };
@@ -223,7 +223,7 @@ impl<'c> Endpoint<'c> {
             _ => true,
         };
         if !takes_all {
-            return Err(Rejection::new(
+            return Err(Refusal::new(
                 406,
                 ErrorCode::InvalidRequest,
                 "Accept must list application/json and text/event-stream, or for GET the latter",
@@ -239,7 +239,7 @@ impl<'c> Endpoint<'c> {
     /// [`Frame::Complete(&[])`](crate::Frame::Complete).
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         match self.check_head(head) {
-            Err(refused) => Route::Rejected(refused),
+            Err(refused) => Route::Refused(refused),
             Ok(method) => self.route_checked(method, head, messages),
         }
     }
@@ -255,7 +255,7 @@ impl<'c> Endpoint<'c> {
             HttpMethod::Options => Route::Options,
             HttpMethod::Post => self.route_post(head, messages),
             method => match (self.version(head).and_then(|_| session_id(head)), method) {
-                (Err(refused), _) => Route::Rejected(refused),
+                (Err(refused), _) => Route::Refused(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
                 (Ok(session), _) => Route::Stream {
                     session,
@@ -269,7 +269,7 @@ impl<'c> Endpoint<'c> {
         let mut envelope = messages.envelope();
         let (id, is_initialize) = match messages.peek(&mut envelope) {
             Some((Item::Message(Classified::Response { .. }), _)) if !self.is_in_session(head) => {
-                return Route::Rejected(Rejection::bad("A response must be sent within a session"));
+                return Route::Refused(Refusal::bad("A response must be sent within a session"));
             }
             // A message with a protocol version is modern, whatever else it contains.
             Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
@@ -291,26 +291,26 @@ impl<'c> Endpoint<'c> {
         match self.version(head) {
             Ok(Some(version)) if version.is_modern() => Route::Stateless,
             Err(_) if !self.is_in_session(head) => Route::Stateless,
-            Err(refused) => Route::Rejected(refused.with_id(id)),
+            Err(refused) => Route::Refused(refused.with_id(id)),
             Ok(version) if !self.has_sessions => {
                 Route::StatelessRevision(version.unwrap_or(Revision::V2025_03_26))
             }
             Ok(_) => match session_id(head) {
                 Ok(session) => Route::Session(session),
-                Err(refused) => Route::Rejected(refused.with_id(id)),
+                Err(refused) => Route::Refused(refused.with_id(id)),
             },
         }
     }
 
     /// Returns the revision in `MCP-Protocol-Version`, if the field is present.
-    fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Rejection<'static>> {
+    fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Refusal<'static>> {
         let version = match head.fields.single(VERSION_FIELD) {
             SingleValue::Absent => return Ok(None),
             SingleValue::Value(version) => Revision::parse(version),
             _ => None,
         };
         let version = version.filter(|version| self.revisions.contains(*version));
-        version.map(Some).ok_or(Rejection::bad("Unsupported version in MCP-Protocol-Version"))
+        version.map(Some).ok_or(Refusal::bad("Unsupported version in MCP-Protocol-Version"))
     }
 
     fn is_in_session(&self, head: &RequestHead<'_>) -> bool {
@@ -328,10 +328,10 @@ impl<'c> Endpoint<'c> {
 
 /// Checks that a body is declared as JSON: a page of another origin cannot send that without a
 /// preflight, but can send a body without a type.
-pub(super) fn check_content_type(head: &RequestHead<'_>) -> Result<(), Rejection<'static>> {
+pub(super) fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
     match head.fields.single("content-type") {
         SingleValue::Value(kind) if is_json(kind) => Ok(()),
-        _ => Err(Rejection::new(
+        _ => Err(Refusal::new(
             415,
             ErrorCode::InvalidRequest,
             "Content-Type must be application/json",
@@ -340,13 +340,13 @@ pub(super) fn check_content_type(head: &RequestHead<'_>) -> Result<(), Rejection
 }
 
 /// Returns the session id of a legacy request.
-fn session_id<'f>(head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
+fn session_id<'f>(head: &RequestHead<'f>) -> Result<&'f str, Refusal<'static>> {
     match head.fields.single(SESSION_FIELD) {
         SingleValue::Value(session) => Ok(session),
-        SingleValue::Absent => Err(Rejection::bad(
+        SingleValue::Absent => Err(Refusal::bad(
             "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
         )),
-        _ => Err(Rejection::bad("Mcp-Session-Id must not be repeated")),
+        _ => Err(Refusal::bad("Mcp-Session-Id must not be repeated")),
     }
 }
 
@@ -397,20 +397,20 @@ const EVENT_STREAM: &str = "text/event-stream";
 const SESSION_FIELD: &str = "mcp-session-id";
 const VERSION_FIELD: &str = "mcp-protocol-version";
 
-// Heads of responses, and requests that are rejected before they reach a server.
+// Heads of responses, and requests that are refused before they reach a server.
 
-/// A rejected request: an HTTP status, and a JSON-RPC error as the body.
+/// A refused request: an HTTP status, and a JSON-RPC error as the body.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Rejection<'f> {
+pub struct Refusal<'f> {
     status: u16,
     code: ErrorCode,
     message: &'static str,
     id: Option<Id<'f>>,
 }
 
-impl<'f> Rejection<'f> {
-    /// Creates a rejection. The error of a JSON-RPC request should carry its id;
+impl<'f> Refusal<'f> {
+    /// Creates a refusal. The error of a JSON-RPC request should carry its id;
     /// [`Endpoint::route`] sets it.
     pub const fn new(status: u16, code: ErrorCode, message: &'static str) -> Self {
         Self { status, code, message, id: None }

@@ -10,9 +10,9 @@ use core::fmt;
 
 use super::instance::{Reader, SlabKey};
 use super::principal::{Denied, Holder, Principal};
-use super::{ExchangeKey, Site, Task, set_timer};
+use super::{ExchangeKey, Site, Work, set_timer};
 use crate::buffers::rx::Cursor;
-use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Rejection, check_content_type};
+use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type};
 use crate::http::{Fields, RequestHead, SingleValue};
 use crate::places::{PeerAddress, PlaceLimit, Places};
 use crate::protocol::error::ErrorCode;
@@ -267,9 +267,9 @@ impl<O> Site<'_, O> {
         exchange.principal = principal;
         let key = self.exchanges.insert(exchange);
         if !self.enter(key, holder) {
-            self.reject(key, &Rejection::service_unavailable());
-        } else if let Err(rejected) = self.admit(key, now) {
-            self.reject(key, &rejected);
+            self.refuse(key, &Refusal::service_unavailable());
+        } else if let Err(refused) = self.admit(key, now) {
+            self.refuse(key, &refused);
         }
         ExchangeKey(key)
     }
@@ -316,7 +316,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Checks what needs neither credentials nor a body.
-    fn admit(&mut self, key: SlabKey, now: Instant) -> Result<(), Rejection<'static>> {
+    fn admit(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
         if self.serve_document(key) {
             return Ok(());
         }
@@ -340,7 +340,7 @@ impl<O> Site<'_, O> {
             .flatten()
             .any(|path| path == head.path());
         if self.options.path.is_some() && !is_served {
-            return Err(Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
+            return Err(Refusal::new(404, ErrorCode::InvalidRequest, "Not found"));
         }
         if head.method == "OPTIONS" {
             // A preflight: browsers send it without credentials.
@@ -351,7 +351,7 @@ impl<O> Site<'_, O> {
             }
             self.reply(key, OutgoingResponse::empty(204), Vec::new());
         } else if self.options.authorizes && exchange.principal.is_none() {
-            self.queue(Task::Exchange(key));
+            self.queue(Work::Exchange(key));
         } else {
             self.read_body(key, now)?;
         }
@@ -423,10 +423,10 @@ impl<O> Site<'_, O> {
                 exchange.principal = Some(principal);
                 let is_whole = exchange.is_whole;
                 if !self.enter(key, Some(holder)) {
-                    return self.reject(key, &Rejection::service_unavailable());
+                    return self.refuse(key, &Refusal::service_unavailable());
                 }
                 match self.read_body(key, now) {
-                    Err(rejected) => self.reject(key, &rejected),
+                    Err(refused) => self.refuse(key, &refused),
                     Ok(()) if is_whole => self.end_of_body(now, ExchangeKey(key)),
                     Ok(()) => {}
                 }
@@ -443,11 +443,11 @@ impl<O> Site<'_, O> {
             500.. => (ErrorCode::InternalError, "The token cannot be checked"),
             _ => (ErrorCode::InvalidRequest, "Authentication required"),
         };
-        self.reject(key, &Rejection::new(denied.status, code, message));
+        self.refuse(key, &Refusal::new(denied.status, code, message));
     }
 
     /// Checks the rest of the head, and begins to read the body.
-    fn read_body(&mut self, key: SlabKey, now: Instant) -> Result<(), Rejection<'static>> {
+    fn read_body(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
         let mut method = None;
@@ -456,12 +456,12 @@ impl<O> Site<'_, O> {
         } else if head.method == "POST" {
             check_content_type(&head)?;
         } else if head.method != "GET" {
-            return Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+            return Err(Refusal::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         }
         exchange.stage = Stage::Body(method);
         exchange.silent_until = now.saturating_add(self.options.read_timeout);
         let due = self.closing.map_or(exchange.silent_until, |at| at.min(exchange.silent_until));
-        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(due));
+        set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(due));
         self.ready(key);
         Ok(())
     }
@@ -487,7 +487,7 @@ impl<O> Site<'_, O> {
         }
         let len = exchange.body.len().saturating_add(piece.len());
         if len > self.bodies.max_body() {
-            self.reject(key, &Rejection::content_too_large());
+            self.refuse(key, &Refusal::content_too_large());
             return piece.len();
         }
         let holder = exchange.holder.as_ref();
@@ -499,7 +499,7 @@ impl<O> Site<'_, O> {
                 return 0;
             }
             Room::Refused => {
-                self.reject(key, &Rejection::service_unavailable());
+                self.refuse(key, &Refusal::service_unavailable());
                 return piece.len();
             }
         };
@@ -526,17 +526,17 @@ impl<O> Site<'_, O> {
         self.ready(next);
     }
 
-    /// Rejects a request whose body is not complete in time, or finds no room, also because the
+    /// Refuses a request whose body is not complete in time, or finds no room, also because the
     /// site is shut down.
     pub(super) fn time_out(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let is_slow = matches!(exchange.stage, Stage::Body(_)) && !exchange.waits;
-        let rejection = if is_slow && self.closing.is_none() {
-            Rejection::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
+        let refusal = if is_slow && self.closing.is_none() {
+            Refusal::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
         } else {
-            Rejection::service_unavailable()
+            Refusal::service_unavailable()
         };
-        self.reject(key, &rejection);
+        self.refuse(key, &refusal);
     }
 }
 

@@ -8,9 +8,9 @@ use core::time::Duration;
 
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::principal::Principal;
-use super::{ExchangeKey, Site, SiteOptions, Task, set_timer};
+use super::{ExchangeKey, Site, SiteOptions, Work, set_timer};
 use crate::buffers::tx::{Backoff, Tx, TxBuffer};
-use crate::connection::{Kept, Outcome, Outcomes};
+use crate::connection::{Outcome, Outcomes, PendingOutcome};
 use crate::http::server::{
     BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, SessionId,
     StreamRecorder,
@@ -425,7 +425,7 @@ pub(super) struct Stream<O> {
     pub(super) recorder: StreamRecorder,
     /// The exchange that sends it. `None`: it is only recorded.
     pub(super) exchange: Option<SlabKey>,
-    pub(super) outcomes: Outcomes<VecDeque<Kept<O>>>,
+    pub(super) outcomes: Outcomes<VecDeque<PendingOutcome<O>>>,
     /// When to repeat the handling of the message that found no room.
     pub(super) messages: Backoff,
     /// The exchanges whose messages wait for room.
@@ -584,8 +584,8 @@ impl<O> Site<'_, O> {
                 let waiting = core::mem::take(&mut stream.waiting);
                 instance.is_blocked = false;
                 instance.touch(id);
-                self.queue(Task::Instance(owner));
-                waiting.into_iter().for_each(|key| self.queue(Task::Exchange(key)));
+                self.queue(Work::Instance(owner));
+                waiting.into_iter().for_each(|key| self.queue(Work::Exchange(key)));
             }
             _ => {}
         }
@@ -612,7 +612,7 @@ impl<O> Site<'_, O> {
         self.free_body(key);
         let Some(exchange) = self.exchanges.remove(key) else { return };
         if let Some(due) = exchange.due {
-            self.timers.remove(&(due, Task::Exchange(key)));
+            self.timers.remove(&(due, Work::Exchange(key)));
         }
         self.give_places_back(&exchange);
     }
@@ -632,7 +632,7 @@ impl<O> Site<'_, O> {
                             (stream.is_taken, stream.is_released) = (true, false);
                         }
                         instance.touch(id);
-                        self.queue(Task::Instance(owner));
+                        self.queue(Work::Instance(owner));
                     }
                     _ => self.end_instance(owner),
                 }
@@ -641,7 +641,7 @@ impl<O> Site<'_, O> {
             Stage::Replay(owner, _) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
                     instance.stop_reading(key, now);
-                    self.queue(Task::Instance(owner));
+                    self.queue(Work::Instance(owner));
                 }
             }
             _ => {}
@@ -672,7 +672,7 @@ impl<O> Site<'_, O> {
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
         let due = [exchange.expires, untaken].into_iter().flatten();
         let due = due.fold(exchange.silent_until, Instant::min);
-        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(due));
+        set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(due));
     }
 
     /// Finds the next piece of a body.

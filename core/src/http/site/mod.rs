@@ -159,18 +159,18 @@ pub struct Site<'c, O = Infallible> {
     bodies: Bodies,
     /// The documents that are served beside the endpoint, by path.
     documents: Vec<(String, Vec<u8>)>,
-    tasks: VecDeque<Task>,
+    queue: VecDeque<Work>,
     ready: VecDeque<SlabKey>,
     /// Instances that have ended, to be reported.
     ended: VecDeque<SlabKey>,
-    timers: BTreeSet<(Instant, Task)>,
+    timers: BTreeSet<(Instant, Work)>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
 }
 
 /// Something that is to be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Task {
+enum Work {
     Exchange(SlabKey),
     Instance(SlabKey),
 }
@@ -245,7 +245,7 @@ impl<'c, O> Site<'c, O> {
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
             documents: Vec::new(),
-            tasks: VecDeque::new(),
+            queue: VecDeque::new(),
             ready: VecDeque::new(),
             ended: VecDeque::new(),
             timers: BTreeSet::new(),
@@ -269,24 +269,24 @@ impl<'c, O> Site<'c, O> {
                 return SiteStep::Ready(ExchangeKey(key));
             }
         }
-        while let Some((due, task)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
-            self.timers.remove(&(due, task));
-            match task {
-                Task::Exchange(key) => self.exchanges.get_mut(key).map(|found| found.due = None),
-                Task::Instance(key) => self.instances.get_mut(key).map(|found| found.due = None),
+        while let Some((due, work)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
+            self.timers.remove(&(due, work));
+            match work {
+                Work::Exchange(key) => self.exchanges.get_mut(key).map(|found| found.due = None),
+                Work::Instance(key) => self.instances.get_mut(key).map(|found| found.due = None),
             };
-            self.queue(task);
+            self.queue(work);
         }
-        match self.tasks.pop_front() {
-            Some(Task::Exchange(key)) => self.run_exchange(key, now),
-            Some(Task::Instance(key)) => self.run_instance(key, now),
+        match self.queue.pop_front() {
+            Some(Work::Exchange(key)) => self.run_exchange(key, now),
+            Some(Work::Instance(key)) => self.run_instance(key, now),
             None => SiteStep::Wait(self.timers.first().map(|(due, _)| *due)),
         }
     }
 
     /// Returns a server, for what no event has caused. `None` if it has ended.
     pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
-        self.queue(Task::Instance(server.0));
+        self.queue(Work::Instance(server.0));
         let instance = self.instances.get_mut(server.0)?;
         Some(SiteTurn {
             config: self.config,
@@ -332,7 +332,7 @@ impl<'c, O> Site<'c, O> {
         let key = request.server.0;
         if let Some(instance) = self.instances.get_mut(key) {
             instance.answer(self.config, request.request, outcome);
-            self.queue(Task::Instance(key));
+            self.queue(Work::Instance(key));
         }
     }
 
@@ -342,7 +342,7 @@ impl<'c, O> Site<'c, O> {
         for (key, instance) in self.instances.iter_mut() {
             if instance.change(self.config, change) && !instance.is_queued {
                 instance.is_queued = true;
-                self.tasks.push_back(Task::Instance(key));
+                self.queue.push_back(Work::Instance(key));
             }
         }
     }
@@ -355,7 +355,7 @@ impl<'c, O> Site<'c, O> {
         let all: Vec<_> = self.exchanges.iter_mut().map(|(key, _)| key).collect();
         all.into_iter().for_each(|key| self.wake_at(key, until));
         let all: Vec<_> = self.instances.iter_mut().map(|(key, _)| key).collect();
-        all.into_iter().for_each(|key| self.queue(Task::Instance(key)));
+        all.into_iter().for_each(|key| self.queue(Work::Instance(key)));
     }
 
     /// Returns whether the site was shut down, and no request is open any more.
@@ -373,15 +373,15 @@ impl<'c, O> Site<'c, O> {
         self.by_id.len()
     }
 
-    fn queue(&mut self, task: Task) {
-        let is_queued = match task {
-            Task::Exchange(key) => self.exchanges.get_mut(key).map(|found| &mut found.is_queued),
-            Task::Instance(key) => self.instances.get_mut(key).map(|found| &mut found.is_queued),
+    fn queue(&mut self, work: Work) {
+        let is_queued = match work {
+            Work::Exchange(key) => self.exchanges.get_mut(key).map(|found| &mut found.is_queued),
+            Work::Instance(key) => self.instances.get_mut(key).map(|found| &mut found.is_queued),
         };
         if let Some(is_queued) = is_queued
             && !core::mem::replace(is_queued, true)
         {
-            self.tasks.push_back(task);
+            self.queue.push_back(work);
         }
     }
 
@@ -390,7 +390,7 @@ impl<'c, O> Site<'c, O> {
         if let Some(exchange) = self.exchanges.get_mut(key)
             && exchange.due.is_none_or(|due| at < due)
         {
-            set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(at));
+            set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(at));
         }
     }
 
@@ -407,10 +407,10 @@ fn ready(exchanges: &mut Slab<Exchange>, ready: &mut VecDeque<SlabKey>, key: Sla
     }
 }
 
-/// Replaces the timer of a task.
+/// Replaces the timer of an exchange or a server.
 fn set_timer(
-    timers: &mut BTreeSet<(Instant, Task)>,
-    task: Task,
+    timers: &mut BTreeSet<(Instant, Work)>,
+    work: Work,
     old: &mut Option<Instant>,
     new: Option<Instant>,
 ) {
@@ -418,9 +418,9 @@ fn set_timer(
         return;
     }
     if let Some(due) = core::mem::replace(old, new) {
-        timers.remove(&(due, task));
+        timers.remove(&(due, work));
     }
-    timers.extend(new.map(|due| (due, task)));
+    timers.extend(new.map(|due| (due, work)));
 }
 
 impl<O> fmt::Debug for Site<'_, O> {

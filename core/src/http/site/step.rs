@@ -8,11 +8,11 @@ use core::mem::{replace, take};
 use super::exchange::{Exchange, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, SlabKey, Stream, control, response_buffer};
 use super::principal::{Denied, Principal, Unpermitted};
-use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
+use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Work, ready, set_timer};
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
 use crate::connection::Outcome;
-use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Rejection, Route, SessionId};
+use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
 use crate::http::sse::ControlEvent;
 use crate::message::Messages;
 use crate::protocol::error::SendError;
@@ -49,7 +49,7 @@ impl<'c, O> Site<'c, O> {
             Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
                 exchange.stage = Stage::Ended;
                 if id.is_none() {
-                    self.reject(key, &Rejection::session_not_found());
+                    self.refuse(key, &Refusal::session_not_found());
                 }
                 self.ready(key);
             }
@@ -59,12 +59,12 @@ impl<'c, O> Site<'c, O> {
                 exchange.stage = Stage::Ended;
                 self.end_instance(owner);
                 if !is_begun {
-                    self.reject(key, &Rejection::service_unavailable());
+                    self.refuse(key, &Refusal::service_unavailable());
                 }
                 self.ready(key);
             }
             Stage::Stream(..) | Stage::Replay(..) => {
-                self.settle(key);
+                self.begin_session(key);
                 self.keep_alive(key, now);
             }
             Stage::Reply(..) => self.free_body(key),
@@ -102,7 +102,7 @@ impl<'c, O> Site<'c, O> {
 
     /// Handles one message of a body.
     fn take_message(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
-        let Self { config, options, exchanges, instances, tasks, timers, ready: all, .. } = self;
+        let Self { config, options, exchanges, instances, queue, timers, ready: all, .. } = self;
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
@@ -131,7 +131,7 @@ impl<'c, O> Site<'c, O> {
                 }
                 let until = *full_until.get_or_insert(now.saturating_add(options.full_timeout));
                 let until = due.map_or(until, |due| until.min(due));
-                set_timer(timers, Task::Exchange(key), due, Some(until));
+                set_timer(timers, Work::Exchange(key), due, Some(until));
                 return SiteStep::Again;
             }
             Err(SendError::Full) => {
@@ -153,7 +153,7 @@ impl<'c, O> Site<'c, O> {
             if !*is_stream {
                 *stage = Stage::Refused(owner);
                 if !replace(is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
+                    queue.push_back(Work::Exchange(key));
                 }
                 return SiteStep::Again;
             }
@@ -161,7 +161,7 @@ impl<'c, O> Site<'c, O> {
         stream.is_taken |= matches!(event, Ok(None)) && id.is_some();
         instance.touch(stream_id);
         if !replace(&mut instance.is_queued, true) {
-            tasks.push_back(Task::Instance(owner));
+            queue.push_back(Work::Instance(owner));
         }
         match event {
             Ok(Some(event)) => {
@@ -175,7 +175,7 @@ impl<'c, O> Site<'c, O> {
                     _ => {}
                 }
                 if !replace(is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
+                    queue.push_back(Work::Exchange(key));
                 }
                 let (head, principal) = (Some(head.clone()), principal.clone());
                 let turn = SiteTurn { config, instance, key: owner, now, head, principal };
@@ -187,7 +187,7 @@ impl<'c, O> Site<'c, O> {
                     None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
                 };
                 if !replace(is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
+                    queue.push_back(Work::Exchange(key));
                 }
             }
             Err(SendError::Full) => {}
@@ -204,7 +204,7 @@ impl<'c, O> Site<'c, O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { config, options, exchanges, instances, tasks, timers, closing, .. } = self;
+        let Self { config, options, exchanges, instances, queue, timers, closing, .. } = self;
         let all = &mut self.ready;
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
         instance.is_queued = false;
@@ -235,14 +235,14 @@ impl<'c, O> Site<'c, O> {
             {
                 free -= 1;
                 if !replace(&mut exchange.is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
+                    queue.push_back(Work::Exchange(key));
                 }
             }
         }
         let due = [timeout, ends_at, *closing].into_iter().flatten().min();
-        set_timer(timers, Task::Instance(key), &mut instance.due, due);
+        set_timer(timers, Work::Instance(key), &mut instance.due, due);
         if has_room || event.is_some() {
-            self.queue(Task::Instance(key));
+            self.queue(Work::Instance(key));
         }
         if is_over && event.is_none() {
             self.end_instance(key);
@@ -267,7 +267,7 @@ impl<'c, O> Site<'c, O> {
     pub(super) fn end_instance(&mut self, key: SlabKey) {
         let Some(mut instance) = self.instances.remove(key) else { return };
         if let Some(due) = instance.due {
-            self.timers.remove(&(due, Task::Instance(key)));
+            self.timers.remove(&(due, Work::Instance(key)));
         }
         let id = match &instance.kind {
             InstanceKind::Alone => None,
@@ -278,16 +278,16 @@ impl<'c, O> Site<'c, O> {
             }
         };
         if let Some(id) = id {
-            self.by_id.remove(&first_digits(id.as_str()));
+            self.by_id.remove(&id_prefix(id.as_str()));
         }
         for stream in instance.streams.iter() {
-            stream.waiting.iter().for_each(|exchange| self.queue(Task::Exchange(*exchange)));
+            stream.waiting.iter().for_each(|exchange| self.queue(Work::Exchange(*exchange)));
             if let Some(exchange) = stream.exchange {
                 self.ready(exchange);
             }
         }
         for exchange in &instance.awaiting_entry {
-            self.queue(Task::Exchange(*exchange));
+            self.queue(Work::Exchange(*exchange));
         }
         let is_alone = matches!(instance.kind, InstanceKind::Alone);
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
@@ -338,7 +338,7 @@ impl<O> Site<'_, O> {
             return false;
         }
         exchange.stage = Stage::Unpermitted(method);
-        self.queue(Task::Exchange(key));
+        self.queue(Work::Exchange(key));
         true
     }
 
@@ -373,7 +373,7 @@ impl<O> Site<'_, O> {
             _ => true,
         };
         if !has_room {
-            return self.reject(key, &Rejection::service_unavailable());
+            return self.refuse(key, &Refusal::service_unavailable());
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.silent_until = now.saturating_add(self.options.keep_alive);
@@ -411,7 +411,7 @@ impl<O> Site<'_, O> {
             Decision::Message(owner) => {
                 exchange.silent_until = now.saturating_add(self.options.read_timeout);
                 let due = Some(exchange.silent_until);
-                set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
+                set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, due);
                 self.take_messages(key, owner, None);
             }
             Decision::NewStream => {
@@ -423,14 +423,14 @@ impl<O> Site<'_, O> {
                     Instance::new(&self.options, InstanceKind::Sse(id), own, principal);
                 instance.peer = peer;
                 let owner = self.instances.insert(instance);
-                self.by_id.insert(first_digits(id.as_str()), owner);
+                self.by_id.insert(id_prefix(id.as_str()), owner);
                 if let Some(exchange) = self.exchanges.get_mut(key) {
                     let uri = format!("{path}?{PARAMETER}{}", id.as_str());
                     exchange.control = control(ControlEvent::Endpoint(&uri));
                     exchange.stage = Stage::Stream(owner, ExchangeId::SESSION);
                 }
-                self.queue(Task::Exchange(key));
-                self.queue(Task::Instance(owner));
+                self.queue(Work::Exchange(key));
+                self.queue(Work::Instance(owner));
                 self.ready(key);
             }
         }
@@ -446,8 +446,8 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Messages(owner, id);
         }
-        self.queue(Task::Exchange(key));
-        self.queue(Task::Instance(owner));
+        self.queue(Work::Exchange(key));
+        self.queue(Work::Instance(owner));
     }
 
     fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {
@@ -470,9 +470,9 @@ impl<O> Site<'_, O> {
         }
         if !self.enter_streams(key) {
             self.leave(key, now);
-            return self.reject(key, &Rejection::service_unavailable());
+            return self.refuse(key, &Refusal::service_unavailable());
         }
-        self.queue(Task::Instance(owner));
+        self.queue(Work::Instance(owner));
         self.keep_alive(key, now);
         self.ready(key);
     }
@@ -491,7 +491,7 @@ impl<O> Site<'_, O> {
             let found = id.and_then(|id| self.find(id, principal, true));
             return Some(match (head.method, found) {
                 ("POST", Some(owner)) => Decision::Message(owner),
-                ("POST", None) => rejected(&Rejection::session_not_found()),
+                ("POST", None) => refused(&Refusal::session_not_found()),
                 _ => Decision::NewStream,
             });
         };
@@ -506,18 +506,18 @@ impl<O> Site<'_, O> {
                 Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
                     Decision::Post(owner)
                 }
-                Some(_) => rejected(&Rejection::service_unavailable()),
-                None => rejected(&Rejection::session_not_found()),
+                Some(_) => refused(&Refusal::service_unavailable()),
+                None => refused(&Refusal::session_not_found()),
             },
             Route::Stream { session, last_event_id } => match found(session) {
                 Some(owner) => Decision::Get(owner, last_event_id),
-                None => rejected(&Rejection::session_not_found()),
+                None => refused(&Refusal::session_not_found()),
             },
             Route::DeleteSession(id) => match found(id) {
                 Some(owner) => Decision::Delete(owner),
-                None => rejected(&Rejection::session_not_found()),
+                None => refused(&Refusal::session_not_found()),
             },
-            Route::Rejected(rejection) => rejected(&rejection),
+            Route::Refused(refusal) => refused(&refusal),
             // Answered before the body was read.
             Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
         };
@@ -526,7 +526,7 @@ impl<O> Site<'_, O> {
 
     /// Finds a session, or a stream of HTTP+SSE, of a principal.
     fn find(&self, id: &str, principal: Option<&Principal>, is_sse: bool) -> Option<SlabKey> {
-        let key = *self.by_id.get(&first_digits(id))?;
+        let key = *self.by_id.get(&id_prefix(id))?;
         let instance = self.instances.get(key)?;
         let own = match &instance.kind {
             InstanceKind::Sse(own) if is_sse => *own,
@@ -583,7 +583,7 @@ impl<O> Site<'_, O> {
 
     /// After all messages of a body have been handled: frees the body, and opens the session that
     /// they have begun.
-    fn settle(&mut self, key: SlabKey) {
+    fn begin_session(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let Stage::Stream(owner, _) = exchange.stage else { return };
         if exchange.body.is_empty() {
@@ -605,15 +605,15 @@ impl<O> Site<'_, O> {
         {
             (session.id, session.number) = (Some(id), self.opened);
         }
-        self.by_id.insert(first_digits(id.as_str()), owner);
+        self.by_id.insert(id_prefix(id.as_str()), owner);
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.fields.push(("mcp-session-id", id.as_str().to_owned()));
         }
         self.ready(key);
     }
 
-    pub(super) fn reject(&mut self, key: SlabKey, rejection: &Rejection<'_>) {
-        let (head, body) = rendered(rejection);
+    pub(super) fn refuse(&mut self, key: SlabKey, refusal: &Refusal<'_>) {
+        let (head, body) = rendered(refusal);
         self.reply(key, head, body);
     }
 
@@ -638,35 +638,35 @@ impl<O> Site<'_, O> {
     fn new_id(&mut self) -> SessionId {
         loop {
             let id = SessionId::from_random((self.random)());
-            if !self.by_id.contains_key(&first_digits(id.as_str())) {
+            if !self.by_id.contains_key(&id_prefix(id.as_str())) {
                 return id;
             }
         }
     }
 }
 
-fn rejected(rejection: &Rejection<'_>) -> Decision {
-    let (head, body) = rendered(rejection);
+fn refused(refusal: &Refusal<'_>) -> Decision {
+    let (head, body) = rendered(refusal);
     Decision::Reply(head, body)
 }
 
-fn rendered(rejection: &Rejection<'_>) -> (OutgoingResponse, Vec<u8>) {
+fn rendered(refusal: &Refusal<'_>) -> (OutgoingResponse, Vec<u8>) {
     let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
-    match rejection.write(&mut tx) {
+    match refusal.write(&mut tx) {
         Ok(()) => (
-            tx.http_response().unwrap_or(OutgoingResponse::empty(rejection.status())),
+            tx.http_response().unwrap_or(OutgoingResponse::empty(refusal.status())),
             tx.pending().to_vec(),
         ),
-        Err(_) => (OutgoingResponse::empty(rejection.status()), Vec::new()),
+        Err(_) => (OutgoingResponse::empty(refusal.status()), Vec::new()),
     }
 }
 
 /// Returns the number that the first eight digits of an id are.
-fn first_digits(id: &str) -> u32 {
+fn id_prefix(id: &str) -> u32 {
     id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
 /// The parameter of the URI for messages of HTTP+SSE.
 const PARAMETER: &str = "session=";
-/// `Retry-After` of requests that were rejected for lack of room, in seconds.
+/// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";

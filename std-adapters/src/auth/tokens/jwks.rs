@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future;
 use mcp_sansio::{Printable, RawJson};
-use mcp_sansio_oauth::{Place, ServerMetadata, Url, UrlRules};
+use mcp_sansio_oauth::{ServerMetadata, Url, UrlRules, WellKnownPath};
 
 use super::Refusal;
 use super::cache::Flights;
@@ -406,8 +406,11 @@ impl Source {
     ) -> Result<String, SourceError> {
         let issuer = self.checked(&self.issuer)?;
         let has_path = !matches!(issuer.path(), "" | "/");
-        let places =
-            [(OAUTH, Place::Inserted), (OPENID, Place::Inserted), (OPENID, Place::Appended)];
+        let places = [
+            (OAUTH, WellKnownPath::Inserted),
+            (OPENID, WellKnownPath::Inserted),
+            (OPENID, WellKnownPath::Appended),
+        ];
         let mut last = None;
         for (suffix, place) in places.into_iter().take(if has_path { 3 } else { 2 }) {
             let place = issuer.well_known(suffix, place).to_string();

@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Rejection, Route};
+use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Refusal, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
@@ -85,15 +85,15 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
     let admitted = ENDPOINT.check_head(&head_of).map(|_| ());
     let route = match admitted {
         _ if target != "/mcp" => {
-            Route::Rejected(Rejection::new(404, ErrorCode::InvalidRequest, "There is nothing here"))
+            Route::Refused(Refusal::new(404, ErrorCode::InvalidRequest, "There is nothing here"))
         }
-        _ if head.is_cut || body.is_cut => Route::Rejected(Rejection::content_too_large()),
-        Err(refused) => Route::Rejected(refused),
+        _ if head.is_cut || body.is_cut => Route::Refused(Refusal::content_too_large()),
+        Err(refused) => Route::Refused(refused),
         Ok(()) => ENDPOINT.route(&head_of, &messages),
     };
     match route {
         Route::Stateless => serve(&mut messages, &mut tx, &mut sender),
-        Route::Rejected(refused) => drop(refused.write(&mut tx)),
+        Route::Refused(refused) => drop(refused.write(&mut tx)),
         // Sessions and their routes belong to older revisions.
         _ => {}
     }

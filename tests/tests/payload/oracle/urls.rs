@@ -11,7 +11,7 @@
 
 use std::net::IpAddr;
 
-use mcp_sansio_oauth::{Host, Place, Url};
+use mcp_sansio_oauth::{Host, Url, WellKnownPath};
 use url::Host as TheirHost;
 
 use super::random::{Random, rounds};
@@ -136,7 +136,7 @@ fn agrees(text: &str) -> bool {
         let path = if ours.path().is_empty() { "/" } else { ours.path() };
         assert_eq!(theirs.path(), path, "{text:?}");
     }
-    for place in [Place::Inserted, Place::Appended, Place::Root] {
+    for place in [WellKnownPath::Inserted, WellKnownPath::Appended, WellKnownPath::Root] {
         let text = ours.well_known("oauth-authorization-server", place).to_string();
         let there = url::Url::parse(&text).expect("it is a URL");
         assert_eq!(there.origin(), theirs.origin(), "{text:?}");

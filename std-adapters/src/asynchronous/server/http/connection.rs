@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::server::Rejection;
+use mcp_sansio::http::server::Refusal;
 use mcp_sansio::http::site::SiteBody;
 use mcp_sansio::{ErrorCode, PeerAddress, TxBuffer};
 use mcp_sansio_http1::{CONTINUE, HttpError, Part};
@@ -49,7 +49,7 @@ where
     let turns = Arc::clone(&wire.turns);
     let mut refused = pin!(async {
         let mut sender = Sender::new(false, false, false);
-        reject(&Rejection::service_unavailable(), &mut sender, &mut wire.out);
+        refuse(&Refusal::service_unavailable(), &mut sender, &mut wire.out);
         wire.close().await
     });
     poll_fn(|cx| {
@@ -98,7 +98,7 @@ where
             Next::End => return wire.close().await,
             Next::HttpError(error) => {
                 let mut sender = Sender::new(false, false, wire.reader.is_head());
-                refuse(error, &mut sender, &mut wire.out);
+                refuse(&refusal(error), &mut sender, &mut wire.out);
                 return wire.close().await;
             }
         };
@@ -130,7 +130,7 @@ where
             wire.flush().await?;
         }
         if let Some(error) = feed(wire, &mut exchange, head.content_length).await? {
-            refuse(error, sender, &mut wire.out);
+            refuse(&refusal(error), sender, &mut wire.out);
             return Ok(());
         }
     }
@@ -242,20 +242,19 @@ fn poll_output(
     Ok(moved.is_ready())
 }
 
-/// Responds to a request that is not HTTP, or whose body is not.
-fn refuse(error: HttpError, sender: &mut Sender, out: &mut Vec<u8>) {
-    let rejection = match error.status() {
-        413 => Rejection::content_too_large(),
-        status => Rejection::new(status, ErrorCode::InvalidRequest, error.reason()),
-    };
-    reject(&rejection, sender, out);
+/// Returns the response to a request that is not HTTP, or whose body is not.
+fn refusal(error: HttpError) -> Refusal<'static> {
+    match error.status() {
+        413 => Refusal::content_too_large(),
+        status => Refusal::new(status, ErrorCode::InvalidRequest, error.reason()),
+    }
 }
 
 /// Sends a response after which the connection is closed.
-fn reject(rejection: &Rejection<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
+fn refuse(refusal: &Refusal<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
     let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
     sender.close();
-    if rejection.write(&mut tx).is_ok()
+    if refusal.write(&mut tx).is_ok()
         && let Some(head) = tx.http_response()
     {
         let later = (head.status == 503).then_some(("retry-after", "5"));

@@ -79,7 +79,7 @@ impl HttpOptions {
 
     /// Limits the number of sessions, and that of HTTP+SSE streams. At the limit, a new session
     /// replaces the oldest one whose client has not sent `notifications/initialized`; if there is
-    /// none, it is rejected with 503. Default: 1000.
+    /// none, it is refused with 503. Default: 1000.
     #[must_use]
     pub fn max_sessions(self, max_sessions: usize) -> Self {
         self.with(|site| site.max_sessions = max_sessions)
@@ -88,7 +88,7 @@ impl HttpOptions {
     /// Limits the number of sessions, and that of HTTP+SSE streams, of one principal, as returned
     /// by [`authorize`](Self::authorize). At the limit, a new session replaces the oldest one of
     /// the same principal whose client has not sent `notifications/initialized`; if there is none,
-    /// it is rejected with 503. Without `authorize` only [`max_sessions`](Self::max_sessions)
+    /// it is refused with 503. Without `authorize` only [`max_sessions`](Self::max_sessions)
     /// applies. Default: 100.
     #[must_use]
     pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
@@ -133,10 +133,10 @@ impl HttpOptions {
     /// have ended, even if its connection is gone.
     ///
     /// Without room, a body is not read further. If there is none within
-    /// [`read_timeout`](Self::read_timeout) from the start of the body, the request is rejected
+    /// [`read_timeout`](Self::read_timeout) from the start of the body, the request is refused
     /// with 503. Bodies of up to 4 KiB do not count and never wait. Room for one body of
     /// [`App::max_line`](crate::asynchronous::App::max_line) is reserved for the one that has
-    /// waited longest; a body longer than the budget is rejected with 413. Handlers have copies, so
+    /// waited longest; a body longer than the budget is refused with 413. Handlers have copies, so
     /// up to twice this memory is used. Default: 64 MiB.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
