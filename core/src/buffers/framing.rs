@@ -228,7 +228,6 @@ impl EventHead {
         writer.put(b"data: ")
     }
 
-    /// Writes the priming event.
     pub(crate) fn write_priming_event(self, writer: &mut Encoder<'_>) {
         let (Some(stream), Some(retry)) = (self.stream, self.priming_retry) else { return };
         write_id(writer, EventId { stream, number: self.number });

@@ -253,7 +253,6 @@ pub(crate) fn write_notification_head(writer: &mut Encoder<'_>, method: &str) {
     writer.put(b",\"params\":");
 }
 
-/// Writes a notification.
 pub(crate) fn write_notification<P: Encode + ?Sized>(
     writer: &mut Encoder<'_>,
     method: &str,

@@ -692,7 +692,6 @@ impl Encode for InputRequests<'_> {
     }
 }
 
-/// Writer of a call.
 fn call_key(method: &str, parent: Option<Slot>) -> WriterId {
     WriterId::application(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
 }

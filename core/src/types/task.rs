@@ -100,7 +100,6 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Writes the members.
     pub(crate) fn write_members(&self, to: &mut Encoder<'_>) {
         object!(@member to
             "taskId": self.task_id,

@@ -112,7 +112,6 @@ impl Drop for ObservedConnection<'_> {
     }
 }
 
-/// A request that is observed.
 #[derive(Debug)]
 pub(crate) struct ObservedRequest<'o> {
     hooks: Hooks<'o>,

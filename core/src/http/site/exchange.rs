@@ -304,7 +304,6 @@ impl<O> Site<'_, O> {
         }
     }
 
-    /// Gives the places of an exchange back.
     pub(super) fn give_places_back(&mut self, exchange: &Exchange) {
         let holder = exchange.holder.as_ref();
         if exchange.has_place {

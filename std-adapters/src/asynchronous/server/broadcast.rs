@@ -39,7 +39,6 @@ pub(crate) trait Receiver: Send + Sync {
     fn wake(&self);
 }
 
-/// An owned [`Change`].
 #[derive(Clone)]
 pub(crate) enum OwnedChange {
     Tools,

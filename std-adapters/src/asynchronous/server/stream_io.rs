@@ -28,7 +28,6 @@ impl<T> StreamIo<T> {
         Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
     }
 
-    /// Drops the stream.
     pub(crate) fn drop_stream(&mut self) {
         self.stream = None;
     }

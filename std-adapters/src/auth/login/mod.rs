@@ -229,7 +229,6 @@ impl Flight {
         matches!(*lock(&self.inner), Inner::Over(_))
     }
 
-    /// Waits for the result.
     async fn wait(&self) -> Result<(), String> {
         let over = poll_fn(|cx| {
             let mut inner = lock(&self.inner);

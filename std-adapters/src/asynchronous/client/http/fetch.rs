@@ -11,7 +11,6 @@ use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 use super::connector::{Connector, Dial, Purpose};
 use super::transport_state::{connect, timeout};
 
-/// A request.
 pub(crate) struct Request<'r> {
     pub(crate) method: &'r str,
     pub(crate) url: &'r str,
