@@ -8,9 +8,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::instance::{Reader, SlabKey};
+use super::instance::Reader;
 use super::principal::{Denied, Holder, Principal};
-use super::{ExchangeKey, Site, Work, set_timer};
+use super::schedule::{SlabKey, Work};
+use super::{ExchangeKey, Site};
 use crate::buffers::rx::Cursor;
 use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type};
 use crate::http::{Fields, RequestHead, SingleValue};
@@ -91,8 +92,6 @@ pub(super) struct Exchange {
     pub(super) has_fault: bool,
     /// Whether the body waits for room.
     pub(super) waits: bool,
-    pub(super) is_queued: bool,
-    pub(super) is_ready: bool,
     /// The head of the response and the length of its body, once they were given out.
     pub(super) sent: Option<(OutgoingResponse, Option<usize>)>,
     /// An event without a message, which is sent first.
@@ -101,7 +100,6 @@ pub(super) struct Exchange {
     pub(super) silent_until: Instant,
     /// When the token expires.
     pub(super) expires: Option<Instant>,
-    pub(super) due: Option<Instant>,
     /// Whether its next request waits until another request of its session has ended.
     pub(super) awaits_entry: bool,
     /// When that request is refused.
@@ -170,13 +168,10 @@ impl Exchange {
             is_whole: false,
             has_fault: false,
             waits: false,
-            is_queued: false,
-            is_ready: false,
             sent: None,
             control: Vec::new(),
             silent_until: now,
             expires: None,
-            due: None,
             awaits_entry: false,
             full_until: None,
             untaken: None,
@@ -350,7 +345,7 @@ impl<O> Site<'_, O> {
             }
             self.reply(key, OutgoingResponse::empty(204), Vec::new());
         } else if self.options.authorizes && exchange.principal.is_none() {
-            self.queue(Work::Exchange(key));
+            self.schedule.turn(Work::Exchange(key));
         } else {
             self.read_body(key, now)?;
         }
@@ -460,8 +455,8 @@ impl<O> Site<'_, O> {
         exchange.stage = Stage::Body(method);
         exchange.silent_until = now.saturating_add(self.options.read_timeout);
         let due = self.closing.map_or(exchange.silent_until, |at| at.min(exchange.silent_until));
-        set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(due));
-        self.ready(key);
+        self.schedule.set_timer(Work::Exchange(key), Some(due));
+        self.schedule.ready(key);
         Ok(())
     }
 
@@ -522,7 +517,7 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(next) {
             exchange.waits = false;
         }
-        self.ready(next);
+        self.schedule.ready(next);
     }
 
     /// Refuses a request whose body is not complete in time, or finds no room, also because the

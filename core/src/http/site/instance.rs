@@ -8,7 +8,8 @@ use core::time::Duration;
 
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::principal::Principal;
-use super::{ExchangeKey, Site, SiteOptions, Work, set_timer};
+use super::schedule::{SlabKey, Work};
+use super::{ExchangeKey, Site, SiteOptions};
 use crate::buffers::tx::{Backoff, Tx, TxBuffer};
 use crate::connection::{Outcome, Outcomes, PendingOutcome};
 use crate::http::server::{
@@ -36,7 +37,6 @@ pub(super) struct Instance<O> {
     origins: Vec<ExchangeId>,
     /// The exchanges whose next request waits for the end of another.
     pub(super) awaiting_entry: VecDeque<SlabKey>,
-    pub(super) is_queued: bool,
     /// Whether there is room that the application waits for.
     pub(super) has_room: bool,
     /// Whether a timeout waits for room.
@@ -44,7 +44,6 @@ pub(super) struct Instance<O> {
     pub(super) is_unresponsive: bool,
     /// Whether the client has sent `notifications/initialized`.
     pub(super) is_initialized: bool,
-    pub(super) due: Option<Instant>,
 }
 
 pub(super) enum InstanceKind {
@@ -88,12 +87,10 @@ impl<O> Instance<O> {
             touched: Vec::new(),
             origins: Vec::new(),
             awaiting_entry: VecDeque::new(),
-            is_queued: false,
             has_room: false,
             is_blocked: false,
             is_unresponsive: false,
             is_initialized: false,
-            due: None,
         }
     }
 
@@ -584,8 +581,8 @@ impl<O> Site<'_, O> {
                 let waiting = core::mem::take(&mut stream.waiting);
                 instance.is_blocked = false;
                 instance.touch(id);
-                self.queue(Work::Instance(owner));
-                waiting.into_iter().for_each(|key| self.queue(Work::Exchange(key)));
+                self.schedule.turn(Work::Instance(owner));
+                waiting.into_iter().for_each(|key| self.schedule.turn(Work::Exchange(key)));
             }
             _ => {}
         }
@@ -600,7 +597,7 @@ impl<O> Site<'_, O> {
         if is_measured {
             let untaken = exchange.untaken.insert(Untaken::new(now, &self.options));
             let until = untaken.until;
-            self.wake_at(key, until);
+            self.schedule.wake_at(Work::Exchange(key), until);
         }
     }
 
@@ -611,9 +608,7 @@ impl<O> Site<'_, O> {
         self.leave(key, now);
         self.free_body(key);
         let Some(exchange) = self.exchanges.remove(key) else { return };
-        if let Some(due) = exchange.due {
-            self.timers.remove(&(due, Work::Exchange(key)));
-        }
+        self.schedule.set_timer(Work::Exchange(key), None);
         self.give_places_back(&exchange);
     }
 
@@ -632,7 +627,7 @@ impl<O> Site<'_, O> {
                             (stream.is_taken, stream.is_released) = (true, false);
                         }
                         instance.touch(id);
-                        self.queue(Work::Instance(owner));
+                        self.schedule.turn(Work::Instance(owner));
                     }
                     _ => self.end_instance(owner),
                 }
@@ -641,7 +636,7 @@ impl<O> Site<'_, O> {
             Stage::Replay(owner, _) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
                     instance.stop_reading(key, now);
-                    self.queue(Work::Instance(owner));
+                    self.schedule.turn(Work::Instance(owner));
                 }
             }
             _ => {}
@@ -665,14 +660,14 @@ impl<O> Site<'_, O> {
                 exchange.sent.is_some_and(|(head, _)| head.body == BodyKind::EventStream);
             if is_between_events && is_events && exchange.control.is_empty() {
                 exchange.control = control(ControlEvent::Comment);
-                self.ready(key);
+                self.schedule.ready(key);
             }
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
         let due = [exchange.expires, untaken].into_iter().flatten();
         let due = due.fold(exchange.silent_until, Instant::min);
-        set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(due));
+        self.schedule.set_timer(Work::Exchange(key), Some(due));
     }
 
     /// Finds the next piece of a body.
@@ -819,67 +814,4 @@ pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
     let len = event.write(&mut bytes).unwrap_or(0);
     bytes.truncate(len);
     bytes
-}
-
-/// The key of an entry in a [`Slab`]: its index, and a serial number that differs for each later
-/// entry there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct SlabKey {
-    index: u32,
-    serial: u32,
-}
-
-/// A table whose entries are found by key, and whose stale keys find nothing.
-#[derive(Debug)]
-pub(super) struct Slab<T> {
-    entries: Vec<(u32, Option<T>)>,
-    free: Vec<u32>,
-}
-
-impl<T> Slab<T> {
-    pub(super) const fn new() -> Self {
-        Self { entries: Vec::new(), free: Vec::new() }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
-    }
-
-    pub(super) fn insert(&mut self, value: T) -> SlabKey {
-        let index = self.free.pop().unwrap_or(self.entries.len() as u32);
-        match self.entries.get_mut(index as usize) {
-            Some((serial, entry)) => {
-                *serial = serial.wrapping_add(1);
-                *entry = Some(value);
-                SlabKey { index, serial: *serial }
-            }
-            None => {
-                self.entries.push((0, Some(value)));
-                SlabKey { index, serial: 0 }
-            }
-        }
-    }
-
-    pub(super) fn get(&self, key: SlabKey) -> Option<&T> {
-        let (serial, entry) = self.entries.get(key.index as usize)?;
-        entry.as_ref().filter(|_| *serial == key.serial)
-    }
-
-    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut T> {
-        let (serial, entry) = self.entries.get_mut(key.index as usize)?;
-        entry.as_mut().filter(|_| *serial == key.serial)
-    }
-
-    pub(super) fn remove(&mut self, key: SlabKey) -> Option<T> {
-        let (serial, entry) = self.entries.get_mut(key.index as usize)?;
-        let value = entry.take_if(|_| *serial == key.serial)?;
-        self.free.push(key.index);
-        Some(value)
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (SlabKey, &mut T)> {
-        self.entries.iter_mut().enumerate().filter_map(|(index, (serial, entry))| {
-            Some((SlabKey { index: index as u32, serial: *serial }, entry.as_mut()?))
-        })
-    }
 }

@@ -112,13 +112,14 @@
 mod exchange;
 mod instance;
 mod principal;
+mod schedule;
 mod step;
 
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use principal::{Denied, Holder, Operation, Operations, Principal, Unpermitted, bearer_token};
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -136,7 +137,8 @@ use crate::rpc::inflight::{Call, ExchangeId, RequestHandle};
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
 use exchange::{Bodies, Exchange};
-use instance::{Instance, InstanceKind, Slab, SlabKey};
+use instance::{Instance, InstanceKind};
+use schedule::{Schedule, Slab, SlabKey, Work};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
 ///
@@ -159,20 +161,11 @@ pub struct Site<'c, O = Infallible> {
     bodies: Bodies,
     /// The documents that are served beside the endpoint, by path.
     documents: Vec<(String, Vec<u8>)>,
-    queue: VecDeque<Work>,
-    ready: VecDeque<SlabKey>,
+    schedule: Schedule,
     /// Instances that have ended, to be reported.
     ended: VecDeque<SlabKey>,
-    timers: BTreeSet<(Instant, Work)>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
-}
-
-/// Something that is to be looked at.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Work {
-    Exchange(SlabKey),
-    Instance(SlabKey),
 }
 
 /// The key of an exchange: a request and its response.
@@ -245,10 +238,8 @@ impl<'c, O> Site<'c, O> {
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
             documents: Vec::new(),
-            queue: VecDeque::new(),
-            ready: VecDeque::new(),
+            schedule: Schedule::new(),
             ended: VecDeque::new(),
-            timers: BTreeSet::new(),
             closing: None,
         }
     }
@@ -262,31 +253,22 @@ impl<'c, O> Site<'c, O> {
         if let Some(ended) = self.ended.pop_front() {
             return SiteStep::Ended(ServerKey(ended));
         }
-        while let Some(key) = self.ready.pop_front() {
-            if let Some(exchange) = self.exchanges.get_mut(key) {
-                exchange.is_ready = false;
+        while let Some(key) = self.schedule.next_ready() {
+            if self.exchanges.get(key).is_some() {
                 self.await_taking(key, now);
                 return SiteStep::Ready(ExchangeKey(key));
             }
         }
-        while let Some((due, work)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
-            self.timers.remove(&(due, work));
-            match work {
-                Work::Exchange(key) => self.exchanges.get_mut(key).map(|found| found.due = None),
-                Work::Instance(key) => self.instances.get_mut(key).map(|found| found.due = None),
-            };
-            self.queue(work);
-        }
-        match self.queue.pop_front() {
+        match self.schedule.next_turn(now) {
             Some(Work::Exchange(key)) => self.run_exchange(key, now),
             Some(Work::Instance(key)) => self.run_instance(key, now),
-            None => SiteStep::Wait(self.timers.first().map(|(due, _)| *due)),
+            None => SiteStep::Wait(self.schedule.next_timeout()),
         }
     }
 
     /// Returns a server, for what no event has caused. `None` if it has ended.
     pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
-        self.queue(Work::Instance(server.0));
+        self.schedule.turn(Work::Instance(server.0));
         let instance = self.instances.get_mut(server.0)?;
         Some(SiteTurn {
             config: self.config,
@@ -332,7 +314,7 @@ impl<'c, O> Site<'c, O> {
         let key = request.server.0;
         if let Some(instance) = self.instances.get_mut(key) {
             instance.answer(self.config, request.request, outcome);
-            self.queue(Work::Instance(key));
+            self.schedule.turn(Work::Instance(key));
         }
     }
 
@@ -340,9 +322,8 @@ impl<'c, O> Site<'c, O> {
     /// repeated. Looks at each open session and `subscriptions/listen`.
     pub fn publish(&mut self, change: &Change<'_>) {
         for (key, instance) in self.instances.iter_mut() {
-            if instance.change(self.config, change) && !instance.is_queued {
-                instance.is_queued = true;
-                self.queue.push_back(Work::Instance(key));
+            if instance.change(self.config, change) {
+                self.schedule.turn(Work::Instance(key));
             }
         }
     }
@@ -353,9 +334,9 @@ impl<'c, O> Site<'c, O> {
     pub fn shut_down(&mut self, until: Instant) {
         self.closing = Some(until);
         let all: Vec<_> = self.exchanges.iter_mut().map(|(key, _)| key).collect();
-        all.into_iter().for_each(|key| self.wake_at(key, until));
+        all.into_iter().for_each(|key| self.schedule.wake_at(Work::Exchange(key), until));
         let all: Vec<_> = self.instances.iter_mut().map(|(key, _)| key).collect();
-        all.into_iter().for_each(|key| self.queue(Work::Instance(key)));
+        all.into_iter().for_each(|key| self.schedule.turn(Work::Instance(key)));
     }
 
     /// Returns whether the site was shut down, and no request is open any more.
@@ -372,55 +353,6 @@ impl<'c, O> Site<'c, O> {
     pub fn sessions(&self) -> usize {
         self.by_id.len()
     }
-
-    fn queue(&mut self, work: Work) {
-        let is_queued = match work {
-            Work::Exchange(key) => self.exchanges.get_mut(key).map(|found| &mut found.is_queued),
-            Work::Instance(key) => self.instances.get_mut(key).map(|found| &mut found.is_queued),
-        };
-        if let Some(is_queued) = is_queued
-            && !core::mem::replace(is_queued, true)
-        {
-            self.queue.push_back(work);
-        }
-    }
-
-    /// Sets the timer of an exchange, unless it is set to an earlier time.
-    fn wake_at(&mut self, key: SlabKey, at: Instant) {
-        if let Some(exchange) = self.exchanges.get_mut(key)
-            && exchange.due.is_none_or(|due| at < due)
-        {
-            set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, Some(at));
-        }
-    }
-
-    fn ready(&mut self, key: SlabKey) {
-        ready(&mut self.exchanges, &mut self.ready, key);
-    }
-}
-
-fn ready(exchanges: &mut Slab<Exchange>, ready: &mut VecDeque<SlabKey>, key: SlabKey) {
-    if let Some(exchange) = exchanges.get_mut(key)
-        && !core::mem::replace(&mut exchange.is_ready, true)
-    {
-        ready.push_back(key);
-    }
-}
-
-/// Replaces the timer of an exchange or a server.
-fn set_timer(
-    timers: &mut BTreeSet<(Instant, Work)>,
-    work: Work,
-    old: &mut Option<Instant>,
-    new: Option<Instant>,
-) {
-    if *old == new {
-        return;
-    }
-    if let Some(due) = core::mem::replace(old, new) {
-        timers.remove(&(due, work));
-    }
-    timers.extend(new.map(|due| (due, work)));
 }
 
 impl<O> fmt::Debug for Site<'_, O> {

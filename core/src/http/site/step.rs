@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use core::mem::{replace, take};
 
 use super::exchange::{Exchange, SiteBody, Stage};
-use super::instance::{Instance, InstanceKind, Session, SlabKey, Stream, control, response_buffer};
+use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Principal, Unpermitted};
-use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Work, ready, set_timer};
+use super::schedule::{SlabKey, Work};
+use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
 use crate::connection::Outcome;
@@ -24,7 +25,6 @@ use crate::time::Instant;
 impl<'c, O> Site<'c, O> {
     pub(super) fn run_exchange(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
-        exchange.is_queued = false;
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
         let is_due = exchange.silent_until <= now || is_over(self.closing);
@@ -33,7 +33,7 @@ impl<'c, O> Site<'c, O> {
         let silent_until = Some(exchange.silent_until).filter(|_| is_awaited);
         let next = [untaken, self.closing, silent_until].into_iter().flatten();
         if let Some(next) = next.filter(|at| *at > now).min() {
-            self.wake_at(key, next);
+            self.schedule.wake_at(Work::Exchange(key), next);
         }
         if is_expired
             || is_over(untaken) && matches!(self.body(ExchangeKey(key)), SiteBody::Piece(_))
@@ -51,7 +51,7 @@ impl<'c, O> Site<'c, O> {
                 if id.is_none() {
                     self.refuse(key, &Refusal::session_not_found());
                 }
-                self.ready(key);
+                self.schedule.ready(key);
             }
             Stage::Messages(..) => return self.take_message(key, now),
             Stage::Refused(owner) => {
@@ -61,7 +61,7 @@ impl<'c, O> Site<'c, O> {
                 if !is_begun {
                     self.refuse(key, &Refusal::service_unavailable());
                 }
-                self.ready(key);
+                self.schedule.ready(key);
             }
             Stage::Stream(..) | Stage::Replay(..) => {
                 self.begin_session(key);
@@ -97,16 +97,16 @@ impl<'c, O> Site<'c, O> {
             (exchange.expires, exchange.untaken) = (None, None);
             exchange.control = Vec::new();
         }
-        self.ready(key);
+        self.schedule.ready(key);
     }
 
     /// Handles one message of a body.
     fn take_message(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
-        let Self { config, options, exchanges, instances, queue, timers, ready: all, .. } = self;
+        let Self { config, options, exchanges, instances, schedule, .. } = self;
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
-        let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
-        let Exchange { awaits_entry, full_until, due, principal, holder, is_stream, .. } = exchange;
+        let Exchange { stage, head, body, cursor, has_fault, awaits_entry, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -130,8 +130,7 @@ impl<'c, O> Site<'c, O> {
                     instance.awaiting_entry.push_back(key);
                 }
                 let until = *full_until.get_or_insert(now.saturating_add(options.full_timeout));
-                let until = due.map_or(until, |due| until.min(due));
-                set_timer(timers, Work::Exchange(key), due, Some(until));
+                schedule.wake_at(Work::Exchange(key), until);
                 return SiteStep::Again;
             }
             Err(SendError::Full) => {
@@ -152,17 +151,13 @@ impl<'c, O> Site<'c, O> {
             *is_stream = stream_places.take(1, holder.as_ref(), limit).is_ok();
             if !*is_stream {
                 *stage = Stage::Refused(owner);
-                if !replace(is_queued, true) {
-                    queue.push_back(Work::Exchange(key));
-                }
+                schedule.turn(Work::Exchange(key));
                 return SiteStep::Again;
             }
         }
         stream.is_taken |= matches!(event, Ok(None)) && id.is_some();
         instance.touch(stream_id);
-        if !replace(&mut instance.is_queued, true) {
-            queue.push_back(Work::Instance(owner));
-        }
+        schedule.turn(Work::Instance(owner));
         match event {
             Ok(Some(event)) => {
                 *full_until = None;
@@ -174,9 +169,7 @@ impl<'c, O> Site<'c, O> {
                     ServerEvent::Violation(_) => *has_fault = true,
                     _ => {}
                 }
-                if !replace(is_queued, true) {
-                    queue.push_back(Work::Exchange(key));
-                }
+                schedule.turn(Work::Exchange(key));
                 let (head, principal) = (Some(head.clone()), principal.clone());
                 let turn = SiteTurn { config, instance, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
@@ -186,17 +179,13 @@ impl<'c, O> Site<'c, O> {
                     Some(id) => Stage::Stream(owner, id),
                     None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
                 };
-                if !replace(is_queued, true) {
-                    queue.push_back(Work::Exchange(key));
-                }
+                schedule.turn(Work::Exchange(key));
             }
             Err(SendError::Full) => {}
             // Nothing can be written, not even in parts.
             Err(_) => *stage = Stage::Ended,
         }
-        if !replace(is_ready, true) {
-            all.push_back(key);
-        }
+        schedule.ready(key);
         SiteStep::Again
     }
 
@@ -204,12 +193,10 @@ impl<'c, O> Site<'c, O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { config, options, exchanges, instances, queue, timers, closing, .. } = self;
-        let all = &mut self.ready;
+        let Self { config, options, exchanges, instances, schedule, closing, .. } = self;
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
-        instance.is_queued = false;
         let event = instance.run(config, now, closing.is_some());
-        let has_room = instance.distribute(config, |key| ready(exchanges, all, key));
+        let has_room = instance.distribute(config, |key| schedule.ready(key));
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {
             InstanceKind::Session(session) if is_unused => {
@@ -221,7 +208,7 @@ impl<'c, O> Site<'c, O> {
             || instance.is_unresponsive
             || [ends_at, *closing].into_iter().flatten().any(|at| at <= now);
         if let (InstanceKind::Session(session), true) = (&instance.kind, closing.is_some()) {
-            session.readers.iter().for_each(|reader| ready(exchanges, all, *reader));
+            session.readers.iter().for_each(|reader| schedule.ready(*reader));
         }
         let server = instance.state.server(config);
         let mut free = usize::from(options.in_flight).saturating_sub(server.open_requests());
@@ -234,15 +221,13 @@ impl<'c, O> Site<'c, O> {
                 && matches!(exchange.stage, Stage::Messages(..))
             {
                 free -= 1;
-                if !replace(&mut exchange.is_queued, true) {
-                    queue.push_back(Work::Exchange(key));
-                }
+                schedule.turn(Work::Exchange(key));
             }
         }
         let due = [timeout, ends_at, *closing].into_iter().flatten().min();
-        set_timer(timers, Work::Instance(key), &mut instance.due, due);
+        schedule.set_timer(Work::Instance(key), due);
         if has_room || event.is_some() {
-            self.queue(Work::Instance(key));
+            self.schedule.turn(Work::Instance(key));
         }
         if is_over && event.is_none() {
             self.end_instance(key);
@@ -266,14 +251,12 @@ impl<'c, O> Site<'c, O> {
     /// Ends a session, or the server of one request.
     pub(super) fn end_instance(&mut self, key: SlabKey) {
         let Some(mut instance) = self.instances.remove(key) else { return };
-        if let Some(due) = instance.due {
-            self.timers.remove(&(due, Work::Instance(key)));
-        }
+        self.schedule.set_timer(Work::Instance(key), None);
         let id = match &instance.kind {
             InstanceKind::Alone => None,
             InstanceKind::Sse(id) => Some(*id),
             InstanceKind::Session(session) => {
-                session.readers.iter().for_each(|reader| self.ready(*reader));
+                session.readers.iter().for_each(|reader| self.schedule.ready(*reader));
                 session.id
             }
         };
@@ -281,13 +264,16 @@ impl<'c, O> Site<'c, O> {
             self.by_id.remove(&id_prefix(id.as_str()));
         }
         for stream in instance.streams.iter() {
-            stream.waiting.iter().for_each(|exchange| self.queue(Work::Exchange(*exchange)));
+            stream
+                .waiting
+                .iter()
+                .for_each(|exchange| self.schedule.turn(Work::Exchange(*exchange)));
             if let Some(exchange) = stream.exchange {
-                self.ready(exchange);
+                self.schedule.ready(exchange);
             }
         }
         for exchange in &instance.awaiting_entry {
-            self.queue(Work::Exchange(*exchange));
+            self.schedule.turn(Work::Exchange(*exchange));
         }
         let is_alone = matches!(instance.kind, InstanceKind::Alone);
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
@@ -338,7 +324,7 @@ impl<O> Site<'_, O> {
             return false;
         }
         exchange.stage = Stage::Unpermitted(method);
-        self.queue(Work::Exchange(key));
+        self.schedule.turn(Work::Exchange(key));
         true
     }
 
@@ -411,7 +397,7 @@ impl<O> Site<'_, O> {
             Decision::Message(owner) => {
                 exchange.silent_until = now.saturating_add(self.options.read_timeout);
                 let due = Some(exchange.silent_until);
-                set_timer(&mut self.timers, Work::Exchange(key), &mut exchange.due, due);
+                self.schedule.set_timer(Work::Exchange(key), due);
                 self.take_messages(key, owner, None);
             }
             Decision::NewStream => {
@@ -429,9 +415,9 @@ impl<O> Site<'_, O> {
                     exchange.control = control(ControlEvent::Endpoint(&uri));
                     exchange.stage = Stage::Stream(owner, ExchangeId::SESSION);
                 }
-                self.queue(Work::Exchange(key));
-                self.queue(Work::Instance(owner));
-                self.ready(key);
+                self.schedule.turn(Work::Exchange(key));
+                self.schedule.turn(Work::Instance(owner));
+                self.schedule.ready(key);
             }
         }
     }
@@ -446,8 +432,8 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Messages(owner, id);
         }
-        self.queue(Work::Exchange(key));
-        self.queue(Work::Instance(owner));
+        self.schedule.turn(Work::Exchange(key));
+        self.schedule.turn(Work::Instance(owner));
     }
 
     fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {
@@ -463,7 +449,7 @@ impl<O> Site<'_, O> {
                 reader.is_ending = true;
             }
             self.leave_streams(before);
-            self.ready(before);
+            self.schedule.ready(before);
         }
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Replay(owner, reader);
@@ -472,9 +458,9 @@ impl<O> Site<'_, O> {
             self.leave(key, now);
             return self.refuse(key, &Refusal::service_unavailable());
         }
-        self.queue(Work::Instance(owner));
+        self.schedule.turn(Work::Instance(owner));
         self.keep_alive(key, now);
-        self.ready(key);
+        self.schedule.ready(key);
     }
 
     /// Decides where a request goes.
@@ -609,7 +595,7 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.fields.push(("mcp-session-id", id.as_str().to_owned()));
         }
-        self.ready(key);
+        self.schedule.ready(key);
     }
 
     pub(super) fn refuse(&mut self, key: SlabKey, refusal: &Refusal<'_>) {
@@ -631,7 +617,7 @@ impl<O> Site<'_, O> {
         }
         exchange.stage = Stage::Reply(head, body);
         self.free_body(key);
-        self.ready(key);
+        self.schedule.ready(key);
     }
 
     /// Returns a new id.
