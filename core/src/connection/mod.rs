@@ -1,12 +1,12 @@
 //! A connection in one value: a machine, its buffers, and the outcomes that wait to be sent.
 
-mod outcomes;
+mod outbox;
 mod role;
 
-pub use outcomes::Outcome;
-pub(crate) use outcomes::Outcomes;
+pub use outbox::Outcome;
 #[cfg(all(feature = "alloc", feature = "http"))]
-pub(crate) use outcomes::PendingOutcome;
+pub(crate) use outbox::PendingOutcome;
+pub(crate) use outbox::{Handled, Outbox};
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;
@@ -14,7 +14,7 @@ use core::fmt;
 
 use crate::buffers::Storage;
 use crate::buffers::rx::{RxBuffer, Spare};
-use crate::buffers::tx::{Backoff, Tx, TxBuffer};
+use crate::buffers::tx::{Tx, TxBuffer};
 use crate::encode::Encode;
 use crate::progress::Progress;
 use crate::protocol::error::SendError;
@@ -24,7 +24,7 @@ use crate::server::{Admission, LogMessage, Server};
 #[cfg(feature = "alloc")]
 use crate::server::{Change, GrowingServerState};
 use crate::time::Instant;
-use outcomes::{OutcomeMemory, OutcomesMut};
+use outbox::{OutcomeMemory, OutcomesMut};
 
 /// A server or a client on a stream, without the I/O: reads frames, writes frames, and says what is
 /// to be done next.
@@ -117,14 +117,7 @@ where
     config: &'c T::Config<'c>,
     memory: T,
     rx: RxBuffer<R>,
-    tx: TxBuffer<W>,
-    outcomes: Outcomes<T::Outcomes<O, N>>,
-    /// When to repeat the handling of the frame that found no room.
-    frames: Backoff,
-    /// When to repeat the handling of the timeout that found no room.
-    timeouts: Backoff,
-    /// Whether the open frame is that of a timeout.
-    is_timing_out: bool,
+    outbox: Outbox<W, T::Outcomes<O, N>>,
     /// Whether the next message is a request for which the table has no entry.
     awaits_entry: bool,
     /// Whether something of the loop waits for room.
@@ -168,11 +161,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             config,
             memory,
             rx,
-            tx,
-            outcomes: Outcomes::new(),
-            frames: Backoff::NEW,
-            timeouts: Backoff::NEW,
-            is_timing_out: false,
+            outbox: Outbox::new(tx),
             awaits_entry: false,
             is_held: false,
             input_ended: false,
@@ -215,76 +204,51 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         O: for<'m> Outcome<T::Machine<'m>>,
     {
         // Handlers publish changes before they respond, so changes are sent first.
-        let has_notice = self.memory.notify(self.config, &mut self.tx);
-        let (mut has_outcome, mut has_more) = (false, false);
-        if !self.outcomes.is_empty() {
-            has_more = Tx::in_slices(&mut self.tx, |tx| {
-                let mut outcomes = T::Outcomes::<O, N>::lend(&mut self.outcomes);
-                has_outcome = outcomes.send(&mut self.memory.machine(self.config), tx);
-            });
-        }
-        if has_more {
+        let has_notice = self.memory.notify(self.config, &mut self.outbox.tx);
+        let (goes_on, has_outcome) = match self.outbox.outcomes.is_empty() {
+            true => (false, false),
+            false => self.outbox.send(&mut self.memory.machine(self.config)),
+        };
+        if goes_on {
             return Step::Again;
         }
         let waits = has_outcome || has_notice || self.is_held();
         let is_closing = self.memory.is_closing() && !has_notice;
         let admission = self.memory.admission();
-        let Self { config, memory, rx, tx, outcomes, frames, timeouts, is_timing_out, .. } = self;
+        let Self { config, memory, rx, outbox, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         let mut event = None;
         // A frame that has begun is continued whatever the time is.
-        let is_due = begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now);
-        if (is_due || timeouts.is_blocked()) && timeouts.may_retry(tx) {
-            let was_mid_frame = tx.is_mid_frame();
-            match with_lock(tx, waits, |tx| machine.handle_timeout(now, tx)) {
-                Ok(found) => {
-                    timeouts.reset();
-                    event = found;
-                }
-                Err(_) => {
-                    timeouts.failed(tx);
-                    *is_timing_out |= !was_mid_frame;
-                }
-            }
-            *is_timing_out &= tx.is_mid_frame();
+        if outbox.is_timeout_blocked()
+            || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
+        {
+            event = outbox.handle_timeout(&mut machine, now, waits);
         }
         self.awaits_entry &= machine.is_full() || admission == Admission::Hold;
         match messages {
             // The handler of an event could not send in the middle of a timeout's frame.
-            _ if event.is_some() || *is_timing_out => {}
+            _ if event.is_some() || outbox.is_timing_out() => {}
             Some(messages)
                 if admission == Admission::Hold
                     && (self.awaits_entry || messages.is_request_next()) =>
             {
                 self.awaits_entry = true;
             }
-            Some(mut messages) if !self.awaits_entry && frames.may_retry(tx) => {
+            Some(mut messages) if !self.awaits_entry && outbox.may_handle() => {
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                match with_lock(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
-                    Ok(Some(found)) => {
-                        frames.reset();
-                        event = Some(found);
-                    }
-                    Ok(None) => {
-                        frames.reset();
-                        return Step::Again;
-                    }
-                    Err(SendError::Full) if messages.lacks_entry() => self.awaits_entry = true,
-                    Err(SendError::Full) => frames.failed(tx),
-                    // Nothing can be written, not even in parts.
-                    Err(_) => {
-                        messages.finish();
-                        return Step::Again;
-                    }
+                match outbox.handle(&mut machine, now, messages, waits) {
+                    Handled::Event(found) => event = Some(found),
+                    Handled::All | Handled::Dropped => return Step::Again,
+                    Handled::AwaitsEntry => self.awaits_entry = true,
+                    Handled::AwaitsRoom => {}
                 }
             }
             None if (self.input_ended || is_closing)
-                && tx.is_idle()
-                && outcomes.is_empty()
+                && outbox.is_empty()
                 && !machine.has_open_requests() =>
             {
                 match machine.end() {
@@ -294,6 +258,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             }
             _ => {}
         }
+        let Outbox { tx, outcomes, .. } = outbox;
         match event {
             Some(event) => {
                 let outcomes = T::Outcomes::<O, N>::lend(outcomes);
@@ -307,7 +272,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
 
     /// Records that the first `n` bytes of [`Step::Io`] were written.
     pub fn wrote(&mut self, n: usize) {
-        self.tx.advance(n);
+        self.outbox.tx.advance(n);
     }
 
     /// Records that nothing more can be read. An unterminated last line is taken for a line.
@@ -321,11 +286,8 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     pub fn reset(&mut self) {
         self.memory.machine(self.config).close();
         self.rx.clear();
-        self.tx.clear();
-        self.outcomes = Outcomes::new();
-        (self.frames, self.timeouts) = (Backoff::NEW, Backoff::NEW);
-        (self.is_timing_out, self.awaits_entry, self.input_ended) = (false, false, false);
-        self.is_held = false;
+        self.outbox.clear();
+        (self.awaits_entry, self.is_held, self.input_ended) = (false, false, false);
     }
 
     /// Hands in the outcome of a request, which is sent by the next calls of [`next`](Self::next),
@@ -335,17 +297,16 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns the outcome if the request has one already, if a later request in its entry of the
     /// table has one, or if that entry is not among the first `N`.
     pub fn answer(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
-        T::Outcomes::<O, N>::lend(&mut self.outcomes).keep(request, outcome)
+        T::Outcomes::<O, N>::lend(&mut self.outbox.outcomes).keep(request, outcome)
     }
 
     /// Returns whether a message, a timeout, an outcome or a change waits for room in the output
     /// buffer, which a loop leaves to it before it begins anything of its own.
     pub fn waits_for_room(&self) -> bool {
-        let is_blocked = self.frames.is_blocked() || self.timeouts.is_blocked();
-        is_blocked && !self.is_held()
-            || self.outcomes.is_blocked()
+        self.outbox.is_blocked() && !self.is_held()
+            || self.outbox.outcomes.is_blocked()
             || self.memory.is_blocked()
-            || self.tx.is_mid_frame()
+            || self.outbox.tx.is_mid_frame()
     }
 
     /// Sets whether something of the loop's own waits for room, as an outcome does that was handed
@@ -369,9 +330,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns what comes with an event, for everything that no event has caused: calls, progress,
     /// changes. What is [`Full`](SendError::Full) is repeated after the next [`Step::Io`].
     pub fn turn(&mut self, now: Instant) -> Turn<'_, T::Machine<'_>, O> {
-        let Self { config, memory, rx, tx, outcomes, input_ended, .. } = self;
+        let Self { config, memory, rx, outbox, input_ended, .. } = self;
         let (machine, spare) = (memory.machine(config), rx.next_messages_and_spare().1);
         let spare = if *input_ended { spare.without_memory() } else { spare };
+        let Outbox { tx, outcomes, .. } = outbox;
         let outcomes = T::Outcomes::<O, N>::lend(outcomes);
         Turn { machine, tx, spare, outcomes, now }
     }
@@ -383,7 +345,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
 
     /// Returns the output buffer, for its state, or to replace it for the next peer.
     pub const fn tx(&mut self) -> &mut TxBuffer<W> {
-        &mut self.tx
+        &mut self.outbox.tx
     }
 
     /// Returns the receive buffer, to report lost bytes or to end a line.
@@ -420,21 +382,6 @@ impl<T: Memory, R: Storage, W: Storage, O, const N: usize> fmt::Debug
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("input_ended", &self.input_ended).finish_non_exhaustive()
     }
-}
-
-/// Makes a call. While an outcome waits for room, the call may not begin a frame: short responses
-/// would delay a long one for ever.
-fn with_lock<A>(
-    tx: &mut Tx<'_>,
-    waits: bool,
-    call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
-) -> Result<A, SendError> {
-    let locks = waits && tx.lock();
-    let result = call(tx);
-    if locks {
-        tx.unlock();
-    }
-    result
 }
 
 // `Turn`: the operations that a handler has while it borrows an event.

@@ -4,7 +4,7 @@
 use alloc::collections::VecDeque;
 use core::fmt;
 
-use super::outcomes::{OutcomeMemory, OutcomeSlots, PendingOutcome};
+use super::outbox::{OutcomeMemory, OutcomeSlots, PendingOutcome};
 use super::{Connection, Outcome, Step, Turn};
 use crate::buffers::Storage;
 use crate::buffers::rx::RxBuffer;

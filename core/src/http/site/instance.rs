@@ -10,8 +10,8 @@ use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::principal::Principal;
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Site, SiteOptions};
-use crate::buffers::tx::{Backoff, Tx, TxBuffer};
-use crate::connection::{Outcome, Outcomes, PendingOutcome};
+use crate::buffers::tx::TxBuffer;
+use crate::connection::{Outbox, Outcome, PendingOutcome};
 use crate::http::server::{
     BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, SessionId,
     StreamRecorder,
@@ -188,7 +188,7 @@ impl<O> Instance<O> {
         let server = self.state.server(config);
         if server.is_request_open(request) {
             let id = server.exchange(request);
-            let _ = self.streams.get_mut(id).outcomes.keep(request, outcome);
+            let _ = self.streams.get_mut(id).outbox.outcomes.keep(request, outcome);
             self.touch(id);
         }
     }
@@ -216,14 +216,14 @@ impl<O> Instance<O> {
             let id = server.exchange(listen);
             let stream = self.streams.get_mut(id);
             touch(&mut self.touched, id);
-            if server.end_listen(listen, &mut stream.tx).is_err() {
+            if server.end_listen(listen, &mut stream.outbox.tx).is_err() {
                 break;
             }
         }
         if self.state.has_changes() {
             touch(&mut self.touched, ExchangeId::SESSION);
             // Messages that find no room are sent later.
-            let _ = self.state.send_changes(config, &mut self.streams.own.tx);
+            let _ = self.state.send_changes(config, &mut self.streams.own.outbox.tx);
         }
         event
     }
@@ -236,10 +236,10 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         let id = server.due_exchange(now)?;
         touch(&mut self.touched, id);
-        let stream = self.streams.get_mut(id);
-        let handled = server.handle_timeout(now, &mut stream.tx);
-        self.is_blocked = handled.is_err();
-        handled.ok().flatten()
+        let outbox = &mut self.streams.get_mut(id).outbox;
+        let event = outbox.handle_timeout(&mut server, now, false);
+        self.is_blocked = outbox.is_timeout_blocked();
+        event
     }
 
     /// Sends outcomes to the streams that were touched, and records what has no connection. Calls
@@ -259,18 +259,16 @@ impl<O> Instance<O> {
         for id in touched.drain(..) {
             let is_own = streams.is_own(id);
             let stream = streams.get_mut(id);
-            let goes_on = Tx::in_slices(&mut stream.tx, |tx| {
-                stream.outcomes.send(&mut server, tx);
-            });
-            let is_recorded = stream.exchange.is_none() && !stream.tx.pending().is_empty();
+            let (goes_on, waits) = stream.outbox.send(&mut server);
+            let is_recorded = stream.exchange.is_none() && !stream.outbox.tx.pending().is_empty();
             if is_recorded {
                 stream.advance(usize::MAX, kind);
                 has_recorded = true;
             }
-            if goes_on || is_recorded && !stream.outcomes.is_empty() {
+            if goes_on || is_recorded && waits {
                 going_on.push(id);
             }
-            if stream.is_awaited && stream.tx.room() >= stream.tx.pending().len() {
+            if stream.is_awaited && stream.outbox.tx.room() >= stream.outbox.tx.pending().len() {
                 (stream.is_awaited, *has_room) = (false, true);
             }
             match stream.exchange {
@@ -295,7 +293,7 @@ impl<O> Instance<O> {
             && self.streams.is_only_own()
             && match &self.kind {
                 InstanceKind::Alone => false,
-                InstanceKind::Sse(_) => self.streams.own.tx.is_idle(),
+                InstanceKind::Sse(_) => self.streams.own.outbox.tx.is_idle(),
                 InstanceKind::Session(session) => session.readers.is_empty(),
             }
     }
@@ -418,13 +416,10 @@ impl<O> Streams<O> {
 }
 
 pub(super) struct Stream<O> {
-    pub(super) tx: TxBuffer<Vec<u8>>,
+    pub(super) outbox: Outbox<Vec<u8>, VecDeque<PendingOutcome<O>>>,
     pub(super) recorder: StreamRecorder,
     /// The exchange that sends it. `None`: it is only recorded.
     pub(super) exchange: Option<SlabKey>,
-    pub(super) outcomes: Outcomes<VecDeque<PendingOutcome<O>>>,
-    /// When to repeat the handling of the message that found no room.
-    pub(super) messages: Backoff,
     /// The exchanges whose messages wait for room.
     pub(super) waiting: Vec<SlabKey>,
     /// Whether all messages of its exchange have been handled.
@@ -438,11 +433,9 @@ pub(super) struct Stream<O> {
 impl<O> Stream<O> {
     pub(super) fn new(tx: TxBuffer<Vec<u8>>, number: u32, exchange: Option<SlabKey>) -> Self {
         Self {
-            tx,
+            outbox: Outbox::new(tx),
             recorder: StreamRecorder::new(number),
             exchange,
-            outcomes: Outcomes::new(),
-            messages: Backoff::NEW,
             waiting: Vec::new(),
             is_taken: false,
             is_released: false,
@@ -453,20 +446,20 @@ impl<O> Stream<O> {
     /// Removes bytes that were sent, and records them if they can be resumed.
     pub(super) fn advance(&mut self, n: usize, kind: &mut InstanceKind) {
         let is_events =
-            self.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream);
+            self.outbox.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream);
         if let (InstanceKind::Session(session), true) = (kind, is_events) {
-            let pending = self.tx.pending();
+            let pending = self.outbox.tx.pending();
             session.replay.record(&mut self.recorder, pending.get(..n).unwrap_or(pending));
         }
-        self.tx.advance(n);
+        self.outbox.tx.advance(n);
     }
 
     /// Returns whether there is no more output, and will be none. `open` counts the open requests:
     /// outcomes of others are not sent.
     pub(super) fn is_over(&self, open: impl FnOnce() -> usize) -> bool {
         self.is_taken
-            && (self.tx.is_idle() && open() == 0
-                || self.tx.is_truncated() && self.tx.pending().is_empty())
+            && (self.outbox.tx.is_idle() && open() == 0
+                || self.outbox.tx.is_truncated() && self.outbox.tx.pending().is_empty())
     }
 }
 
@@ -526,9 +519,10 @@ impl<O> Site<'_, O> {
                 Some(Stage::Reply(_, body)) => Some(&body[..]),
                 _ => None,
             },
-            Source::Stream(owner, id) => {
-                self.instances.get(owner).map(|instance| instance.streams.get(id).tx.pending())
-            }
+            Source::Stream(owner, id) => self
+                .instances
+                .get(owner)
+                .map(|instance| instance.streams.get(id).outbox.tx.pending()),
             Source::Part(owner, part, sent) => match self.instances.get(owner).map(|i| &i.kind) {
                 Some(InstanceKind::Session(session)) => {
                     session.replay.bytes_of(part).ok().and_then(|[one, other]| {
@@ -652,7 +646,7 @@ impl<O> Site<'_, O> {
                 Stage::Stream(owner, id) => self
                     .instances
                     .get(*owner)
-                    .is_some_and(|found| found.streams.get(*id).tx.is_idle()),
+                    .is_some_and(|found| found.streams.get(*id).outbox.tx.is_idle()),
                 Stage::Replay(_, reader) => !reader.is_mid_event(),
                 _ => false,
             };
@@ -741,7 +735,7 @@ fn decided<O>(
         // The id of the session is yet to be added.
         return None;
     }
-    let tx = &instance.streams.get(id).tx;
+    let tx = &instance.streams.get(id).outbox.tx;
     match tx.http_response() {
         Some(head) => {
             let is_whole = head.body == BodyKind::Json && !tx.is_mid_frame() && !tx.is_truncated();
@@ -760,11 +754,12 @@ fn stream_source<O>(
     id: ExchangeId,
 ) -> Source {
     let stream = instance.streams.get(id);
-    if !stream.tx.pending().is_empty() {
+    if !stream.outbox.tx.pending().is_empty() {
         Source::Stream(owner, id)
-    } else if stream.tx.is_truncated() {
+    } else if stream.outbox.tx.is_truncated() {
         Source::Cut
-    } else if stream.is_released && !stream.tx.is_mid_frame() || instance.is_over(config, id) {
+    } else if stream.is_released && !stream.outbox.tx.is_mid_frame() || instance.is_over(config, id)
+    {
         Source::End
     } else {
         Source::Pending

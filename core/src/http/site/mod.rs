@@ -570,21 +570,21 @@ impl<O> SiteTurn<'_, O> {
     /// messages and calls.
     pub fn parts(&mut self, request: RequestHandle) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
         let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
-        (server, &mut stream.tx)
+        (server, &mut stream.outbox.tx)
     }
 
     /// Returns the server, and the output for the cancellation of a call.
     pub fn parts_of_call(&mut self, call: Call) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
         let (server, stream) =
             self.instance.parts(self.config, |server| server.exchange_of_call(call));
-        (server, &mut stream.tx)
+        (server, &mut stream.outbox.tx)
     }
 
     /// Returns the server, and the output for messages that belong to no request: the GET stream of
     /// a session.
     pub fn unrelated_parts(&mut self) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
         let (server, stream) = self.instance.parts(self.config, |_| ExchangeId::SESSION);
-        (server, &mut stream.tx)
+        (server, &mut stream.outbox.tx)
     }
 
     /// Hands in the outcome of a request, which is sent as its client takes it. If it is not valid,
@@ -601,8 +601,8 @@ impl<O> SiteTurn<'_, O> {
         let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
         let can_resume = is_session && server.legacy_revision() == Some(Revision::V2025_11_25);
         stream.is_released = can_resume
-            && (stream.tx.http_response() == Some(OutgoingResponse::EVENT_STREAM)
-                || stream.tx.send_priming_event().unwrap_or(false));
+            && (stream.outbox.tx.http_response() == Some(OutgoingResponse::EVENT_STREAM)
+                || stream.outbox.tx.send_priming_event().unwrap_or(false));
         stream.is_released
     }
 }

@@ -12,11 +12,10 @@ use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
-use crate::connection::Outcome;
+use crate::connection::{Handled, Outcome};
 use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
 use crate::http::sse::ControlEvent;
 use crate::message::Messages;
-use crate::protocol::error::SendError;
 use crate::protocol::{Method, Revision};
 use crate::rpc::inflight::ExchangeId;
 use crate::server::{Server, ServerEvent};
@@ -112,7 +111,7 @@ impl<'c, O> Site<'c, O> {
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
         let Instance { state, streams, .. } = instance;
         let stream = streams.get_mut(stream_id);
-        if !stream.messages.may_retry(&stream.tx) {
+        if stream.outbox.is_timing_out() || !stream.outbox.may_handle() {
             stream.waiting.push(key);
             return SiteStep::Again;
         }
@@ -123,9 +122,10 @@ impl<'c, O> Site<'c, O> {
         if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
             messages.await_entries();
         }
-        let event = server.next_event(now, &mut messages, &mut stream.tx);
-        match &event {
-            Err(SendError::Full) if messages.lacks_entry() => {
+        let waits = stream.outbox.outcomes.is_blocked();
+        let handled = stream.outbox.handle(&mut server, now, messages, waits);
+        let is_listen = match &handled {
+            Handled::AwaitsEntry => {
                 if !replace(awaits_entry, true) {
                     instance.awaiting_entry.push_back(key);
                 }
@@ -133,17 +133,18 @@ impl<'c, O> Site<'c, O> {
                 schedule.wake_at(Work::Exchange(key), until);
                 return SiteStep::Again;
             }
-            Err(SendError::Full) => {
-                stream.messages.failed(&stream.tx);
+            Handled::AwaitsRoom => {
                 stream.waiting.push(key);
+                false
             }
-            _ => stream.messages.reset(),
-        }
-        let is_listen = match &event {
-            Ok(Some(ServerEvent::Request(request))) => {
+            Handled::All => {
+                stream.is_taken |= id.is_some();
+                false
+            }
+            Handled::Event(ServerEvent::Request(request)) => {
                 request.method == Method::SubscriptionsListen
             }
-            Ok(Some(ServerEvent::Listening { .. })) => true,
+            Handled::Event(ServerEvent::Listening { .. }) => true,
             _ => false,
         };
         if is_listen && !*is_stream {
@@ -155,11 +156,10 @@ impl<'c, O> Site<'c, O> {
                 return SiteStep::Again;
             }
         }
-        stream.is_taken |= matches!(event, Ok(None)) && id.is_some();
         instance.touch(stream_id);
         schedule.turn(Work::Instance(owner));
-        match event {
-            Ok(Some(event)) => {
+        match handled {
+            Handled::Event(event) => {
                 *full_until = None;
                 match &event {
                     ServerEvent::Request(request) => instance.opened(request.handle, stream_id),
@@ -174,16 +174,15 @@ impl<'c, O> Site<'c, O> {
                 let turn = SiteTurn { config, instance, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
             }
-            Ok(None) => {
+            Handled::All => {
                 *stage = match id {
                     Some(id) => Stage::Stream(owner, id),
                     None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
                 };
                 schedule.turn(Work::Exchange(key));
             }
-            Err(SendError::Full) => {}
-            // Nothing can be written, not even in parts.
-            Err(_) => *stage = Stage::Ended,
+            Handled::Dropped => *stage = Stage::Ended,
+            Handled::AwaitsEntry | Handled::AwaitsRoom => {}
         }
         schedule.ready(key);
         SiteStep::Again

@@ -1,14 +1,17 @@
-//! Outcomes of requests, and the places in which they wait to be sent.
+//! The output of a machine: its buffer, outcomes that wait to be sent, and what found no room.
 
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
 
 use super::Machine;
-use crate::buffers::tx::{Backoff, Tx};
+use crate::buffers::Storage;
+use crate::buffers::tx::{Backoff, Tx, TxBuffer};
+use crate::message::Messages;
 use crate::protocol::error::SendError;
 use crate::rpc::inflight::RequestHandle;
 use crate::server::is_response_open;
+use crate::time::Instant;
 
 /// The outcome of a request: a result, an error, or input that is required first. `M` is
 /// [`Server<'_>`](crate::Server) or [`Client<'_>`](crate::Client).
@@ -76,6 +79,168 @@ impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
             Err(outcome) => outcome.send(machine, request, tx),
         }
     }
+}
+
+/// The output of a machine. What finds no room in the buffer is repeated once that is worth it, so
+/// that its work stays linear even if the peer takes single bytes.
+#[derive(Debug)]
+pub(crate) struct Outbox<W: Storage, P> {
+    pub(crate) tx: TxBuffer<W>,
+    pub(crate) outcomes: Outcomes<P>,
+    /// When to repeat the handling of the message that found no room.
+    messages: Backoff,
+    /// When to repeat the handling of the timeout that found no room.
+    timeouts: Backoff,
+    /// Whether the open frame is that of a timeout.
+    is_timing_out: bool,
+}
+
+/// What became of a message.
+pub(crate) enum Handled<E> {
+    Event(E),
+    /// All messages of the frame are handled.
+    All,
+    /// It is a request that waits for the end of another.
+    AwaitsEntry,
+    /// It is repeated when there is room.
+    AwaitsRoom,
+    /// Nothing can be written, not even in parts: the frame is dropped.
+    Dropped,
+}
+
+impl<W: Storage, P> Outbox<W, P> {
+    pub(crate) const fn new<O>(tx: TxBuffer<W>) -> Self
+    where
+        P: OutcomeMemory<O>,
+    {
+        Self {
+            tx,
+            outcomes: Outcomes::new(),
+            messages: Backoff::NEW,
+            timeouts: Backoff::NEW,
+            is_timing_out: false,
+        }
+    }
+
+    /// Forgets all that waits.
+    pub(crate) fn clear<O>(&mut self)
+    where
+        P: OutcomeMemory<O>,
+    {
+        self.tx.clear();
+        self.outcomes = Outcomes::new();
+        (self.messages, self.timeouts) = (Backoff::NEW, Backoff::NEW);
+        self.is_timing_out = false;
+    }
+
+    /// Returns whether a message or a timeout waits for room.
+    pub(crate) const fn is_blocked(&self) -> bool {
+        self.messages.is_blocked() || self.timeouts.is_blocked()
+    }
+
+    /// Returns whether a timeout waits for room.
+    pub(crate) const fn is_timeout_blocked(&self) -> bool {
+        self.timeouts.is_blocked()
+    }
+
+    /// Returns whether the open frame is that of a timeout.
+    pub(crate) const fn is_timing_out(&self) -> bool {
+        self.is_timing_out
+    }
+
+    /// Returns whether the handling of a message is worth it.
+    pub(crate) fn may_handle(&self) -> bool {
+        self.messages.may_retry(&self.tx)
+    }
+
+    /// Returns whether nothing waits, and all is written.
+    pub(crate) fn is_empty<O>(&self) -> bool
+    where
+        P: OutcomeMemory<O>,
+    {
+        self.tx.is_idle() && self.outcomes.is_empty()
+    }
+
+    /// Sends outcomes while there is room: at most [`STEP_OUTPUT`](crate::STEP_OUTPUT) bytes of a
+    /// longer one. Returns whether it goes on at once, and whether one waits.
+    #[inline(always)]
+    pub(crate) fn send<O, M: Machine>(&mut self, machine: &mut M) -> (bool, bool)
+    where
+        P: OutcomeMemory<O>,
+        O: Outcome<M>,
+    {
+        let Self { tx, outcomes, .. } = self;
+        let mut waits = false;
+        let goes_on = Tx::in_slices(tx, |tx| waits = P::lend(outcomes).send(machine, tx));
+        (goes_on, waits)
+    }
+
+    /// Handles a timeout, or goes on with one that found no room.
+    #[inline(always)]
+    pub(crate) fn handle_timeout<'f, M: Machine>(
+        &mut self,
+        machine: &mut M,
+        now: Instant,
+        waits: bool,
+    ) -> Option<M::Event<'f>> {
+        if !self.timeouts.may_retry(&self.tx) {
+            return None;
+        }
+        let was_mid_frame = self.tx.is_mid_frame();
+        let handled = with_lock(&mut self.tx, waits, |tx| machine.handle_timeout(now, tx));
+        match &handled {
+            Ok(_) => self.timeouts.reset(),
+            Err(_) => {
+                self.timeouts.failed(&self.tx);
+                self.is_timing_out |= !was_mid_frame;
+            }
+        }
+        self.is_timing_out &= self.tx.is_mid_frame();
+        handled.ok().flatten()
+    }
+
+    /// Handles the next message. While an outcome waits for room it may not begin a frame.
+    #[inline(always)]
+    pub(crate) fn handle<'f, M: Machine>(
+        &mut self,
+        machine: &mut M,
+        now: Instant,
+        mut messages: Messages<'f>,
+        waits: bool,
+    ) -> Handled<M::Event<'f>> {
+        match with_lock(&mut self.tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
+            Ok(found) => {
+                self.messages.reset();
+                found.map_or(Handled::All, Handled::Event)
+            }
+            Err(SendError::Full) if messages.lacks_entry() => Handled::AwaitsEntry,
+            Err(SendError::Full) => {
+                self.messages.failed(&self.tx);
+                Handled::AwaitsRoom
+            }
+            Err(_) => {
+                self.messages.reset();
+                messages.finish();
+                Handled::Dropped
+            }
+        }
+    }
+}
+
+/// Makes a call. While an outcome waits for room, the call may not begin a frame: short responses
+/// would delay a long one for ever.
+#[inline(always)]
+fn with_lock<A>(
+    tx: &mut Tx<'_>,
+    waits: bool,
+    call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
+) -> Result<A, SendError> {
+    let locks = waits && tx.lock();
+    let result = call(tx);
+    if locks {
+        tx.unlock();
+    }
+    result
 }
 
 /// The outcomes that are not sent yet: at most one for each entry of the table of requests.
