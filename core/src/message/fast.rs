@@ -10,30 +10,51 @@ use crate::protocol::Method;
 /// The members of a message. `kind` checks them and classifies the message.
 pub(crate) struct Envelope<'f> {
     text: &'f str,
+    found: Found,
+}
+
+/// What was found in a message, as positions in its text, to be used again with the same text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
     members: [Span; Member::KEPT],
     /// The first arguments.
     index: Index,
     arguments: usize,
     duplicate: bool,
     /// Whether the version is valid and was found by the fast path.
-    pub(crate) version: bool,
+    version: bool,
     /// The method, if it is a common one and was found by the fast path.
-    pub(crate) method: Option<CommonMethod>,
+    method: Option<CommonMethod>,
+    /// The end of the message; zero until all of it is read.
+    end: u32,
 }
 
 impl<'f> Envelope<'f> {
     /// Creates an envelope without members, for the message in `text`.
     #[inline]
     pub(crate) const fn new(text: &'f str) -> Self {
-        Self {
-            text,
+        let found = Found {
             members: [Span::NONE; Member::KEPT],
             index: Index::EMPTY,
             arguments: 0,
             duplicate: false,
             version: false,
             method: None,
-        }
+            end: 0,
+        };
+        Self { text, found }
+    }
+
+    /// Creates an envelope for a text that was read before.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) const fn again(text: &'f str, found: Found) -> Self {
+        Self { text, found }
+    }
+
+    /// Returns what was found, once all of the message is read.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) fn found(&self) -> Option<Found> {
+        Some(self.found).filter(|found| found.end > 0)
     }
 
     pub(crate) fn text(&self) -> &'f str {
@@ -41,10 +62,17 @@ impl<'f> Envelope<'f> {
     }
 
     /// Reads the object at `start`, which is nested in `used` levels; returns its end.
-    ///
+    #[inline(always)]
+    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
+        if self.found.end == 0 {
+            self.found.end = self.scan(start, used)? as u32;
+        }
+        Ok(self.found.end as usize)
+    }
+
     /// One loop handles all levels: the open objects follow from the level, and from the spans that
     /// have no end yet.
-    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
+    fn scan(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
         let text = self.text.as_bytes();
         if byte(text, start) != b'{' {
             return Err(ScanError::at(start));
@@ -108,7 +136,7 @@ impl<'f> Envelope<'f> {
             while first == b'}' {
                 at += 1;
                 let Some((ended, outer)) = level.outside() else { return Ok(at) };
-                if let Some(span) = self.members.get_mut(ended as usize) {
+                if let Some(span) = self.found.members.get_mut(ended as usize) {
                     span.finish(at);
                 }
                 level = outer;
@@ -134,16 +162,16 @@ impl<'f> Envelope<'f> {
 
     #[inline]
     fn add_argument(&mut self, quote: usize, key_end: usize, escaped: bool, end: usize) {
-        self.index.add(self.arguments, quote, key_end, escaped, end);
-        self.arguments += 1;
+        self.found.index.add(self.found.arguments, quote, key_end, escaped, end);
+        self.found.arguments += 1;
     }
 
     #[inline]
     pub(crate) fn keep(&mut self, member: Member, place: Span) {
-        let Some(span) = self.members.get_mut(member as usize) else { return };
+        let Some(span) = self.found.members.get_mut(member as usize) else { return };
         let again = !span.is_empty() && member.bit() & Member::UNIQUE != 0;
         *span = place;
-        self.duplicate |= again;
+        self.found.duplicate |= again;
     }
 
     /// Returns `params` as the application gets them.
@@ -151,23 +179,23 @@ impl<'f> Envelope<'f> {
     pub(crate) fn params(&self) -> Params<'f> {
         let mut starts = [0; Member::STARTS];
         for (start, span) in
-            starts.iter_mut().zip(self.members.iter().skip(Member::FIRST_START as usize))
+            starts.iter_mut().zip(self.found.members.iter().skip(Member::FIRST_START as usize))
         {
             *start = span.start() as u32;
         }
         let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
-        Params { text: self.text, whole, arguments, starts, index: self.index }
+        Params { text: self.text, whole, arguments, starts, index: self.found.index }
     }
 
     /// Whether a member that may occur only once occurs twice.
     #[inline]
     pub(crate) fn has_duplicate(&self) -> bool {
-        self.duplicate
+        self.found.duplicate
     }
 
     #[inline]
     pub(crate) fn has_valid_version(&self) -> bool {
-        self.version
+        self.found.version
             || self.span(Member::Version).bytes(self.text) == b"\"2.0\""
             || self.has_escaped_version()
     }
@@ -183,11 +211,11 @@ impl<'f> Envelope<'f> {
     /// Returns the method, if the fast path found a common one.
     #[inline]
     pub(crate) fn common_method(&self) -> Option<Method<'f>> {
-        self.method.map(Method::from)
+        self.found.method.map(Method::from)
     }
 
     fn span(&self, member: Member) -> Span {
-        self.members.get(member as usize).copied().unwrap_or(Span::NONE)
+        self.found.members.get(member as usize).copied().unwrap_or(Span::NONE)
     }
 
     pub(crate) fn value(&self, member: Member) -> Option<RawJson<'f>> {
@@ -272,12 +300,12 @@ impl Envelope<'_> {
         match level {
             Level::Message => {
                 if let Some(end) = after!(b"\"jsonrpc\":\"2.0\"") {
-                    self.version = true;
+                    self.found.version = true;
                     return Some(self.skip(Member::Version, end - 5, end));
                 }
                 if let Some(value) = after!(b"\"method\":") {
                     let (method, len) = CommonMethod::from_prefix(rest.get(9..)?)?;
-                    self.method = Some(method);
+                    self.found.method = Some(method);
                     return Some(self.skip(Member::Method, value, value + len));
                 }
                 if let Some(value) = after!(b"\"id\":") {
@@ -324,7 +352,7 @@ impl Envelope<'_> {
 }
 
 /// The most frequent methods.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum CommonMethod {
     ToolsCall,
     ResourcesRead,

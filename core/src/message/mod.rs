@@ -10,10 +10,14 @@ pub use crate::rpc::id::MAX_ID;
 pub(crate) use crate::rpc::id::{Id, OwnedId};
 pub(crate) use envelope::{Classified, Envelope, Member};
 pub use envelope::{Malformed, Message, MessageKind};
+#[cfg(all(feature = "http", feature = "alloc", not(small)))]
+pub(crate) use fast::Found;
 #[cfg(not(small))]
 pub(crate) use fast::ParamPositions;
 #[cfg(not(small))]
 pub use fast::{Arguments, Params};
+#[cfg(all(feature = "http", feature = "alloc", small))]
+pub(crate) use small::Found;
 #[cfg(small)]
 pub(crate) use small::ParamPositions;
 #[cfg(small)]
@@ -41,6 +45,9 @@ pub struct Messages<'f> {
     kept: Option<&'f mut Cursor>,
     full_table: FullTable,
     transport: TransportContext<'f>,
+    /// What was found in the first message, if it was read before.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    found: Option<&'f Found>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +129,8 @@ impl<'f> Messages<'f> {
             kept: None,
             full_table: FullTable::Refuses,
             transport: TransportContext::STREAM,
+            #[cfg(all(feature = "http", feature = "alloc"))]
+            found: None,
         }
     }
 
@@ -143,14 +152,16 @@ impl<'f> Messages<'f> {
         Self { transport: TransportContext::http(head.fields, exchange), ..Self::new(body) }
     }
 
-    /// Creates a cursor over the messages in a body, whose position is kept in `kept`.
+    /// Creates a cursor over the messages in a body, whose position is kept in `kept`. `found` is
+    /// what was found in the first of them.
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub(crate) fn of_body(
         body: &'f [u8],
         kept: &'f mut Cursor,
+        found: Option<&'f Found>,
         http: Option<(&'f dyn Fields, ExchangeId)>,
     ) -> Self {
-        let messages = Self::of_buffer(Frame::Complete(body), kept);
+        let messages = Self { found, ..Self::of_buffer(Frame::Complete(body), kept) };
         match http {
             Some((fields, exchange)) => {
                 Self { transport: TransportContext::http(fields, exchange), ..messages }
@@ -201,7 +212,12 @@ impl<'f> Messages<'f> {
         let Source::Bytes(bytes) = self.source else { return Envelope::new("") };
         let bytes = if let Cursor::Element(at) = self.cursor { element(bytes, at) } else { bytes };
         // Invalid UTF-8 reads as an empty message, which is never valid.
-        Envelope::new(core::str::from_utf8(bytes).unwrap_or_default())
+        let text = core::str::from_utf8(bytes).unwrap_or_default();
+        #[cfg(all(feature = "http", feature = "alloc"))]
+        if let (Some(found), Cursor::Start) = (self.found, self.cursor) {
+            return Envelope::again(text, *found);
+        }
+        Envelope::new(text)
     }
 
     /// Returns the item at the cursor and the position behind it, or `None` at the end. Each call

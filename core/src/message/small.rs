@@ -14,10 +14,25 @@ pub(crate) struct Envelope<'f> {
     duplicate: bool,
 }
 
+/// A message is read again, which costs no code.
+#[cfg(all(feature = "http", feature = "alloc"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {}
+
 impl<'f> Envelope<'f> {
     /// Creates an envelope without members, for the message in `text`.
     pub(crate) fn new(text: &'f str) -> Self {
         Self { text, members: Default::default(), seen: 0, duplicate: false }
+    }
+
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) fn again(_: &'f str, found: Found) -> Self {
+        match found {}
+    }
+
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) fn found(&self) -> Option<Found> {
+        None
     }
 
     pub(crate) fn text(&self) -> &'f str {

@@ -89,7 +89,7 @@ use super::{Fields, RequestHead, SingleValue};
 use crate::buffers::Storage;
 use crate::buffers::framing::{Delimiters, EventHead, Exchange, Framing, Mode};
 use crate::buffers::tx::{Tx, TxBuffer, WriterId};
-use crate::message::{Classified, Id, Item, Member, Messages};
+use crate::message::{Classified, Envelope, Id, Item, Member, Messages};
 use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{Method, Revision, Revisions};
 use crate::rpc::{RpcError, write_error};
@@ -240,20 +240,21 @@ impl<'c> Endpoint<'c> {
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         match self.check_head(head) {
             Err(refused) => Route::Refused(refused),
-            Ok(method) => self.route_checked(method, head, messages),
+            Ok(method) => self.route_checked(method, head, messages, &mut messages.envelope()),
         }
     }
 
-    /// Routes a request whose head was checked.
+    /// Routes a request whose head was checked. `envelope` is for the first message of a POST.
     pub(super) fn route_checked<'f>(
         &self,
         method: HttpMethod,
         head: &RequestHead<'f>,
         messages: &Messages<'f>,
+        envelope: &mut Envelope<'f>,
     ) -> Route<'f> {
         match method {
             HttpMethod::Options => Route::Options,
-            HttpMethod::Post => self.route_post(head, messages),
+            HttpMethod::Post => self.route_post(head, messages, envelope),
             method => match (self.version(head).and_then(|_| session_id(head)), method) {
                 (Err(refused), _) => Route::Refused(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
@@ -265,9 +266,13 @@ impl<'c> Endpoint<'c> {
         }
     }
 
-    fn route_post<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
-        let mut envelope = messages.envelope();
-        let (id, is_initialize) = match messages.peek(&mut envelope) {
+    fn route_post<'f>(
+        &self,
+        head: &RequestHead<'f>,
+        messages: &Messages<'f>,
+        envelope: &mut Envelope<'f>,
+    ) -> Route<'f> {
+        let (id, is_initialize) = match messages.peek(envelope) {
             Some((Item::Message(Classified::Response { .. }), _)) if !self.is_in_session(head) => {
                 return Route::Refused(Refusal::bad("A response must be sent within a session"));
             }

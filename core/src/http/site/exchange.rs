@@ -15,6 +15,7 @@ use super::{ExchangeKey, Site};
 use crate::buffers::rx::Cursor;
 use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type};
 use crate::http::{Fields, RequestHead, SingleValue};
+use crate::message::Found;
 use crate::places::{PeerAddress, PlaceLimit, Places};
 use crate::protocol::error::ErrorCode;
 use crate::rpc::inflight::ExchangeId;
@@ -77,6 +78,8 @@ pub(super) struct Exchange {
     pub(super) counted: usize,
     /// The next message of the body.
     pub(super) cursor: Cursor,
+    /// What was found in the first message, to route it.
+    pub(super) found: Option<Found>,
     /// Taken by the instance that the request creates.
     pub(super) principal: Option<Arc<Principal>>,
     /// Whose share it counts in.
@@ -160,6 +163,7 @@ impl Exchange {
             body: Vec::new(),
             counted: 0,
             cursor: Cursor::Start,
+            found: None,
             principal: None,
             holder: None,
             has_place: false,

@@ -105,7 +105,7 @@ impl<'c, O> Site<'c, O> {
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, found, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -116,7 +116,7 @@ impl<'c, O> Site<'c, O> {
             return SiteStep::Again;
         }
         let http = id.map(|id| (head.as_head().fields, id));
-        let mut messages = Messages::of_body(body, cursor, http);
+        let mut messages = Messages::of_body(body, cursor, found.as_ref(), http);
         let mut server = state.server(config);
         // The response to a call may be behind the request.
         if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
@@ -483,7 +483,10 @@ impl<O> Site<'_, O> {
         let body = Frame::Complete(&exchange.body);
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
-        let decision = match self.endpoint.route_checked(method, &head, &messages) {
+        let mut envelope = messages.envelope();
+        let route = self.endpoint.route_checked(method, &head, &messages, &mut envelope);
+        let first = envelope.found();
+        let decision = match route {
             Route::Stateless => Decision::Alone(None),
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
             Route::NewSession => Decision::NewSession,
@@ -506,6 +509,7 @@ impl<O> Site<'_, O> {
             // Answered before the body was read.
             Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
         };
+        self.exchanges.get_mut(key)?.found = first;
         Some(decision)
     }
 
