@@ -102,7 +102,7 @@ const IDS: [&str; 14] = [
     "-7",
     "9007199254740993",
     "\"123e4567-e89b-12d3-a456-426614174000\"",
-    "\"an id that is longer than all that are accepted\"",
+    "\"an id that is longer than all that are accepted: it has more than the ninety-six bytes which are kept of one\"",
     "null",
 ];
 
