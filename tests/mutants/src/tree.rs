@@ -156,14 +156,22 @@ impl Tree {
             let (mut woven, mut found) =
                 weave::weave(&file.source, &file.sites, file.first, &self.out);
             if file.path.ends_with("/src/lib.rs") {
-                woven = woven.replace("#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n", "");
-                woven = if file.path == "core/src/lib.rs" {
-                    let before = "#![feature(core_intrinsics, const_eval_select)]";
-                    format!("{ALLOWED}{before}\n{woven}\nextern crate std;\npub mod mutants;\n")
-                } else {
-                    format!("{ALLOWED}{woven}\nuse mcp_sansio::mutants;\n")
+                let forbids = "#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n";
+                let (mut first, last) = match &*file.path {
+                    "core/src/lib.rs" => (
+                        format!("{ALLOWED}#![feature(core_intrinsics, const_eval_select)]\n"),
+                        "extern crate std;\npub mod mutants;\n",
+                    ),
+                    _ => (ALLOWED.to_owned(), "use mcp_sansio::mutants;\n"),
                 };
-                found.clear();
+                let removed = if woven.contains(forbids) { forbids.len() } else { 0 };
+                woven = woven.replacen(forbids, "", 1);
+                found.iter_mut().for_each(|piece| {
+                    let moved = |at: usize| at + first.len() - removed;
+                    piece.range = moved(piece.range.start)..moved(piece.range.end);
+                });
+                first.push_str(&woven);
+                woven = format!("{first}\n{last}");
             }
             write(&self.root.join(&file.path), woven.as_bytes());
             pieces.insert(file.path.clone(), found);
@@ -208,14 +216,8 @@ impl Tree {
             .collect();
         for round in 1.. {
             let pieces = self.weave();
-            let (done, messages) = self.cargo(&[
-                "check",
-                "--package",
-                "mcp-sansio",
-                "--package",
-                "mcp-sansio-adapters",
-                "--all-features",
-            ]);
+            let (done, messages) =
+                self.cargo(&[&["check"], &PACKAGES[..], &["--all-features"]].concat());
             if done {
                 break;
             }
@@ -273,21 +275,10 @@ impl Tree {
         false
     }
 
-    /// Builds the tests: those of the core, of the adapters, and of the tests crate.
+    /// Builds the tests of the packages with mutants, and of the tests crate.
     pub fn tests(&self) -> Vec<Program> {
-        let (done, messages) = self.cargo(&[
-            "test",
-            "--no-run",
-            "--package",
-            "mcp-sansio",
-            "--package",
-            "mcp-sansio-adapters",
-            "--package",
-            "mcp-sansio-tests",
-            "--all-features",
-            "--lib",
-            "--tests",
-        ]);
+        let tests = ["--package", "mcp-sansio-tests", "--all-features", "--lib", "--tests"];
+        let (done, messages) = self.cargo(&[&["test", "--no-run"], &PACKAGES[..], &tests].concat());
         if !done {
             for message in &messages {
                 eprint!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
@@ -331,6 +322,18 @@ pub const SOURCES: [&str; 4] =
     ["core/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
 
 /// A mutant may overflow or panic always, which the compiler sees.
+/// The packages with mutants.
+const PACKAGES: [&str; 8] = [
+    "--package",
+    "mcp-sansio",
+    "--package",
+    "mcp-sansio-oauth",
+    "--package",
+    "mcp-sansio-http1",
+    "--package",
+    "mcp-sansio-adapters",
+];
+
 const ALLOWED: &str = "#![allow(warnings, internal_features, arithmetic_overflow)]
 #![allow(unconditional_panic, overflowing_literals, clippy::all)]
 ";
