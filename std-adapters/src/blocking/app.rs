@@ -109,9 +109,9 @@ impl<'c> App<'c> {
     }
 
     /// Tells the observer of a request whose function runs for longer than this
-    /// ([`Observer::stalled`]), for example [`STALLED`](crate::observer::STALLED): other messages
-    /// wait meanwhile. It starts one thread for as long as the application serves. Not in
-    /// [memory](Self::memory).
+    /// ([`Event::Stalled`](crate::observer::Event::Stalled)), for example
+    /// [`STALLED`](crate::observer::STALLED): other messages wait meanwhile. It starts one thread
+    /// for as long as the application serves. Not in [memory](Self::memory).
     pub fn watch(self, limit: Duration) -> Self {
         Self { watch: Some(limit), ..self }
     }
@@ -162,7 +162,7 @@ impl<'c> App<'c> {
             if let Some(watch) = &watch {
                 Watching::thread().spawn_scoped(scope, watch.task(Arc::clone(&observer)))?;
             }
-            let observation = Observation::new(Hooks::new(observer, watch), transport);
+            let observation = Observation::new(Hooks { observer, watch }, transport);
             let observation = Some(observation);
             let mut handler = OnRequest::new(self, on_request, observation);
             let served = serve(&mut handler);
@@ -180,7 +180,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        let hooks = self.observer.0.clone().map(|observer| Hooks::new(observer, None));
+        let hooks = self.observer.0.clone().map(|observer| Hooks { observer, watch: None });
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
         Memory::new(self.config, OnRequest::new(self.clone(), on_request, observation))
     }
@@ -194,7 +194,7 @@ pub struct RequestContext<'r, 's> {
     /// The catalog, until the arguments are known to be valid.
     pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
     pub(super) protector: Part<&'r dyn StateProtector>,
-    pub(super) observed: Option<&'r ObservedRequest<'r>>,
+    pub(super) observed: Part<&'r ObservedRequest<'r>>,
     pub(super) connection: &'r mut Context<'s>,
 }
 
@@ -251,13 +251,13 @@ impl<'r, 's> RequestContext<'r, 's> {
             && let Target::Tool(tool) = self.target
             && let Err(error) = tool.check_result(result, request.revision)
         {
-            if let Some(observed) = self.observed {
+            if let Some(observed) = self.observed.0 {
                 observed.failed(&error);
             }
             return self.connection.send(|server, tx| error.send(server, request.handle, tx));
         }
         self.connection.respond(request.handle, result)?;
-        if let Some(observed) = self.observed {
+        if let Some(observed) = self.observed.0 {
             observed.sent(request, result);
         }
         Ok(())

@@ -11,10 +11,11 @@ use mcp_sansio::{
     Catalog, Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
 };
 
+use super::app::Part;
 use super::changes::Changes;
 use super::{App, CatalogSource, Context, Error, Handler, RequestContext};
 use crate::observer::{
-    Disconnect, Ended, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
+    Disconnect, Ended, Event, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
 };
 
 pub(super) struct OnRequest<'c, F> {
@@ -44,16 +45,15 @@ pub(super) struct Observation<'o> {
 
 impl<'o> Observation<'o> {
     pub(super) fn new(hooks: Hooks<'o>, transport: Transport) -> Self {
-        let connection = ObservedConnection::new(hooks);
-        connection.connected(transport)();
-        Self { requests: HashMap::new(), connection }
+        Self { requests: HashMap::new(), connection: ObservedConnection::new(hooks, transport) }
     }
 
     /// Returns the request, which began now or waited for input.
     fn began(&mut self, request: &Request<'_>, ctx: &mut Context<'_>) -> Arc<ObservedRequest<'o>> {
+        let ObservedConnection { hooks, number, .. } = &self.connection;
         let observed = self.requests.entry(request.handle).or_insert_with(|| {
             let id = ctx.server().request_id(request.handle);
-            let observed = self.connection.request(id, request);
+            let observed = hooks.request(*number, id, request);
             observed.began();
             Arc::new(observed)
         });
@@ -77,7 +77,9 @@ impl<'o> Observation<'o> {
             ServerEvent::RequestCancelled { request, .. } => self.ended(*request, Ended::Cancelled),
             ServerEvent::RequestTimedOut { request } => self.ended(*request, Ended::TimedOut),
             ServerEvent::Violation(violation) => {
-                self.connection.refused(Refusal::from(*violation))();
+                let ObservedConnection { hooks, number, .. } = &self.connection;
+                let why = Refusal::from(*violation);
+                hooks.tell(Event::Refused { connection: *number, request: None, why });
             }
             _ => {}
         }
@@ -183,7 +185,7 @@ fn respond_from(
         target,
         unread: Cell::new(catalog),
         protector: app.protector,
-        observed,
+        observed: Part(observed),
         connection: ctx,
     };
     match on_request(&mut context) {

@@ -55,7 +55,7 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
         let handler = SyncTools::new(handler);
-        let (protector, observed) = (self.protector.0, self.observed);
+        let (protector, observed) = (self.protector.0, self.observed.0);
         self.connection.run_tool(self.request, &handler, protector, observed, Waker::noop())
     }
 
@@ -64,7 +64,7 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        let (protector, observed) = (self.protector.0, self.observed);
+        let (protector, observed) = (self.protector.0, self.observed.0);
         self.connection.run_tool(self.request, handler, protector, observed, &Unpark::waker())
     }
 }

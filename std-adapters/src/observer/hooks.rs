@@ -1,107 +1,66 @@
 //! The calls of an observer by the adapters.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError};
 
-use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, Watching, cut};
+use super::{
+    Disconnect, Ended, Event, Observer, Refusal, RequestInfo, Transport, Watching, cut, next_number,
+};
 use crate::panics::{Panic, caught};
-
-/// Returns a number that no other request or connection of the process has.
-pub(super) fn next_number() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
 
 /// An observer whose panics are caught, and the watch over handlers.
 #[derive(Clone)]
 pub(crate) struct Hooks<'o> {
-    observer: Arc<dyn Observer + 'o>,
-    watch: Option<Arc<Watching>>,
+    pub(crate) observer: Arc<dyn Observer + 'o>,
+    pub(crate) watch: Option<Arc<Watching>>,
 }
 
 impl<'o> Hooks<'o> {
-    pub(crate) fn new(observer: Arc<dyn Observer + 'o>, watch: Option<Arc<Watching>>) -> Self {
-        Self { observer, watch }
-    }
-
-    pub(crate) fn tell(&self, call: impl FnOnce(&(dyn Observer + 'o))) {
+    pub(crate) fn tell(&self, event: Event<'_>) {
         // The panic hook has reported it.
-        let _ = caught(|| call(&*self.observer));
+        let _ = caught(|| self.observer.on(event));
     }
-}
 
-#[cfg(feature = "asynchronous")]
-impl Hooks<'static> {
-    /// Starts the thread that watches handlers, unless it runs.
-    pub(crate) fn start_watch(&self) {
-        if let Some(watch) = &self.watch {
-            watch.start_once(&self.observer);
+    /// Creates a request, whose begin has to be told.
+    pub(crate) fn request(
+        &self,
+        connection: u64,
+        id: Option<&str>,
+        request: &Request<'_>,
+    ) -> ObservedRequest<'o> {
+        ObservedRequest {
+            hooks: self.clone(),
+            info: Arc::new(RequestInfo::new(connection, id.unwrap_or_default(), request)),
+            is_open: AtomicBool::new(false),
+            is_tool_failed: AtomicBool::new(false),
         }
     }
-
-    /// Reports a panic outside of handlers.
-    pub(crate) fn panicked(&self, panic: &Panic) {
-        self.tell(|observer| observer.panicked(None, &cut(&panic.0)));
-    }
 }
 
-impl fmt::Debug for Hooks<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks").field("is_watched", &self.watch.is_some()).finish_non_exhaustive()
-    }
-}
-
-/// A connection that is observed. Some methods return what has to be called later, where no mutex
-/// is locked.
-#[derive(Debug)]
+/// A connection of which an observer is told.
 pub(crate) struct ObservedConnection<'o> {
     pub(crate) hooks: Hooks<'o>,
-    number: u64,
+    pub(crate) number: u64,
     since: Instant,
     is_open: bool,
 }
 
 impl<'o> ObservedConnection<'o> {
-    pub(crate) fn new(hooks: Hooks<'o>) -> Self {
-        Self { hooks, number: next_number(), since: Instant::now(), is_open: true }
+    /// Creates a connection and tells of it.
+    pub(crate) fn new(hooks: Hooks<'o>, transport: Transport) -> Self {
+        let (number, since) = (next_number(), Instant::now());
+        hooks.tell(Event::Connected { connection: number, transport });
+        Self { hooks, number, since, is_open: true }
     }
 
-    /// Creates what stands for the connection of requests without one.
-    #[cfg(feature = "http")]
-    pub(crate) fn none(hooks: Hooks<'o>) -> Self {
-        Self { hooks, number: 0, since: Instant::now(), is_open: false }
-    }
-
-    pub(crate) fn connected(&self, transport: Transport) -> impl FnOnce() + Send + use<'o> {
-        let (hooks, number) = (self.hooks.clone(), self.number);
-        move || hooks.tell(|observer| observer.connected(number, transport))
-    }
-
-    /// Creates a request, whose begin has to be reported.
-    pub(crate) fn request(&self, id: Option<&str>, request: &Request<'_>) -> ObservedRequest<'o> {
-        ObservedRequest {
-            hooks: self.hooks.clone(),
-            info: Arc::new(RequestInfo::new(self.number, id.unwrap_or_default(), request)),
-            is_open: AtomicBool::new(false),
-            is_tool_failed: AtomicBool::new(false),
-        }
-    }
-
-    /// A message that is no request for the application was refused.
-    pub(crate) fn refused(&self, why: Refusal) -> impl FnOnce() + Send + use<'o> {
-        let (hooks, number) = (self.hooks.clone(), self.number);
-        move || hooks.tell(|observer| observer.refused(number, None, why))
-    }
-
-    /// Reports the end of the connection, once.
+    /// Tells of the end of the connection, once.
     pub(crate) fn disconnected(&mut self, how: Disconnect<'_>) {
         if std::mem::take(&mut self.is_open) {
-            let after = self.since.elapsed();
-            self.hooks.tell(|observer| observer.disconnected(self.number, how, after));
+            let (connection, after) = (self.number, self.since.elapsed());
+            self.hooks.tell(Event::Disconnected { connection, how, after });
         }
     }
 }
@@ -112,7 +71,6 @@ impl Drop for ObservedConnection<'_> {
     }
 }
 
-#[derive(Debug)]
 pub(crate) struct ObservedRequest<'o> {
     hooks: Hooks<'o>,
     info: Arc<RequestInfo>,
@@ -125,7 +83,7 @@ pub(crate) struct ObservedRequest<'o> {
 impl ObservedRequest<'_> {
     pub(crate) fn began(&self) {
         self.is_open.store(true, Ordering::Relaxed);
-        self.hooks.tell(|observer| observer.began(&self.info));
+        self.hooks.tell(Event::Began { request: &self.info });
     }
 
     /// Runs the handler of the request until it ends or waits.
@@ -138,7 +96,7 @@ impl ObservedRequest<'_> {
                 done = Some(caught(handler));
             }
         };
-        self.hooks.tell(|observer| observer.run(&self.info, &mut call));
+        let _ = caught(|| self.hooks.observer.run(&self.info, &mut call));
         // The observer may not have called it.
         call();
         done.unwrap_or_else(|| Err(Panic(String::new())))
@@ -147,17 +105,17 @@ impl ObservedRequest<'_> {
     /// Reports the error of a handler.
     pub(crate) fn failed(&self, error: &ToolError<'_>) {
         if !error.is_gone() && !error.is_input_required() {
-            self.hooks.tell(|observer| observer.failed(&self.info, error));
+            self.hooks.tell(Event::Failed { request: &self.info, error });
         }
     }
 
     pub(crate) fn refused(&self, why: Refusal) {
         let Self { hooks, info, .. } = self;
-        hooks.tell(|observer| observer.refused(info.connection, Some(info), why));
+        hooks.tell(Event::Refused { connection: info.connection, request: Some(info), why });
     }
 
     pub(crate) fn panicked(&self, panic: &Panic) {
-        self.hooks.tell(|observer| observer.panicked(Some(&self.info), &cut(&panic.0)));
+        self.hooks.tell(Event::Panicked { request: Some(&self.info), message: &cut(&panic.0) });
         self.ended(Ended::Panicked);
     }
 
@@ -184,28 +142,48 @@ impl ObservedRequest<'_> {
     pub(crate) fn ended(&self, how: Ended) {
         if self.is_open.swap(false, Ordering::Relaxed) {
             let took = self.info.began.elapsed();
-            self.hooks.tell(|observer| observer.ended(&self.info, how, took));
+            self.hooks.tell(Event::Ended { request: &self.info, how, took });
         }
     }
 }
 
+/// What an observer is told later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
-impl ObservedRequest<'static> {
-    /// Returns what has to be told of a request that gets a response without a handler.
-    pub(crate) fn without_handler(self: Box<Self>, why: Refusal, kind: ResponseKind) -> Telling {
-        Box::new(move || {
-            self.began();
-            if kind != ResponseKind::Result {
-                self.refused(why);
-            }
-            self.responded(kind);
-        })
-    }
+pub(crate) enum Telling {
+    Event(Event<'static>),
+    /// A request begins, and ends with a response of this kind: its handler is not called.
+    Responded(Box<ObservedRequest<'static>>, Refusal, ResponseKind),
+    /// Code has panicked: for a request that begins and ends with it, or for none.
+    Panicked(Option<Box<ObservedRequest<'static>>>, Panic),
 }
 
-/// A call of an observer that is made later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
-pub(crate) type Telling = Box<dyn FnOnce() + Send>;
+impl Telling {
+    /// A message that is not a request for the application was refused.
+    pub(crate) const fn refused(connection: u64, why: Refusal) -> Self {
+        Self::Event(Event::Refused { connection, request: None, why })
+    }
+
+    pub(crate) fn tell(self, hooks: &Hooks<'_>) {
+        match self {
+            Self::Event(event) => hooks.tell(event),
+            Self::Responded(request, why, kind) => {
+                request.began();
+                if kind != ResponseKind::Result {
+                    request.refused(why);
+                }
+                request.responded(kind);
+            }
+            Self::Panicked(Some(request), panic) => {
+                request.began();
+                request.panicked(&panic);
+            }
+            Self::Panicked(None, panic) => {
+                hooks.tell(Event::Panicked { request: None, message: &cut(&panic.0) });
+            }
+        }
+    }
+}
 
 impl Drop for ObservedRequest<'_> {
     fn drop(&mut self) {

@@ -13,9 +13,9 @@ pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
 
-use std::ops::Deref;
 #[cfg(feature = "asynchronous")]
 use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -25,40 +25,38 @@ use mcp_sansio::{Request, ToolError, Violation};
 use crate::lock::lock;
 use crate::panics::caught;
 
-/// Sees what a server does. Each method does nothing unless it is implemented.
+/// Sees what a server does.
 ///
 /// The methods are called on the threads that serve the connections, so they should not block;
-/// [`stalled`](Self::stalled) is called on a thread of its own. A panic in them is caught.
+/// [`Event::Stalled`] comes on a thread of its own. A panic in them is caught.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// use std::time::Duration;
 ///
-/// use mcp_sansio_adapters::observer::{Ended, Observer, RequestInfo};
+/// use mcp_sansio_adapters::observer::{Event, Observer};
 ///
 /// #[derive(Default)]
-/// struct Failures(AtomicU64);
+/// struct Metrics {
+///     failures: AtomicU64,
+///     micros: AtomicU64,
+/// }
 ///
-/// impl Observer for Failures {
-///     fn ended(&self, _: &RequestInfo, how: Ended, _: Duration) {
-///         if how.is_failure() {
-///             self.0.fetch_add(1, Relaxed);
+/// impl Observer for Metrics {
+///     fn on(&self, event: Event<'_>) {
+///         match event {
+///             Event::Ended { how, took, .. } => {
+///                 self.failures.fetch_add(u64::from(how.is_failure()), Relaxed);
+///                 self.micros.fetch_add(took.as_micros() as u64, Relaxed);
+///             }
+///             Event::Panicked { message, .. } => eprintln!("to be fixed: {message:?}"),
+///             _ => {}
 ///         }
 ///     }
 /// }
 /// ```
 pub trait Observer: Send + Sync {
-    /// A client has connected. The number of a connection is unique in the process. Over HTTP, it
-    /// is that of a session; requests without a session have the number 0, which never connects.
-    fn connected(&self, connection: u64, transport: Transport) {
-        let _ = (connection, transport);
-    }
-
-    /// A request for the application has arrived. Requests that the library responds to by itself,
-    /// such as `initialize` and `ping`, are not reported.
-    fn began(&self, request: &RequestInfo) {
-        let _ = request;
-    }
+    /// Something has happened.
+    fn on(&self, event: Event<'_>);
 
     /// Runs the handler of a request until it ends or waits, so this is called many times for a
     /// handler that waits. An implementation calls `handler` once, and can set state of the thread
@@ -67,79 +65,88 @@ pub trait Observer: Send + Sync {
         let _ = request;
         handler();
     }
-
-    /// A request that [began](Self::began) has ended, after this time.
-    fn ended(&self, request: &RequestInfo, how: Ended, took: Duration) {
-        let _ = (request, how, took);
-    }
-
-    /// The library has refused a message. `request` is `None` if the message is not a request for
-    /// the application; otherwise [`ended`](Self::ended) follows.
-    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
-        let _ = (connection, request, why);
-    }
-
-    /// A handler has returned an error, or its arguments are invalid. The `Display` of the error
-    /// has what the client is not told. [`ended`](Self::ended) follows.
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        let _ = (request, error);
-    }
-
-    /// Code of the application has panicked: the handler of the request, or if that is `None`
-    /// another function. `message` is empty if the payload is not a string, and has at most
-    /// [`MAX_TEXT`] characters. The default panic hook also prints it to standard error.
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        let _ = (request, message);
-    }
-
-    /// A handler has run for this time without ending or waiting, and still runs. Reported once for
-    /// each [`run`](Self::run), if the application is watched (`App::watch`).
-    fn stalled(&self, request: &RequestInfo, after: Duration) {
-        let _ = (request, after);
-    }
-
-    /// A connection has ended, after this time. Its requests [ended](Self::ended) before.
-    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
-        let _ = (connection, how, after);
-    }
 }
 
 impl<O: Observer + ?Sized> Observer for &O {
-    fn connected(&self, connection: u64, transport: Transport) {
-        (**self).connected(connection, transport);
-    }
-
-    fn began(&self, request: &RequestInfo) {
-        (**self).began(request);
+    fn on(&self, event: Event<'_>) {
+        (**self).on(event);
     }
 
     fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
         (**self).run(request, handler);
     }
+}
 
-    fn ended(&self, request: &RequestInfo, how: Ended, took: Duration) {
-        (**self).ended(request, how, took);
-    }
-
-    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
-        (**self).refused(connection, request, why);
-    }
-
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        (**self).failed(request, error);
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        (**self).panicked(request, message);
-    }
-
-    fn stalled(&self, request: &RequestInfo, after: Duration) {
-        (**self).stalled(request, after);
-    }
-
-    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
-        (**self).disconnected(connection, how, after);
-    }
+/// What an [`Observer`] is told. `Copy`, so that it can be handed on to several others.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// A client has connected.
+    Connected {
+        /// Number of the connection, unique in the process. Over HTTP, it is that of a session;
+        /// requests without a session have the number 0, which never connects.
+        connection: u64,
+        /// The kind of the connection.
+        transport: Transport,
+    },
+    /// A request for the application has arrived. Requests that the library responds to by itself,
+    /// such as `initialize` and `ping`, are not told.
+    Began {
+        /// The request.
+        request: &'e RequestInfo,
+    },
+    /// A request that [began](Self::Began) has ended.
+    Ended {
+        /// The request.
+        request: &'e RequestInfo,
+        /// How it ended.
+        how: Ended,
+        /// The time since it began.
+        took: Duration,
+    },
+    /// The library has refused a message.
+    Refused {
+        /// Number of its connection.
+        connection: u64,
+        /// `None` if the message is not a request for the application; otherwise
+        /// [`Ended`](Self::Ended) follows.
+        request: Option<&'e RequestInfo>,
+        /// The reason.
+        why: Refusal,
+    },
+    /// A handler has returned an error, or its arguments are invalid. [`Ended`](Self::Ended)
+    /// follows.
+    Failed {
+        /// The request.
+        request: &'e RequestInfo,
+        /// The error, whose `Display` has what the client is not told.
+        error: &'e ToolError<'e>,
+    },
+    /// Code of the application has panicked. The default panic hook also prints it to standard
+    /// error.
+    Panicked {
+        /// The request whose handler panicked; `None` for other code.
+        request: Option<&'e RequestInfo>,
+        /// At most [`MAX_TEXT`] characters of the message; empty if the payload is not a string.
+        message: &'e str,
+    },
+    /// A handler has run for this time without ending or waiting, and still runs. Told once for
+    /// each [`run`](Observer::run), if the application is watched (`App::watch`).
+    Stalled {
+        /// The request.
+        request: &'e RequestInfo,
+        /// The time since the handler ran on.
+        after: Duration,
+    },
+    /// A connection has ended. Its requests [ended](Self::Ended) before.
+    Disconnected {
+        /// Number of the connection.
+        connection: u64,
+        /// How it ended.
+        how: Disconnect<'e>,
+        /// The time since it connected.
+        after: Duration,
+    },
 }
 
 /// A request, as long as an [`Observer`] is told about it.
@@ -171,7 +178,7 @@ impl RequestInfo {
     pub(crate) fn new(connection: u64, id: &str, request: &Request<'_>) -> Self {
         let name = request.name().or_else(|| request.uri());
         Self {
-            number: hooks::next_number(),
+            number: next_number(),
             connection,
             id: id.to_owned(),
             method: cut(&request.method),
@@ -184,6 +191,12 @@ impl RequestInfo {
             began: Instant::now(),
         }
     }
+}
+
+/// Returns a number that no other request or connection of the process has.
+pub(crate) fn next_number() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Relaxed) + 1
 }
 
 /// Writes the method, the name and the id on one line.
@@ -342,7 +355,7 @@ pub enum Disconnect<'e> {
     /// another one, or the application has shut down.
     SessionEnded,
     /// Reading or writing failed, or the application returned an error.
-    Failed(&'e dyn std::error::Error),
+    Failed(&'e (dyn std::error::Error + Send + Sync)),
 }
 
 impl fmt::Display for Disconnect<'_> {
@@ -429,7 +442,7 @@ impl Watch {
             }
             drop(state);
             for (request, after) in stalled {
-                let _ = caught(|| observer.stalled(&request, after));
+                let _ = caught(|| observer.on(Event::Stalled { request: &request, after }));
             }
             state = self.lock();
         }
@@ -459,9 +472,9 @@ impl Watching {
     }
 
     /// Returns what a thread has to run until this value is dropped.
-    pub(crate) fn task<O: Deref<Target: Observer>>(&self, observer: O) -> impl FnOnce() + use<O> {
+    pub(crate) fn task<'o>(&self, observer: Arc<dyn Observer + 'o>) -> impl FnOnce() + use<'o> {
         let watch = Arc::clone(&self.0);
-        move || watch.run(&&*observer)
+        move || watch.run(&*observer)
     }
 
     /// Starts the thread the first time. Without one, nothing is reported.

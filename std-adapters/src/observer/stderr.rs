@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use mcp_sansio::{Printable, ToolError};
+use mcp_sansio::Printable;
 
-use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
+use super::{Disconnect, Event, Observer};
 
 /// Writes one line to standard error for each thing that happens: requests that ended, failures,
 /// refusals, connections. Each line is written at once, and an error of writing is ignored.
@@ -36,10 +36,14 @@ impl StderrObserver {
     }
 }
 
-/// Writes a line about a connection, and with one write, so that lines of threads do not mix.
+/// Writes a line about a connection.
 fn write(connection: u64, text: fmt::Arguments<'_>) {
-    let line = format!("mcp: connection {connection}: {text}\n");
-    let _ = io::stderr().write_all(line.as_bytes());
+    write_line(format_args!("connection {connection}: {text}"));
+}
+
+/// Writes a line with one write, so that lines of threads do not mix.
+fn write_line(text: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_all(format!("mcp: {text}\n").as_bytes());
 }
 
 fn millis(time: Duration) -> f64 {
@@ -47,51 +51,49 @@ fn millis(time: Duration) -> f64 {
 }
 
 impl Observer for StderrObserver {
-    fn connected(&self, connection: u64, transport: Transport) {
-        if !self.only_failures {
-            write(connection, format_args!("connected ({transport})"));
-        }
-    }
-
-    fn ended(&self, request: &RequestInfo, how: Ended, took: Duration) {
-        if !self.only_failures || how.is_failure() {
-            let took = millis(took);
-            write(request.connection, format_args!("{request}: {how} in {took:.3} ms"));
-        }
-    }
-
-    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
-        match request {
-            Some(request) => write(connection, format_args!("{request}: refused: {why}")),
-            None => write(connection, format_args!("refused: {why}")),
-        }
-    }
-
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        write(request.connection, format_args!("{request}: {}", Printable::new(error)));
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        let message = Printable::new(message);
-        match request {
-            Some(request) => {
+    fn on(&self, event: Event<'_>) {
+        let all = !self.only_failures;
+        match event {
+            Event::Connected { connection, transport } if all => {
+                write(connection, format_args!("connected ({transport})"));
+            }
+            Event::Ended { request, how, took } if all || how.is_failure() => {
+                let took = millis(took);
+                write(request.connection, format_args!("{request}: {how} in {took:.3} ms"));
+            }
+            Event::Refused { connection, request: Some(request), why } => {
+                write(connection, format_args!("{request}: refused: {why}"));
+            }
+            Event::Refused { connection, request: None, why } => {
+                write(connection, format_args!("refused: {why}"));
+            }
+            Event::Failed { request, error } => {
+                write(request.connection, format_args!("{request}: {}", Printable::new(error)));
+            }
+            Event::Panicked { request: Some(request), message } => {
+                let message = Printable::new(message);
                 write(request.connection, format_args!("{request}: panicked: {message}"));
             }
-            None => {
-                let _ = io::stderr().write_all(format!("mcp: panicked: {message}\n").as_bytes());
+            Event::Panicked { request: None, message } => {
+                write_line(format_args!("panicked: {}", Printable::new(message)));
             }
-        }
-    }
-
-    fn stalled(&self, request: &RequestInfo, after: Duration) {
-        let after = millis(after);
-        write(request.connection, format_args!("{request}: still runs after {after:.0} ms"));
-    }
-
-    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
-        if !self.only_failures || matches!(how, Disconnect::Failed(_)) {
-            let (how, after) = (Printable::new(how), after.as_secs_f64());
-            write(connection, format_args!("disconnected after {after:.1} s: {how}"));
+            Event::Stalled { request, after } => {
+                let after = millis(after);
+                write(
+                    request.connection,
+                    format_args!("{request}: still runs after {after:.0} ms"),
+                );
+            }
+            Event::Disconnected { connection, how, after }
+                if all || matches!(how, Disconnect::Failed(_)) =>
+            {
+                let (how, after) = (Printable::new(how), after.as_secs_f64());
+                write(connection, format_args!("disconnected after {after:.1} s: {how}"));
+            }
+            Event::Connected { .. }
+            | Event::Began { .. }
+            | Event::Ended { .. }
+            | Event::Disconnected { .. } => {}
         }
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
 
-use mcp_sansio::{Printable, ToolError};
+use mcp_sansio::Printable;
 use tracing::field::{Empty, display};
 use tracing::{Span, debug, error, info_span, warn};
 
-use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
+use super::{Event, Observer, RequestInfo};
 use crate::lock::lock;
 
 /// Makes a span for each request, and events of the crate `tracing` for everything else.
@@ -46,20 +45,9 @@ impl TracingObserver {
         let span = request.and_then(|request| self.spans().get(&request.number).cloned());
         span.unwrap_or_else(Span::none)
     }
-}
 
-impl fmt::Debug for TracingObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TracingObserver").finish_non_exhaustive()
-    }
-}
-
-impl Observer for TracingObserver {
-    fn connected(&self, connection: u64, transport: Transport) {
-        debug!(connection, %transport, "connected");
-    }
-
-    fn began(&self, request: &RequestInfo) {
+    /// Opens the span of a request, until it ends.
+    fn open(&self, request: &RequestInfo) {
         let RequestInfo { method, name, id, connection, .. } = request;
         let span = info_span!(
             parent: None,
@@ -80,37 +68,49 @@ impl Observer for TracingObserver {
             self.spans().insert(request.number, span);
         }
     }
+}
 
-    fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
-        self.span(Some(request)).in_scope(handler);
+impl fmt::Debug for TracingObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TracingObserver").finish_non_exhaustive()
     }
+}
 
-    fn ended(&self, request: &RequestInfo, how: Ended, _: Duration) {
-        let span = self.spans().remove(&request.number);
-        if let Some(span) = span {
-            span.record("outcome", display(how)).record("failed", how.is_failure());
+impl Observer for TracingObserver {
+    fn on(&self, event: Event<'_>) {
+        match event {
+            Event::Connected { connection, transport } => {
+                debug!(connection, %transport, "connected");
+            }
+            Event::Began { request } => self.open(request),
+            Event::Ended { request, how, .. } => {
+                let span = self.spans().remove(&request.number);
+                if let Some(span) = span {
+                    span.record("outcome", display(how)).record("failed", how.is_failure());
+                }
+            }
+            Event::Refused { connection, request, why } => {
+                let span = self.span(request);
+                warn!(parent: &span, connection, request = request.map(display), %why, "refused");
+            }
+            Event::Failed { request, error } => {
+                let (span, error) = (self.span(Some(request)), Printable::new(error));
+                warn!(parent: &span, %request, %error, "failed");
+            }
+            Event::Panicked { request, message } => {
+                let (span, panic) = (self.span(request), Printable::new(message));
+                error!(parent: &span, request = request.map(display), %panic, "panicked");
+            }
+            Event::Stalled { request, after } => {
+                warn!(parent: &self.span(Some(request)), %request, ?after, "stalled");
+            }
+            Event::Disconnected { connection, how, after } => {
+                debug!(connection, how = %Printable::new(how), ?after, "disconnected");
+            }
         }
     }
 
-    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
-        let span = self.span(request);
-        warn!(parent: &span, connection, request = request.map(display), %why, "refused");
-    }
-
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        warn!(parent: &self.span(Some(request)), %request, error = %Printable::new(error), "failed");
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        let (span, panic) = (self.span(request), Printable::new(message));
-        error!(parent: &span, request = request.map(display), %panic, "panicked");
-    }
-
-    fn stalled(&self, request: &RequestInfo, after: Duration) {
-        warn!(parent: &self.span(Some(request)), %request, ?after, "stalled");
-    }
-
-    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
-        debug!(connection, how = %Printable::new(how), ?after, "disconnected");
+    fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
+        self.span(Some(request)).in_scope(handler);
     }
 }

@@ -9,7 +9,7 @@ use futures_lite::future;
 use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, TextResult};
 use mcp_sansio::{ErrorCode, OrToolError as _, RpcError, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult};
-use mcp_sansio_adapters::observer::{Observer, RequestInfo};
+use mcp_sansio_adapters::observer::{Event, Observer, RequestInfo};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, call, cancel, legacy, modern, talk};
@@ -179,6 +179,8 @@ fn a_handler_runs_inside_of_the_observer_each_time_it_is_polled() {
     struct Runs(Arc<Mutex<Vec<String>>>);
 
     impl Observer for Runs {
+        fn on(&self, _: Event<'_>) {}
+
         fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
             self.0.lock().unwrap().push(request.id.clone());
             handler();
@@ -201,8 +203,10 @@ fn a_handler_that_never_yields_is_told_while_it_runs() {
     struct Rescue(SyncSender<String>);
 
     impl Observer for Rescue {
-        fn stalled(&self, request: &RequestInfo, _: Duration) {
-            self.0.send(request.to_string()).unwrap();
+        fn on(&self, event: Event<'_>) {
+            if let Event::Stalled { request, .. } = event {
+                self.0.send(request.to_string()).unwrap();
+            }
         }
     }
 

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
@@ -14,7 +13,7 @@ use mcp_sansio::{Json, LogMessage, Request};
 use mcp_sansio_adapters::asynchronous::{
     App, ConnectionEnd, Context, HandlerResult, StateProtector, serve,
 };
-use mcp_sansio_adapters::observer::{Ended, MAX_TEXT, Observer, RequestInfo};
+use mcp_sansio_adapters::observer::{Event, MAX_TEXT, Observer};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -76,18 +75,12 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
 struct Told(Arc<Mutex<Vec<(String, String, String)>>>);
 
 impl Observer for Told {
-    fn began(&self, _: &RequestInfo) {
-        panic!("observer");
-    }
-
-    fn ended(&self, _: &RequestInfo, _: Ended, _: Duration) {
-        panic!("observer");
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        let request = request.unwrap();
-        let told = (request.method.clone(), request.name.clone(), message.to_owned());
-        self.0.lock().unwrap().push(told);
+    fn on(&self, event: Event<'_>) {
+        if let Event::Panicked { request, message } = event {
+            let request = request.unwrap();
+            let told = (request.method.clone(), request.name.clone(), message.to_owned());
+            self.0.lock().unwrap().push(told);
+        }
         panic!("observer");
     }
 }

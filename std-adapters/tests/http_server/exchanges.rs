@@ -15,6 +15,7 @@ use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOpt
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use tokio::time::Instant;
 
+use crate::recorder::Recorder;
 use crate::site::principal;
 use crate::virtual_time;
 
@@ -288,4 +289,29 @@ fn a_shutdown_ends_any_number_of_sessions_at_once() {
         began.elapsed()
     };
     assert_eq!(virtual_time::block_on(ended), Duration::ZERO);
+}
+
+#[test]
+fn an_observer_is_told_of_sessions_of_a_server_that_never_ran() {
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG, async |_| HandlerResult::Err("never called".into()));
+    let app = app.observer(recorder.clone());
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    virtual_time::block_on(async {
+        let session = open_session(&server, &[]).await;
+        let mut exchange = send(&server, "DELETE", &[("Mcp-Session-Id", &session)], "").await;
+        assert_eq!(exchange.response().await.status, 204);
+        open_session(&server, &[]).await;
+    });
+    assert_eq!(recorder.lines(), [""; 0]);
+    drop(server);
+    assert_eq!(
+        recorder.lines(),
+        [
+            "connected: HTTP",
+            "disconnected: session ended",
+            "connected: HTTP",
+            "disconnected: session ended"
+        ]
+    );
 }

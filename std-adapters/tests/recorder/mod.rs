@@ -1,11 +1,9 @@
 //! An observer that writes down what it is told.
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
-use mcp_sansio::ToolError;
 use mcp_sansio_adapters::asynchronous::Broadcaster;
-use mcp_sansio_adapters::observer::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
+use mcp_sansio_adapters::observer::{Event, Observer};
 
 #[derive(Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<String>>>, Arc<OnceLock<Broadcaster>>);
@@ -37,37 +35,23 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn connected(&self, _: u64, transport: Transport) {
-        self.write(format!("connected: {transport}"));
-    }
-
-    fn began(&self, request: &RequestInfo) {
-        self.write(format!("{request} began"));
-    }
-
-    fn ended(&self, request: &RequestInfo, how: Ended, _: Duration) {
-        self.write(format!("{} ended: {how}", request.id));
-    }
-
-    fn refused(&self, _: u64, request: Option<&RequestInfo>, why: Refusal) {
-        let id = request.map_or("message", |request| &request.id);
-        self.write(format!("{id} refused: {why}"));
-    }
-
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        self.write(format!("{} failed: {error}", request.id));
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        let id = request.map_or("other code", |request| &request.name);
-        self.write(format!("{id} panicked: {message}"));
-    }
-
-    fn stalled(&self, request: &RequestInfo, _: Duration) {
-        self.write(format!("{} stalled", request.id));
-    }
-
-    fn disconnected(&self, _: u64, how: Disconnect<'_>, _: Duration) {
-        self.write(format!("disconnected: {how}"));
+    fn on(&self, event: Event<'_>) {
+        self.write(match event {
+            Event::Connected { transport, .. } => format!("connected: {transport}"),
+            Event::Began { request } => format!("{request} began"),
+            Event::Ended { request, how, .. } => format!("{} ended: {how}", request.id),
+            Event::Refused { request, why, .. } => {
+                let id = request.map_or("message", |request| &request.id);
+                format!("{id} refused: {why}")
+            }
+            Event::Failed { request, error } => format!("{} failed: {error}", request.id),
+            Event::Panicked { request, message } => {
+                let id = request.map_or("other code", |request| &request.name);
+                format!("{id} panicked: {message}")
+            }
+            Event::Stalled { request, .. } => format!("{} stalled", request.id),
+            Event::Disconnected { how, .. } => format!("disconnected: {how}"),
+            other => format!("{other:?}"),
+        });
     }
 }

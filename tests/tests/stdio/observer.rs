@@ -15,7 +15,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous;
 use mcp_sansio_adapters::blocking::{App, Error, RequestContext, Threaded};
 use mcp_sansio_adapters::observer::{
-    Disconnect, Ended, MAX_TEXT, Observer, Refusal, RequestInfo, StderrObserver, Transport,
+    Disconnect, Ended, Event, MAX_TEXT, Observer, Refusal, RequestInfo, StderrObserver, Transport,
 };
 use serde_json::{Value, json};
 
@@ -87,39 +87,28 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn connected(&self, _: u64, transport: Transport) {
-        self.write(format!("connected: {transport}"));
-    }
-
-    fn began(&self, request: &RequestInfo) {
-        self.write(format!("{request} began"));
+    fn on(&self, event: Event<'_>) {
+        self.write(match event {
+            Event::Connected { transport, .. } => format!("connected: {transport}"),
+            Event::Began { request } => format!("{request} began"),
+            Event::Ended { request, how, .. } => format!("{} ended: {how}", request.id),
+            Event::Refused { request, why, .. } => {
+                let id = request.map_or("message", |request| &request.id);
+                format!("{id} refused: {why}")
+            }
+            Event::Failed { request, error } => format!("{} failed: {error}", request.id),
+            Event::Panicked { request, message } => {
+                format!("{} panicked: {message}", request.map_or("other", |r| &r.id))
+            }
+            Event::Disconnected { how, .. } => format!("disconnected: {how}"),
+            other => format!("{other:?}"),
+        });
     }
 
     fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
         self.write(format!("{} runs", request.id));
         handler();
         self.write(format!("{} ran", request.id));
-    }
-
-    fn ended(&self, request: &RequestInfo, how: Ended, _: Duration) {
-        self.write(format!("{} ended: {how}", request.id));
-    }
-
-    fn refused(&self, _: u64, request: Option<&RequestInfo>, why: Refusal) {
-        let id = request.map_or("message", |request| &request.id);
-        self.write(format!("{id} refused: {why}"));
-    }
-
-    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
-        self.write(format!("{} failed: {error}", request.id));
-    }
-
-    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
-        self.write(format!("{} panicked: {message}", request.map_or("other", |r| &r.id)));
-    }
-
-    fn disconnected(&self, _: u64, how: Disconnect<'_>, _: Duration) {
-        self.write(format!("disconnected: {how}"));
     }
 }
 
@@ -255,21 +244,33 @@ fn the_error_that_ends_a_server_is_told() {
 struct Everything(StderrObserver);
 
 impl Observer for Everything {
-    fn began(&self, request: &RequestInfo) {
-        let Self(to) = self;
+    fn on(&self, event: Event<'_>) {
+        let Event::Began { request } = event else { return };
         let took = Duration::from_micros(1214);
-        to.connected(7, Transport::Http);
-        to.began(request);
-        to.refused(7, None, Refusal::Limit);
-        to.refused(7, Some(request), Refusal::ShuttingDown);
-        to.failed(request, &ToolError::internal("no\npaper"));
-        to.panicked(Some(request), "a\u{1b}bug");
-        to.panicked(None, "a\u{1b}bug");
-        to.stalled(request, took);
-        to.ended(request, Ended::Responded, took);
-        to.ended(request, Ended::ToolFailed, took);
-        to.disconnected(7, Disconnect::Closed, took);
-        to.disconnected(7, Disconnect::Failed(&std::io::Error::other("cut\noff")), took * 1000);
+        let (connection, transport) = (7, Transport::Http);
+        let error = &ToolError::internal("no\npaper");
+        let message = "a\u{1b}bug";
+        let cut_off = std::io::Error::other("cut\noff");
+        for event in [
+            Event::Connected { connection, transport },
+            event,
+            Event::Refused { connection, request: None, why: Refusal::Limit },
+            Event::Refused { connection, request: Some(request), why: Refusal::ShuttingDown },
+            Event::Failed { request, error },
+            Event::Panicked { request: Some(request), message },
+            Event::Panicked { request: None, message },
+            Event::Stalled { request, after: took },
+            Event::Ended { request, how: Ended::Responded, took },
+            Event::Ended { request, how: Ended::ToolFailed, took },
+            Event::Disconnected { connection, how: Disconnect::Closed, after: took },
+            Event::Disconnected {
+                connection,
+                how: Disconnect::Failed(&cut_off),
+                after: took * 1000,
+            },
+        ] {
+            self.0.on(event);
+        }
     }
 }
 
@@ -332,11 +333,8 @@ fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
     struct Bad;
 
     impl Observer for Bad {
-        fn connected(&self, _: u64, _: Transport) {
-            panic!("connected");
-        }
-        fn began(&self, _: &RequestInfo) {
-            panic!("began");
+        fn on(&self, event: Event<'_>) {
+            panic!("{event:?}");
         }
         fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
             match request.id.as_str() {
@@ -348,21 +346,6 @@ fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
                 "2" => panic!("before"),
                 _ => {}
             }
-        }
-        fn ended(&self, _: &RequestInfo, _: Ended, _: Duration) {
-            panic!("ended");
-        }
-        fn refused(&self, _: u64, _: Option<&RequestInfo>, _: Refusal) {
-            panic!("refused");
-        }
-        fn failed(&self, _: &RequestInfo, _: &ToolError<'_>) {
-            panic!("failed");
-        }
-        fn panicked(&self, _: Option<&RequestInfo>, _: &str) {
-            panic!("panicked");
-        }
-        fn disconnected(&self, _: u64, _: Disconnect<'_>, _: Duration) {
-            panic!("disconnected");
         }
     }
 
@@ -381,10 +364,12 @@ fn a_handler_that_blocks_is_told_while_it_blocks() {
     struct Rescue(Mutex<Vec<String>>, SyncSender<()>);
 
     impl Observer for Rescue {
-        fn stalled(&self, request: &RequestInfo, after: Duration) {
-            assert!(after >= LIMIT);
-            self.0.lock().unwrap().push(request.to_string());
-            self.1.send(()).unwrap();
+        fn on(&self, event: Event<'_>) {
+            if let Event::Stalled { request, after } = event {
+                assert!(after >= LIMIT);
+                self.0.lock().unwrap().push(request.to_string());
+                self.1.send(()).unwrap();
+            }
         }
     }
 
@@ -413,8 +398,10 @@ fn meta_17_the_trace_context_and_the_names_are_told_with_limits() {
     struct Kept(Mutex<Vec<RequestInfo>>);
 
     impl Observer for Kept {
-        fn began(&self, request: &RequestInfo) {
-            self.0.lock().unwrap().push(request.clone());
+        fn on(&self, event: Event<'_>) {
+            if let Event::Began { request } = event {
+                self.0.lock().unwrap().push(request.clone());
+            }
         }
     }
 

@@ -25,6 +25,20 @@ pub(crate) enum Admission {
     Handler(Arc<ActiveRequest>),
 }
 
+impl Admission {
+    /// Creates a response without a handler.
+    pub(crate) fn without_handler(
+        request: &Request<'_>,
+        response: PendingResponse,
+        observed: Option<Box<ObservedRequest<'static>>>,
+        why: Refusal,
+    ) -> Self {
+        let kind = response.kind(request.revision);
+        let telling = observed.map(|observed| Telling::Responded(observed, why, kind));
+        Self::Response(response, telling)
+    }
+}
+
 impl Settings {
     pub(crate) fn admit(
         &self,
@@ -35,16 +49,16 @@ impl Settings {
         params: ParamsReservation,
         observed: Option<Box<ObservedRequest<'static>>>,
     ) -> Admission {
+        let invalid = Refusal::InvalidParams;
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
-            Some(observed?.without_handler(Refusal::InvalidParams, kind))
+            Some(Telling::Responded(observed?, invalid, kind))
         };
         let client = || self.tasks.client(request, &origin, params.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
             Some(TaskAnswer::Response(response)) => {
-                let telling = told(observed, response.kind(request.revision));
-                return Admission::Response(response, telling);
+                return Admission::without_handler(request, response, observed, invalid);
             }
         };
         if awaited.is_some() {
@@ -88,8 +102,7 @@ impl Settings {
             Ok(task) => task,
             Err(error) => {
                 let response = PendingResponse::Refused(error);
-                let telling = told(observed, response.kind(request.revision));
-                return Admission::Response(response, telling);
+                return Admission::without_handler(request, response, observed, invalid);
             }
         };
         let round =
@@ -98,16 +111,10 @@ impl Settings {
                 Ok(Ok(round)) => round,
                 Ok(Err(why)) => {
                     let response = PendingResponse::Refused(RpcError::invalid_params(why));
-                    let telling = told(observed, response.kind(request.revision));
-                    return Admission::Response(response, telling);
+                    return Admission::without_handler(request, response, observed, invalid);
                 }
                 Err(panic) => {
-                    let telling = observed.map(|observed| {
-                        Box::new(move || {
-                            observed.began();
-                            observed.panicked(&panic);
-                        }) as Telling
-                    });
+                    let telling = observed.map(|to| Telling::Panicked(Some(to), panic));
                     return Admission::Response(PendingResponse::PANICKED, telling);
                 }
             };

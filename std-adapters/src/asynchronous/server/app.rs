@@ -11,8 +11,7 @@ use super::catalog::CatalogSource;
 use super::context::Context;
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::observer::{Hooks, Observer, Watching};
-use crate::panics::Panic;
+use crate::observer::{Hooks, Observer, Telling, Watching};
 use crate::rounds::StateProtector;
 #[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};
@@ -116,9 +115,9 @@ impl<H> App<H> {
     }
 
     /// Tells the observer of a handler that runs for longer than this without waiting
-    /// ([`Observer::stalled`]), for example [`STALLED`](crate::observer::STALLED): all others of
-    /// its thread wait meanwhile. Starts one thread with the first connection, for as long as the
-    /// application exists.
+    /// ([`Event::Stalled`](crate::observer::Event::Stalled)), for example
+    /// [`STALLED`](crate::observer::STALLED): all others of its thread wait meanwhile. Starts one
+    /// thread with the first connection, for as long as the application exists.
     #[must_use]
     pub fn watch(self, limit: Duration) -> Self {
         self.with(|settings| settings.watch = Some(Arc::new(Watching::new(limit))))
@@ -258,17 +257,19 @@ impl<H> App<H> {
 }
 
 impl Settings {
-    /// Returns the observer.
+    /// Returns the observer, and starts its watch over handlers unless it runs.
     pub(crate) fn hooks(&self) -> Option<Hooks<'static>> {
-        let hooks = Hooks::new(self.observer.clone()?, self.watch.clone());
-        hooks.start_watch();
-        Some(hooks)
+        let observer = self.observer.clone()?;
+        if let Some(watch) = &self.watch {
+            watch.start_once(&observer);
+        }
+        Some(Hooks { observer, watch: self.watch.clone() })
     }
 
-    /// Reports a panic outside of handlers.
-    pub(crate) fn panicked(&self, panic: &Panic) {
+    /// Tells the observer, where no mutex is locked.
+    pub(crate) fn tell(&self, telling: Telling) {
         if let Some(hooks) = self.hooks() {
-            hooks.panicked(panic);
+            telling.tell(&hooks);
         }
     }
 

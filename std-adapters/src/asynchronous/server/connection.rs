@@ -150,8 +150,7 @@ where
             return this.poll_tasks(cx);
         }
         if let Some(hooks) = this.hooks.take() {
-            let connection = this.observed.insert(ObservedConnection::new(hooks));
-            connection.connected(this.transport)();
+            this.observed = Some(ObservedConnection::new(hooks, this.transport));
         }
         this.shared.driver.begin_round();
         for _ in 0..ROUNDS {

@@ -104,16 +104,19 @@ impl ActiveRequest {
         }
     }
 
-    pub(crate) fn ended(&self, how: Ended) {
+    /// Tells the observer, if there is one.
+    pub(crate) fn tell(&self, tell: impl FnOnce(&ObservedRequest<'static>)) {
         if let Some(observed) = &self.observed {
-            observed.ended(how);
+            tell(observed);
         }
     }
 
+    pub(crate) fn ended(&self, how: Ended) {
+        self.tell(|observed| observed.ended(how));
+    }
+
     pub(crate) fn panicked(&self, panic: &Panic) {
-        if let Some(observed) = &self.observed {
-            observed.panicked(panic);
-        }
+        self.tell(|observed| observed.panicked(panic));
     }
 
     pub(crate) fn revision(&self) -> Revision {

@@ -15,6 +15,7 @@ use super::app::{App, Settings};
 use super::connection::Connection;
 use super::context::Context;
 use super::reply::IntoReply;
+use crate::observer::Telling;
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::Timer;
 
@@ -151,13 +152,14 @@ where
             }
             // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
-            if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                app.settings.panicked(panic);
+            let is_still = is_shut && served.is_pending();
+            if let Poll::Ready(Some(((), Err(panic)))) = served {
+                app.settings.tell(Telling::Panicked(None, panic));
             }
             if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            if is_shut && served.is_pending() {
+            if is_still {
                 return Poll::Pending;
             }
         }

@@ -16,7 +16,7 @@ use super::pending_responses::PendingResponse;
 use super::reply::{HandlerResult, IntoReply};
 use super::runner_tasks::RunningTasks;
 use super::source::RequestSource;
-use crate::observer::Ended;
+use crate::observer::{Ended, ObservedRequest};
 use crate::panics::{Panic, caught};
 use crate::runtime::tasks::{Place, Tasks};
 
@@ -110,9 +110,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     where
         H: Fn(Context) -> F,
     {
-        if let Some(observed) = &job.request.observed {
-            observed.began();
-        }
+        job.request.tell(ObservedRequest::began);
         let Some(job) = self.begin_task(app, server, job) else { return };
         if !self.servers.contains_key(server) {
             self.servers.insert(server.clone(), take(&mut self.unused));
@@ -237,9 +235,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                 request.panicked(&panic);
                 PendingResponse::PANICKED
             });
-            if let Some(observed) = &request.observed {
-                observed.responded(response.kind(request.revision()));
-            }
+            request.tell(|observed| observed.responded(response.kind(request.revision())));
             let handle = request.handle;
             // Its parameters no longer count.
             drop(request);
@@ -254,8 +250,8 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
 fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
     let result = result.into_reply(&request.request.as_request());
     let result = result.and_then(|reply| request.checked(reply));
-    if let (Some(observed), Err(error)) = (&request.observed, &result) {
-        observed.failed(error);
+    if let Err(error) = &result {
+        request.tell(|observed| observed.failed(error));
     }
     result
 }

@@ -319,9 +319,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             (Save::Begun(begun), Ok(())) => self.begun(app, begun),
             (Save::Begun(Begun { server, request, job, created, .. }), Err(error)) => {
                 self.tasks.hub.remove(created.0);
-                if let Some(observed) = &request.observed {
-                    observed.failed(&ToolError::internal(&error.to_string()));
-                }
+                request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
                 let is_required = request.task.as_ref().is_some_and(|task| task.is_required());
                 if job.is_some() || is_required {
                     self.cancel(app, &server, request.handle, Ended::Gone);
@@ -335,9 +333,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                     Ok(()) => outcome,
                     // Without a record of it, the task has failed for the next process.
                     Err(error) => {
-                        if let Some(observed) = &request.observed {
-                            observed.failed(&ToolError::internal(&error.to_string()));
-                        }
+                        request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
                         Err(RpcError::internal("The result of the task cannot be stored").into())
                     }
                 };
@@ -352,9 +348,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
 
     /// Responds to a request without its handler.
     fn refuse(&mut self, server: &K, request: &ActiveRequest, response: PendingResponse) {
-        if let Some(observed) = &request.observed {
-            observed.responded(response.kind(request.revision()));
-        }
+        request.tell(|observed| observed.responded(response.kind(request.revision())));
         self.respond(server, request.handle, response);
     }
 

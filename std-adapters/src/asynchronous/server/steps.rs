@@ -59,7 +59,7 @@ where
                     self.run_handlers(cx);
                 }
                 Next::Cancel(request, how) => self.runner.cancel(&self.app, &(), request, how),
-                Next::Tell(tell) => tell(),
+                Next::Tell(telling) => self.settings.tell(telling),
                 Next::Step => {}
                 Next::Line if lines == LINES => break,
                 Next::Line => lines += 1,
@@ -106,9 +106,7 @@ where
                         Next::Cancel(request, Ended::TimedOut)
                     }
                     ServerEvent::Violation(violation) => match observed {
-                        Some(observed) => {
-                            Next::Tell(Box::new(observed.refused(Refusal::from(violation))))
-                        }
+                        Some(to) => Next::Tell(Telling::refused(to.number, violation.into())),
                         None => Next::Step,
                     },
                     ServerEvent::CallFinished { call, outcome } => {
@@ -186,31 +184,30 @@ fn begin(
 ) -> Next {
     let handle = request.handle;
     let (server, tx) = turn.parts();
-    let observed =
-        observed.map(|connection| Box::new(connection.request(server.request_id(handle), request)));
+    let observed = observed.map(|ObservedConnection { hooks, number, .. }| {
+        Box::new(hooks.request(*number, server.request_id(handle), request))
+    });
     let limit = settings.max_params;
-    let refusal = if is_closing {
-        Some(("The server is shutting down", Refusal::ShuttingDown))
+    let admission = if is_closing {
+        let response = PendingResponse::Refused(RpcError::internal("The server is shutting down"));
+        Admission::without_handler(request, response, observed, Refusal::ShuttingDown)
     } else if shared.params.load(Acquire) >= limit && server.open_requests() > 1 {
-        Some(("Too many requests in flight", Refusal::Limit))
-    } else {
-        None
-    };
-    let (response, telling) = if let Some((text, why)) = refusal {
-        let response = PendingResponse::Refused(RpcError::internal(text));
-        let kind = response.kind(request.revision);
-        (response, observed.map(|observed| observed.without_handler(why, kind)))
+        let response = PendingResponse::Refused(RpcError::internal("Too many requests in flight"));
+        Admission::without_handler(request, response, observed, Refusal::Limit)
     } else {
         let bytes = request.params.raw().as_str().len();
         let params = ParamsReservation::new(bytes, Some(&shared.params), limit, &shared.driver);
-        match settings.admit(request, Origin::default(), server, tx, params, observed) {
-            Admission::Responded(telling) => return telling.map_or(Next::Step, Next::Tell),
-            Admission::Handler(request) => return Next::Begin(request),
-            Admission::Response(response, telling) => (response, telling),
+        settings.admit(request, Origin::default(), server, tx, params, observed)
+    };
+    let telling = match admission {
+        Admission::Responded(telling) => telling,
+        Admission::Handler(request) => return Next::Begin(request),
+        Admission::Response(response, telling) => {
+            // It has none yet.
+            let _ = turn.answer(handle, response);
+            telling
         }
     };
-    // It has none yet.
-    let _ = turn.answer(handle, response);
     telling.map_or(Next::Step, Next::Tell)
 }
 

@@ -14,6 +14,7 @@ use crate::asynchronous::server::app::App;
 use crate::asynchronous::server::context::Context;
 use crate::asynchronous::server::listener::{Accepted, Listener, accept_stream};
 use crate::asynchronous::server::reply::IntoReply;
+use crate::observer::Telling;
 use crate::runtime::tasks::Tasks;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
@@ -72,8 +73,8 @@ where
             // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
             is_still &= served.is_pending();
-            if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                settings.panicked(panic);
+            if let Poll::Ready(Some(((), Err(panic)))) = served {
+                settings.tell(Telling::Panicked(None, panic));
             }
             is_still &= refused.poll_next(cx).is_pending();
             is_still &= handlers.poll_next(cx).is_pending();

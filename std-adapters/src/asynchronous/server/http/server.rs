@@ -12,7 +12,7 @@ use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteReques
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
-use super::observed::ObservedSessions;
+use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
 use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
@@ -177,8 +177,8 @@ impl HttpServer {
         let Shared { options, waiting_checks, .. } = &*self.0;
         check.poll(cx, options.check_timeout(), waiting_checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
-                if let Some(observed) = observed {
-                    work.extend(observed.authorized(&result).map(Work::Tell));
+                if observed.is_some() {
+                    work.extend(authorized(&result).map(Work::Tell));
                 }
                 let result = options.result(result).map(|authorized| {
                     if let Some(nonce) = authorized.next_nonce {
@@ -260,7 +260,7 @@ impl HttpServer {
                     runner.cancel(app, &server, request, how);
                 }
                 Work::End(server) => runner.end(&server),
-                Work::Tell(tell) => tell(),
+                Work::Tell(telling) => self.0.settings.tell(telling),
             }
         }
         moved |= runner.run(app, cx, |server, request, response| {

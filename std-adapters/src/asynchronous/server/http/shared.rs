@@ -13,7 +13,7 @@ use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
 
-use super::observed::ObservedSessions;
+use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
 use crate::asynchronous::server::admission::Admission;
@@ -26,7 +26,7 @@ use crate::asynchronous::server::pending_responses::PendingResponse;
 use crate::asynchronous::server::reservation::ParamsReservation;
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
-use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
+use crate::observer::{Ended, Hooks, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::response;
 use crate::runtime;
@@ -93,6 +93,18 @@ impl State {
     }
 }
 
+/// Tells what was not told when the server ended.
+impl Drop for State {
+    fn drop(&mut self) {
+        let Some(observed) = &self.observed else { return };
+        for work in self.work.drain(..) {
+            if let Work::Tell(telling) = work {
+                telling.tell(&observed.hooks);
+            }
+        }
+    }
+}
+
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
@@ -148,8 +160,8 @@ impl Shared {
             (state, now) = self.enter();
             let State { site, work, observed, is_checking, .. } = &mut *state;
             *is_checking = false;
-            if let Some(observed) = observed {
-                work.extend(observed.authorized(&result).map(Work::Tell));
+            if observed.is_some() {
+                work.extend(authorized(&result).map(Work::Tell));
             }
             site.permitted(now, next, self.options.result(result));
         }
@@ -214,7 +226,7 @@ impl Shared {
         let connection = observed.map(|observed| {
             let (connection, connected) = observed.connection(&turn);
             work.extend(connected.map(Work::Tell));
-            connection
+            (&observed.hooks, connection)
         });
         match event {
             ServerEvent::Request(request) => {
@@ -227,8 +239,9 @@ impl Shared {
                 work.push_back(Work::Cancel(turn.request_key(*request), Ended::TimedOut));
             }
             ServerEvent::Violation(violation) => {
-                let why = Refusal::from(*violation);
-                work.extend(connection.map(|to| Work::Tell(Box::new(to.refused(why)))));
+                work.extend(connection.map(|(_, number)| {
+                    Work::Tell(Telling::refused(number, Refusal::from(*violation)))
+                }));
             }
             ServerEvent::CallFinished { call, outcome } => {
                 if let Some(found) = servers.get_mut(&turn.server_key()) {
@@ -248,7 +261,7 @@ impl Shared {
         mut turn: SiteTurn<'_, PendingResponse>,
         servers: &mut BTreeMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
-        connection: Option<&ObservedConnection<'static>>,
+        connection: Option<(&Hooks<'static>, u64)>,
     ) -> Option<(usize, Option<Holder>)> {
         let server = turn.server_key();
         let holder = turn.holder();
@@ -259,25 +272,26 @@ impl Shared {
         let origin =
             HttpOrigin { server, principal: turn.principal().cloned(), head: turn.head().cloned() };
         let (mut machine, tx) = turn.parts(request.handle);
-        let observed =
-            connection.map(|to| Box::new(to.request(machine.request_id(request.handle), request)));
+        let observed = connection.map(|(hooks, connection)| {
+            Box::new(hooks.request(connection, machine.request_id(request.handle), request))
+        });
         let is_full = params.is_some_and(|params| params.load(Ordering::Acquire) >= limit)
             && machine.open_requests() > 1;
-        let Some(place) = place.filter(|_| !is_full) else {
-            let error = RpcError::internal("Too many requests in flight");
-            let response = PendingResponse::Refused(error);
-            let kind = response.kind(request.revision);
-            work.extend(observed.map(|to| Work::Tell(to.without_handler(Refusal::Limit, kind))));
-            turn.answer(request.handle, response);
-            return None;
+        let mut kept = 0;
+        let admission = match place {
+            Some(place) if !is_full => {
+                kept = if bytes > UNCOUNTED { bytes } else { 0 };
+                let params = ParamsReservation::new(bytes, params, limit, &self.driver);
+                let params = params.with(Held::new(place, kept, &self.released));
+                self.settings.admit(request, Some(origin), &mut machine, tx, params, observed)
+            }
+            _ => {
+                let error = RpcError::internal("Too many requests in flight");
+                let response = PendingResponse::Refused(error);
+                Admission::without_handler(request, response, observed, Refusal::Limit)
+            }
         };
-        let kept = if bytes > UNCOUNTED { bytes } else { 0 };
-        let params = ParamsReservation::new(bytes, params, limit, &self.driver).with(Held::new(
-            place,
-            kept,
-            &self.released,
-        ));
-        match self.settings.admit(request, Some(origin), &mut machine, tx, params, observed) {
+        match admission {
             Admission::Responded(telling) => work.extend(telling.map(Work::Tell)),
             Admission::Response(response, telling) => {
                 work.extend(telling.map(Work::Tell));

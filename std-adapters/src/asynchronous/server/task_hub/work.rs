@@ -156,13 +156,13 @@ impl TaskWork {
                 return Err(RpcError::internal(PANICKED).into());
             }
         };
-        if let Some(observed) = &request.observed {
+        request.tell(|observed| {
             observed.responded(match &outcome {
                 Ok(json) if is_error(json.as_raw()) => ResponseKind::ToolFailed,
                 Ok(_) => ResponseKind::Result,
                 Err(error) => ResponseKind::Error(error.as_error().code.number(request.revision())),
             });
-        }
+        });
         outcome
     }
 
