@@ -13,10 +13,8 @@ pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
 
-#[cfg(feature = "asynchronous")]
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
@@ -385,6 +383,8 @@ struct Watch {
     limit: Duration,
     state: Mutex<State>,
     changed: Condvar,
+    #[cfg_attr(not(feature = "asynchronous"), expect(dead_code, reason = "blocking has scopes"))]
+    started: Once,
 }
 
 #[derive(Default)]
@@ -419,31 +419,22 @@ impl Watch {
     fn run(&self, observer: &dyn Observer) {
         let mut state = self.lock();
         while !state.is_over {
-            let waiting = state.running.iter().filter(|running| !running.is_reported);
-            let due = waiting.filter_map(|running| running.since.checked_add(self.limit)).min();
-            let Some(due) = due else {
+            // They stand in the order in which they began.
+            let Some(next) = state.running.iter_mut().find(|running| !running.is_reported) else {
                 state.is_parked = true;
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let now = Instant::now();
-            if due > now {
-                let waited = self.changed.wait_timeout(state, due - now);
+            let after = next.since.elapsed();
+            if after < self.limit {
+                let waited = self.changed.wait_timeout(state, self.limit - after);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            let mut stalled = Vec::new();
-            for running in &mut state.running {
-                let after = now.saturating_duration_since(running.since);
-                if after >= self.limit && !running.is_reported {
-                    running.is_reported = true;
-                    stalled.push((Arc::clone(&running.request), after));
-                }
-            }
+            next.is_reported = true;
+            let request = Arc::clone(&next.request);
             drop(state);
-            for (request, after) in stalled {
-                let _ = caught(|| observer.on(Event::Stalled { request: &request, after }));
-            }
+            let _ = caught(|| observer.on(Event::Stalled { request: &request, after }));
             state = self.lock();
         }
     }
@@ -459,16 +450,12 @@ impl Watch {
 }
 
 /// Ends the thread when it is dropped.
-pub(crate) struct Watching(Arc<Watch>, #[cfg(feature = "asynchronous")] Once);
+pub(crate) struct Watching(Arc<Watch>);
 
 impl Watching {
     pub(crate) fn new(limit: Duration) -> Self {
-        let watch = Arc::new(Watch { limit, state: Mutex::default(), changed: Condvar::new() });
-        Self(
-            watch,
-            #[cfg(feature = "asynchronous")]
-            Once::new(),
-        )
+        let (state, changed, started) = (Mutex::default(), Condvar::new(), Once::new());
+        Self(Arc::new(Watch { limit, state, changed, started }))
     }
 
     /// Returns what a thread has to run until this value is dropped.
@@ -480,7 +467,7 @@ impl Watching {
     /// Starts the thread the first time. Without one, nothing is reported.
     #[cfg(feature = "asynchronous")]
     pub(crate) fn start_once(&self, observer: &Arc<dyn Observer>) {
-        self.1.call_once(|| {
+        self.0.started.call_once(|| {
             let _ = Self::thread().spawn(self.task(Arc::clone(observer)));
         });
     }

@@ -18,7 +18,7 @@ use super::reply::IntoReply;
 use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
-use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
+use crate::observer::{Disconnect, ObservedConnection, Transport};
 use crate::runtime::timer::LazyTimer;
 use crate::runtime::{self, is_gone};
 
@@ -37,10 +37,9 @@ pub struct Connection<A, T, F> {
     pub(crate) shared: Arc<SharedStream>,
     pub(crate) io: StreamIo<T>,
     pub(crate) runner: Runner<(), F>,
-    /// The observer, until it is told of the connection.
-    hooks: Option<Hooks<'static>>,
+    /// `None` when the observer is told of the connection.
+    transport: Option<Transport>,
     pub(crate) observed: Option<ObservedConnection<'static>>,
-    transport: Transport,
     registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
@@ -96,9 +95,8 @@ impl<A, T, F> Connection<A, T, F> {
         Self {
             app,
             io: StreamIo::new(stream),
-            hooks: settings.hooks(),
+            transport: Some(Transport::Stream),
             observed: None,
-            transport: Transport::Stream,
             registration: settings.broadcaster.register(receiver, peer),
             runner: Runner::new(&settings, &shared.driver),
             shared,
@@ -115,7 +113,7 @@ impl<A, T, F> Connection<A, T, F> {
     }
 
     pub(crate) fn transport(mut self, transport: Transport) -> Self {
-        self.transport = transport;
+        self.transport = Some(transport);
         self
     }
 
@@ -149,8 +147,9 @@ where
         if this.result.is_some() {
             return this.poll_tasks(cx);
         }
-        if let Some(hooks) = this.hooks.take() {
-            this.observed = Some(ObservedConnection::new(hooks, this.transport));
+        if let Some(transport) = this.transport.take() {
+            let hooks = this.settings.hooks();
+            this.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
         }
         this.shared.driver.begin_round();
         for _ in 0..ROUNDS {
