@@ -12,7 +12,7 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::site::{Holder, Principal};
 use mcp_sansio_oauth::{Form, Writer};
 
-use super::cache::{Flights, TokenCache};
+use super::cache::TokenCache;
 use super::dpop::{Dpop, sha256};
 use super::jwks::{Source, SourceError};
 use super::jwt::{Expected, MAX_TOKEN, Verified, check_times, object, text, time};
@@ -20,6 +20,7 @@ use super::turns::Turns;
 use super::{Gate, Moment, Refusal};
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+use crate::auth::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
 

@@ -10,10 +10,10 @@ use mcp_sansio::{Printable, RawJson};
 use mcp_sansio_oauth::{ServerMetadata, Url, UrlRules, WellKnownPath};
 
 use super::Refusal;
-use super::cache::Flights;
 use super::jwt::{Algorithm, Header, PublicKey, object};
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
+use crate::auth::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
 use crate::runtime::timer::Timer;
