@@ -1,25 +1,23 @@
 //! Tokens that only the authorization server understands: introspection (RFC 7662).
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
-use mcp_sansio::http::site::{Holder, Principal};
+use mcp_sansio::http::site::Holder;
 use mcp_sansio_oauth::{Form, Writer};
 
 use super::cache::TokenCache;
-use super::dpop::{Dpop, sha256};
-use super::jwks::{Source, SourceError};
-use super::jwt::{Expected, MAX_TOKEN, Verified, check_times, object, text, time};
+use super::dpop::sha256;
+use super::jwks::SourceError;
+use super::jwt::{Verified, check_times, object, text, time};
 use super::turns::Turns;
-use super::{Gate, Moment, Refusal};
-use crate::asynchronous::client::http::Connect;
-use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+use super::{Checker, Moment, Refusal, Verifier};
+use crate::asynchronous::http::Credentials;
 use crate::auth::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
@@ -27,14 +25,15 @@ use crate::runtime;
 /// Asks the authorization server about each token (RFC 7662).
 ///
 /// A token is accepted if the answer has `active: true`, the audience in `aud`, no other issuer in
-/// `iss`, and times that fit, give or take 60 seconds. The subject of its [`Principal`] is `sub`;
-/// without one it is `client:` and the `client_id`, since the token is that of a program. A `sub`
-/// that begins with `client:` or `sub:` gets another `sub:` in front, so that no user is a program.
+/// `iss`, and times that fit, give or take 60 seconds. The subject of its
+/// [`Principal`](crate::asynchronous::http::Principal) is `sub`; without one it is `client:` and
+/// the `client_id`, since the token is that of a program. A `sub` that begins with `client:` or
+/// `sub:` gets another `sub:` in front, so that no user is a program.
 ///
-/// An answer is kept until the token expires, and no longer than [`max_age`](Self::max_age): so
-/// long its revocation is not noticed. Known tokens are kept as with [`Jwt`](super::Jwt). A token
-/// that is refused is refused for 10 s without another question; 4,096 of them are remembered, with
-/// about 150 bytes each.
+/// An answer is kept until the token expires, and no longer than
+/// [`max_age`](Introspection::max_age): so long its revocation is not noticed. Known tokens are
+/// kept as with [`Jwt`](super::Jwt). A token that is refused is refused for 10 s without another
+/// question; 4,096 of them are remembered, with about 150 bytes each.
 ///
 /// A token is asked about once, however many requests come with it meanwhile, and at most 64 tokens
 /// at a time: others wait, as long as [`HttpOptions`](crate::asynchronous::http::HttpOptions) lets
@@ -44,21 +43,20 @@ use crate::runtime;
 ///
 /// Anybody can send tokens that are none, and each leads to a question. A proxy in front should
 /// limit the requests of an address.
-pub struct Introspection {
-    expected: Expected,
-    pub(super) source: Source,
+pub type Introspection = Checker<Introspected>;
+
+/// Asks about tokens.
+pub struct Introspected {
     /// Discovered, if the program has not named it.
     endpoint: Mutex<Option<String>>,
     authorization: String,
     demands_audience: bool,
     max_age: Duration,
-    cache: TokenCache,
     /// By the SHA-256 of their tokens.
     flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
     /// By address.
     turns: Turns<Option<Holder>>,
     refused: Mutex<Refused>,
-    gate: Gate,
 }
 
 impl Introspection {
@@ -75,22 +73,18 @@ impl Introspection {
         id: &str,
         secret: &str,
     ) -> Self {
-        let (issuer, audience) = (issuer.into(), audience.into());
         // Each is encoded as in a form, and a colon joins them (RFC 6749, 2.3.1).
         let pair = form(&[(id, secret)]).replacen('=', ":", 1);
-        Self {
-            source: Source::new(issuer.clone()),
-            expected: Expected { issuer, audience },
+        let introspected = Introspected {
             endpoint: Mutex::new(None),
             authorization: format!("Basic {}", STANDARD.encode(pair)),
             demands_audience: true,
             max_age: MAX_AGE,
-            cache: TokenCache::new(usize::MAX),
             flights: Flights::new(),
             turns: Turns::new(MAX_QUESTIONS),
             refused: Mutex::default(),
-            gate: Gate::default(),
-        }
+        };
+        Self::with(introspected, issuer.into(), audience.into(), TokenCache::new(usize::MAX))
     }
 
     /// Sets the URL of the endpoint.
@@ -98,106 +92,41 @@ impl Introspection {
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         let url = url.into();
         self.source.allow(&url);
-        self.endpoint = Mutex::new(Some(url));
+        self.verifier.endpoint = Mutex::new(Some(url));
         self
     }
 
     /// Accepts also tokens whose answer has no `aud`: only if the authorization server issues no
     /// tokens for anything else than this server. Default: `true`.
     #[must_use]
-    pub fn demands_audience(self, demands_audience: bool) -> Self {
-        Self { demands_audience, ..self }
+    pub fn demands_audience(mut self, demands_audience: bool) -> Self {
+        self.verifier.demands_audience = demands_audience;
+        self
     }
 
     /// Limits how long an answer is kept. Default: 60 s.
     #[must_use]
-    pub fn max_age(self, max_age: Duration) -> Self {
-        Self { max_age, ..self }
-    }
-
-    /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
-    /// feature `tls`, else TCP.
-    #[must_use]
-    pub fn connector(mut self, connector: impl Connect) -> Self {
-        self.source.set_connector(connector);
+    pub fn max_age(mut self, max_age: Duration) -> Self {
+        self.verifier.max_age = max_age;
         self
-    }
-
-    /// Names the scope in each challenge that a client should request, e.g. `files:read`. It is not
-    /// checked here.
-    #[must_use]
-    pub fn scope(mut self, scope: impl Into<Cow<'static, str>>) -> Self {
-        self.gate.scope = Some(scope.into());
-        self
-    }
-
-    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
-    #[must_use]
-    pub fn dpop(mut self, dpop: Dpop) -> Self {
-        self.gate.dpop = Some(dpop);
-        self
-    }
-
-    /// Limits the memory of known tokens. Default: 4 MiB.
-    #[must_use]
-    pub fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache.set_max_bytes(bytes);
-        self
-    }
-
-    pub(super) async fn verify(
-        &self,
-        token: &str,
-        credentials: &Credentials,
-        now: Moment,
-    ) -> Result<Arc<Verified>, Refusal> {
-        if token.len() > MAX_TOKEN {
-            return Err(Refusal::TooLong);
-        }
-        if let Some(verified) = self.cache.get(token.as_bytes(), GENERATION, now.unix) {
-            return Ok(verified);
-        }
-        let hash = sha256(token.as_bytes());
-        if let Some(refusal) = self.refused().get(&hash, now.unix) {
-            return Err(refusal);
-        }
-        let asking = async {
-            let _turn = self.turns.take(credentials.holder()).await;
-            let answer = self.source.in_time(self.ask(token)).await;
-            let answer = answer.map_err(|_| Refusal::Unavailable)?;
-            let read = self.read(&answer, credentials, now.unix);
-            let (verified, until) = read.inspect_err(|refusal| {
-                if *refusal != Refusal::Unavailable {
-                    let waited = runtime::elapsed(credentials.at()).as_secs();
-                    self.refused().insert(hash, *refusal, now.unix.saturating_add(waited));
-                }
-            })?;
-            let verified = Arc::new(verified);
-            self.cache.insert(token.as_bytes(), GENERATION, until, &verified);
-            Ok(verified)
-        };
-        self.flights.run(hash, asking).await
-    }
-
-    fn refused(&self) -> MutexGuard<'_, Refused> {
-        lock(&self.refused)
     }
 
     async fn ask(&self, token: &str) -> Result<Vec<u8>, SourceError> {
-        let known = lock(&self.endpoint).clone();
-        let endpoint = match known {
-            Some(endpoint) => endpoint,
+        let Introspected { endpoint, authorization, .. } = &self.verifier;
+        let known = lock(endpoint).clone();
+        let url = match known {
+            Some(url) => url,
             None => {
                 let found = self.source.discover("introspection_endpoint", |metadata| {
                     metadata.introspection_endpoint().map(|url| url.to_string())
                 });
                 let found = found.await?;
-                *lock(&self.endpoint) = Some(found.clone());
+                *lock(endpoint) = Some(found.clone());
                 found
             }
         };
         let body = form(&[("token", token), ("token_type_hint", "access_token")]);
-        self.source.post(&endpoint, &self.authorization, body.as_bytes(), MAX_ANSWER).await
+        self.source.post(&url, authorization, body.as_bytes(), MAX_ANSWER).await
     }
 
     /// Returns what an answer says, and until when it may be kept.
@@ -216,16 +145,58 @@ impl Introspection {
             None => return Err(Refusal::Unavailable),
         }
         if answer.get("iss").is_some() {
-            self.expected.check_issuer(answer)?;
+            self.check_issuer(answer)?;
         }
-        if self.demands_audience || answer.get("aud").is_some() {
-            self.expected.check_audience(answer)?;
+        if self.verifier.demands_audience || answer.get("aud").is_some() {
+            self.check_audience(answer)?;
         }
         let until = check_times(answer, now)?.unwrap_or(u64::MAX);
-        let verified = self.expected.verified(answer, subject(answer)?, until, credentials)?;
+        let verified = self.verified(answer, subject(answer)?, until, credentials)?;
         // Not longer than that (RFC 7662, 2.2): the difference of the clocks is not added.
         let expires = time(answer, "exp")?.unwrap_or(u64::MAX);
-        Ok((verified, expires.min(now.saturating_add(self.max_age.as_secs()))))
+        Ok((verified, expires.min(now.saturating_add(self.verifier.max_age.as_secs()))))
+    }
+}
+
+impl Verifier for Introspected {
+    fn generation(&self, _: Instant) -> Option<u64> {
+        Some(GENERATION)
+    }
+
+    async fn verify(
+        checker: &Introspection,
+        token: &str,
+        credentials: &Credentials,
+        now: Moment,
+    ) -> Result<Arc<Verified>, Refusal> {
+        let Self { flights, turns, refused, .. } = &checker.verifier;
+        let hash = sha256(token.as_bytes());
+        if let Some(refusal) = lock(refused).get(&hash, now.unix) {
+            return Err(refusal);
+        }
+        let asking = async {
+            let _turn = turns.take(credentials.holder()).await;
+            let answer = checker.source.in_time(checker.ask(token)).await;
+            let answer = answer.map_err(|_| Refusal::Unavailable)?;
+            let read = checker.read(&answer, credentials, now.unix);
+            let (verified, until) = read.inspect_err(|refusal| {
+                if *refusal != Refusal::Unavailable {
+                    let waited = runtime::elapsed(credentials.at()).as_secs();
+                    lock(refused).insert(hash, *refusal, now.unix.saturating_add(waited));
+                }
+            })?;
+            let verified = Arc::new(verified);
+            checker.cache.insert(token.as_bytes(), GENERATION, until, &verified);
+            Ok(verified)
+        };
+        flights.run(hash, asking).await
+    }
+}
+
+/// Omits the credentials.
+impl fmt::Debug for Introspected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Introspected").finish_non_exhaustive()
     }
 }
 
@@ -293,26 +264,6 @@ fn form(pairs: &[(&str, &str)]) -> String {
     out.as_str().to_owned()
 }
 
-impl Authorizer for Introspection {
-    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
-        self.gate.known(credentials, |token, now| self.cache.get(token, GENERATION, now.unix))
-    }
-
-    async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
-        let (scheme, token) = self.gate.token(credentials)?;
-        let now = Moment::of(credentials);
-        let verified = self.verify(token, credentials, now).await;
-        let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
-        self.gate.admit(scheme, token, &verified, credentials, now)
-    }
-}
-
-impl fmt::Debug for Introspection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Introspection").field("expected", &self.expected).finish_non_exhaustive()
-    }
-}
-
 /// Default of [`Introspection::max_age`].
 const MAX_AGE: Duration = Duration::from_secs(60);
 /// Tokens that are asked about at a time.
@@ -323,5 +274,5 @@ const REFUSED_AGE: u64 = 10;
 const MAX_REFUSED: usize = 4096;
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
-/// Answers do not depend on keys.
+/// There is one: answers do not depend on keys.
 const GENERATION: u64 = 0;

@@ -108,16 +108,8 @@ impl Jwks {
     }
 
     /// Returns the keys if it is not time to fetch them.
-    fn fresh(&self, now: Instant) -> Option<Arc<KeySet>> {
-        self.fresh_of(&self.lock(), now).cloned()
-    }
-
-    /// Returns the [generation](KeySet::generation) of these keys.
-    pub(super) fn fresh_generation(&self, now: Instant) -> Option<u64> {
-        Some(self.fresh_of(&self.lock(), now)?.generation)
-    }
-
-    fn fresh_of<'s>(&self, state: &'s State, now: Instant) -> Option<&'s Arc<KeySet>> {
+    pub(super) fn fresh(&self, now: Instant) -> Option<Arc<KeySet>> {
+        let state = self.lock();
         let is_fresh = match state.last {
             _ if matches!(self.place, KeysAt::Fixed) => true,
             None => false,
@@ -131,7 +123,7 @@ impl Jwks {
                 }
             }
         };
-        state.keys.as_ref().filter(|_| is_fresh)
+        state.keys.clone().filter(|_| is_fresh)
     }
 
     /// Returns the keys, once they have been fetched.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,18 +15,16 @@ use ring::signature::{
 };
 
 use super::cache::TokenCache;
-use super::dpop::Dpop;
-use super::jwks::{Jwks, KeySet, Source, SourceError};
-use super::{Gate, Moment, Refusal};
-use crate::asynchronous::client::http::Connect;
-use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+use super::jwks::{Jwks, KeySet, SourceError};
+use super::{Checker, Moment, Refusal, Verifier};
+use crate::asynchronous::http::Credentials;
 
 /// Checks tokens that are JWTs (RFC 9068, 4; RFC 8725).
 ///
 /// A token is accepted if
 /// - it has at most 16 KiB, and no object in its header or claims has two members of the same name;
 /// - its `typ` is `at+jwt`, `application/at+jwt` or `JWT`, and it has no `crit`;
-/// - it is signed with an [allowed algorithm](Self::algorithms), under the key of the issuer that
+/// - it is signed with an [allowed algorithm](Jwt::algorithms), under the key of the issuer that
 ///   `kid` names, or its only one without `kid`; members of the header that bring a key along are
 ///   ignored;
 /// - `iss` is the issuer and `aud` is the audience, or an array with it, character by character;
@@ -43,16 +41,16 @@ use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 /// # Memory
 ///
 /// A known token takes 512 bytes, its length, and that of its claims, scope and names; all of them
-/// take no more than [`cache_bytes`](Self::cache_bytes). Tokens are kept as they are, since a hash
+/// take no more than [`cache_bytes`](Jwt::cache_bytes). Tokens are kept as they are, since a hash
 /// would cost more than all else of the check of a known one. They are zeroed when they are
 /// forgotten: the memory of this process must be as safe as the tokens.
-pub struct Jwt {
-    expected: Expected,
-    pub(super) source: Source,
+pub type Jwt = Checker<Signed>;
+
+/// Verifies signatures.
+#[derive(Debug)]
+pub struct Signed {
     keys: Jwks,
     algorithms: Cow<'static, [Algorithm]>,
-    cache: TokenCache,
-    gate: Gate,
 }
 
 impl Jwt {
@@ -63,15 +61,9 @@ impl Jwt {
     /// `http://` URL of this machine. The feature `tls` is needed for the former.
     #[must_use]
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
-        let (issuer, audience) = (issuer.into(), audience.into());
-        Self {
-            source: Source::new(issuer.clone()),
-            expected: Expected { issuer, audience },
-            keys: Jwks::discovered(),
-            algorithms: Cow::Borrowed(&Algorithm::ALL),
-            cache: TokenCache::new(SIGNATURE_END),
-            gate: Gate::default(),
-        }
+        let algorithms = Cow::Borrowed(&Algorithm::ALL[..]);
+        let signed = Signed { keys: Jwks::discovered(), algorithms };
+        Self::with(signed, issuer.into(), audience.into(), TokenCache::new(SIGNATURE_END))
     }
 
     /// Sets where the keys come from.
@@ -80,42 +72,14 @@ impl Jwt {
         if let Some(url) = keys.url() {
             self.source.allow(url);
         }
-        Self { keys, ..self }
+        self.verifier.keys = keys;
+        self
     }
 
     /// Sets the allowed algorithms. Default: all of [`Algorithm`].
     #[must_use]
-    pub fn algorithms(self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
-        Self { algorithms: algorithms.into_iter().collect(), ..self }
-    }
-
-    /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
-    /// feature `tls`, else TCP.
-    #[must_use]
-    pub fn connector(mut self, connector: impl Connect) -> Self {
-        self.source.set_connector(connector);
-        self
-    }
-
-    /// Names the scope in each challenge that a client should request, e.g. `files:read`. It is not
-    /// checked here.
-    #[must_use]
-    pub fn scope(mut self, scope: impl Into<Cow<'static, str>>) -> Self {
-        self.gate.scope = Some(scope.into());
-        self
-    }
-
-    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
-    #[must_use]
-    pub fn dpop(mut self, dpop: Dpop) -> Self {
-        self.gate.dpop = Some(dpop);
-        self
-    }
-
-    /// Limits the memory of known tokens. Default: 4 MiB.
-    #[must_use]
-    pub fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache.set_max_bytes(bytes);
+    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
+        self.verifier.algorithms = algorithms.into_iter().collect();
         self
     }
 
@@ -124,49 +88,46 @@ impl Jwt {
     /// # Errors
     /// The reason why there are none.
     pub async fn fetch_keys(&self) -> Result<(), SourceError> {
-        self.keys.fetch(&self.source).await
+        self.verifier.keys.fetch(&self.source).await
+    }
+}
+
+impl Verifier for Signed {
+    fn generation(&self, now: Instant) -> Option<u64> {
+        Some(self.keys.fresh(now)?.generation)
     }
 
-    /// Returns what is known of a token that was found valid before.
-    fn known(&self, token: &[u8], now: Moment) -> Option<Arc<Verified>> {
-        let generation = self.keys.fresh_generation(now.instant)?;
-        self.cache.get(token, generation, now.unix)
-    }
-
-    pub(super) async fn verify(
-        &self,
+    async fn verify(
+        checker: &Jwt,
         token: &str,
         credentials: &Credentials,
         now: Moment,
     ) -> Result<Arc<Verified>, Refusal> {
-        if let Some(verified) = self.known(token.as_bytes(), now) {
-            return Ok(verified);
-        }
-        let Moment { unix, instant: now } = now;
+        let Self { keys, algorithms } = &checker.verifier;
         // All of it is checked before keys are asked for: a token that is not meant for this server
         // causes no request.
         let jws = Jws::parse(token)?;
         let header = jws.header()?;
-        if !self.algorithms.contains(&header.algorithm) {
+        if !algorithms.contains(&header.algorithm) {
             return Err(Refusal::Algorithm);
         }
         if !TYPES.iter().any(|typ| header.typ.eq_ignore_ascii_case(typ)) {
             return Err(Refusal::Type);
         }
         let claims = RawJson::parse(&jws.claims).map_err(|_| Refusal::Malformed)?;
-        self.expected.check_issuer(claims)?;
-        self.expected.check_audience(claims)?;
-        let until = check_times(claims, unix)?.ok_or(Refusal::Malformed)?;
+        checker.check_issuer(claims)?;
+        checker.check_audience(claims)?;
+        let until = check_times(claims, now.unix)?.ok_or(Refusal::Malformed)?;
         let subject = text(claims, "sub")?;
-        let verified = self.expected.verified(claims, subject, until, credentials)?;
+        let verified = checker.verified(claims, subject, until, credentials)?;
 
-        let keys = self.keys.current(&self.source, now).await?;
-        let keys = match check_signature(&keys, &header, &jws) {
-            Ok(()) => keys,
+        let current = keys.current(&checker.source, now.instant).await?;
+        let used = match check_signature(&current, &header, &jws) {
+            Ok(()) => current,
             // A key may have been replaced.
             Err(refusal) if refusal == Refusal::Key || header.kid.is_none() => {
-                let newer = self.keys.after_unknown(&self.source, now).await?;
-                if newer.generation == keys.generation {
+                let newer = keys.after_unknown(&checker.source, now.instant).await?;
+                if newer.generation == current.generation {
                     return Err(refusal);
                 }
                 check_signature(&newer, &header, &jws)?;
@@ -175,7 +136,7 @@ impl Jwt {
             Err(refusal) => return Err(refusal),
         };
         let verified = Arc::new(verified);
-        self.cache.insert(token.as_bytes(), keys.generation, until, &verified);
+        checker.cache.insert(token.as_bytes(), used.generation, until, &verified);
         Ok(verified)
     }
 }
@@ -186,30 +147,6 @@ fn check_signature(keys: &KeySet, header: &Header<'_>, jws: &Jws<'_>) -> Result<
         Ok(())
     } else {
         Err(Refusal::Signature)
-    }
-}
-
-impl Authorizer for Jwt {
-    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
-        self.gate.known(credentials, |token, now| self.known(token, now))
-    }
-
-    async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
-        let (scheme, token) = self.gate.token(credentials)?;
-        let now = Moment::of(credentials);
-        let verified = self.verify(token, credentials, now).await;
-        let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
-        self.gate.admit(scheme, token, &verified, credentials, now)
-    }
-}
-
-impl fmt::Debug for Jwt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jwt")
-            .field("expected", &self.expected)
-            .field("keys", &self.keys)
-            .field("algorithms", &self.algorithms)
-            .finish_non_exhaustive()
     }
 }
 
@@ -321,18 +258,11 @@ pub(super) struct Verified {
     pub(super) jkt: Option<String>,
 }
 
-/// Which tokens are accepted.
-#[derive(Clone, Debug)]
-pub(super) struct Expected {
-    pub(super) issuer: String,
-    pub(super) audience: String,
-}
-
-impl Expected {
+impl<V> Checker<V> {
     /// Compares the issuer without any normalization.
     pub(super) fn check_issuer(&self, claims: RawJson<'_>) -> Result<(), Refusal> {
         let issuer = claims.get("iss").and_then(string);
-        if issuer.is_some_and(|issuer| issuer == *self.issuer) {
+        if issuer.is_some_and(|issuer| issuer == *self.source.issuer) {
             Ok(())
         } else {
             Err(Refusal::Issuer)
@@ -362,7 +292,7 @@ impl Expected {
         credentials: &Credentials,
     ) -> Result<Verified, Refusal> {
         let subject = subject.filter(|subject| !subject.is_empty()).ok_or(Refusal::Subject)?;
-        let mut principal = Principal::new(&*self.issuer, subject);
+        let mut principal = Principal::new(&*self.source.issuer, subject);
         principal.scopes = text(claims, "scope")?.unwrap_or_default();
         claims.as_str().clone_into(&mut principal.claims);
         principal.expires = (until < u64::MAX).then(|| credentials.time_of(until));

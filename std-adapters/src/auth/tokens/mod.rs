@@ -16,25 +16,78 @@ pub use jwks::{Jwks, SourceError};
 pub use jwt::{Algorithm, Jwt};
 
 use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::http::site::Principal;
 
-use crate::asynchronous::http::{AuthorizationError, Credentials, Scheme};
+use crate::asynchronous::client::http::Connect;
+use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};
+use cache::TokenCache;
 use dpop::BadProof;
-use jwt::Verified;
+use jwks::Source;
+use jwt::{MAX_TOKEN, Verified};
 
-// The common part of the checks of all kinds of tokens.
-
-/// Reads the token of a request, checks its proof, and writes challenges.
-#[derive(Default)]
-struct Gate {
+/// A check of access tokens, with the settings of both kinds: [`Jwt`] and [`Introspection`].
+pub struct Checker<V> {
+    source: Source,
+    audience: String,
+    verifier: V,
+    cache: TokenCache,
     scope: Option<Cow<'static, str>>,
     dpop: Option<Dpop>,
 }
 
-impl Gate {
+/// What differs between kinds of tokens.
+trait Verifier: Sized + Send + Sync + 'static {
+    /// Returns the generation of the keys with which known tokens were verified; `None` if none is
+    /// known, since the keys may have changed.
+    fn generation(&self, now: Instant) -> Option<u64>;
+
+    /// Verifies a token that is not known, and makes it known.
+    fn verify(
+        checker: &Checker<Self>,
+        token: &str,
+        credentials: &Credentials,
+        now: Moment,
+    ) -> impl Future<Output = Result<Arc<Verified>, Refusal>> + Send;
+}
+
+impl<V> Checker<V> {
+    fn with(verifier: V, issuer: String, audience: String, cache: TokenCache) -> Self {
+        Self { source: Source::new(issuer), audience, verifier, cache, scope: None, dpop: None }
+    }
+
+    /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
+    /// feature `tls`, else TCP.
+    #[must_use]
+    pub fn connector(mut self, connector: impl Connect) -> Self {
+        self.source.set_connector(connector);
+        self
+    }
+
+    /// Names the scope in each challenge that a client should request, e.g. `files:read`. It is not
+    /// checked here.
+    #[must_use]
+    pub fn scope(self, scope: impl Into<Cow<'static, str>>) -> Self {
+        Self { scope: Some(scope.into()), ..self }
+    }
+
+    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
+    #[must_use]
+    pub fn dpop(self, dpop: Dpop) -> Self {
+        Self { dpop: Some(dpop), ..self }
+    }
+
+    /// Limits the memory of known tokens. Default: 4 MiB.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache.set_max_bytes(bytes);
+        self
+    }
+
     /// Returns scheme and token of a request.
     fn token<'c>(
         &self,
@@ -50,15 +103,30 @@ impl Gate {
         })
     }
 
-    /// Returns the principal of a request with a bearer token that `known` knows.
-    fn known(
+    /// Returns what is known of a token that was found valid before.
+    fn known_token(&self, token: &[u8], now: Moment) -> Option<Arc<Verified>>
+    where
+        V: Verifier,
+    {
+        self.cache.get(token, self.verifier.generation(now.instant)?, now.unix)
+    }
+
+    async fn verify(
         &self,
+        token: &str,
         credentials: &Credentials,
-        known: impl FnOnce(&[u8], Moment) -> Option<Arc<Verified>>,
-    ) -> Option<Arc<Principal>> {
-        let (Scheme::Bearer, token) = credentials.token_bytes()? else { return None };
-        let verified = known(token, Moment::of(credentials))?;
-        self.admit_bearer(&verified).is_ok().then(|| Arc::clone(&verified.principal))
+        now: Moment,
+    ) -> Result<Arc<Verified>, Refusal>
+    where
+        V: Verifier,
+    {
+        if token.len() > MAX_TOKEN {
+            return Err(Refusal::TooLong);
+        }
+        match self.known_token(token.as_bytes(), now) {
+            Some(verified) => Ok(verified),
+            None => V::verify(self, token, credentials, now).await,
+        }
     }
 
     /// Returns the response to a request whose token is refused.
@@ -116,6 +184,32 @@ impl Gate {
             Some(scope) => error.scope(scope.clone()),
             None => error,
         }
+    }
+}
+
+impl<V: Verifier> Authorizer for Checker<V> {
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        let (Scheme::Bearer, token) = credentials.token_bytes()? else { return None };
+        let verified = self.known_token(token, Moment::of(credentials))?;
+        self.admit_bearer(&verified).is_ok().then(|| Arc::clone(&verified.principal))
+    }
+
+    async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
+        let (scheme, token) = self.token(credentials)?;
+        let now = Moment::of(credentials);
+        let verified = self.verify(token, credentials, now).await;
+        let verified = verified.map_err(|refusal| self.refused(scheme, refusal))?;
+        self.admit(scheme, token, &verified, credentials, now)
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Checker<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checker")
+            .field("issuer", &self.source.issuer)
+            .field("audience", &self.audience)
+            .field("verifier", &self.verifier)
+            .finish_non_exhaustive()
     }
 }
 
