@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use mcp_sansio::Printable;
-use mcp_sansio_oauth::{Lost, Purpose as For, Step, UnixTime};
+use mcp_sansio_oauth::{self as oauth, Lost, Step, UnixTime};
 
 use super::settings::key;
 use super::{Login, MEMORY};
@@ -16,27 +16,15 @@ use crate::runtime::timer::Timer;
 use crate::runtime::{self, unblock};
 use crate::store::{Lease, Store, StoreError};
 
-/// A step without its borrows.
-enum Taken {
-    Ready,
-    Send(Message),
+/// A step that does not end the flow, without its borrows.
+enum OwnedStep {
+    Send(Request),
     Lock,
     Redirect(Option<String>),
     Show(String),
-    AskClient(String),
     AskAssertion { audience: String, token_endpoint: String },
     Keep,
     Forget,
-    Failed(String),
-}
-
-struct Message {
-    purpose: Purpose,
-    method: &'static str,
-    url: String,
-    fields: Vec<(String, String)>,
-    body: Vec<u8>,
-    limits: Limits,
 }
 
 impl Login {
@@ -56,14 +44,13 @@ impl Login {
         // The error of the last request, if it has no answer.
         let mut lost = None;
         loop {
-            match self.step(&lost)? {
-                Taken::Ready => return Ok(()),
-                Taken::Failed(why) => return Err(io::Error::other(why)),
-                Taken::Send(message) => {
+            let Some(step) = self.step(&lost)? else { return Ok(()) };
+            match step {
+                OwnedStep::Send(request) => {
                     renew(lease).await?;
-                    lost = self.send(message).await;
+                    lost = self.send(request).await;
                 }
-                Taken::Lock => {
+                OwnedStep::Lock => {
                     *lease = self.acquire().await?;
                     let record = self.stored().await?.unwrap_or_default();
                     let has_store = lease.is_some();
@@ -72,32 +59,25 @@ impl Login {
                         held.record = record;
                     }
                 }
-                Taken::Keep => {
+                OwnedStep::Keep => {
                     self.keep(lease.as_ref().map(|held| held.record.clone())).await?;
                     release(lease).await;
                 }
-                Taken::Forget => {
+                OwnedStep::Forget => {
                     self.on_store(|store, key| store.remove(&key)).await?;
                     release(lease).await;
                 }
-                Taken::Redirect(last) => {
+                OwnedStep::Redirect(last) => {
                     // A person takes longer than others should wait.
                     release(lease).await;
                     let uri = (browser()?.redirect_uri)(last.as_deref())?;
                     self.with(|machine| machine.redirect_uri(&uri));
                 }
-                Taken::Show(url) => {
+                OwnedStep::Show(url) => {
                     let query = (browser()?.show)(url).await?;
                     self.with(|machine| machine.redirected(&query));
                 }
-                Taken::AskClient(issuer) => {
-                    return Err(io::Error::other(format!(
-                        "this client is not registered at {}: register it there, and configure \
-                         its id",
-                        Printable::new(issuer)
-                    )));
-                }
-                Taken::AskAssertion { audience, token_endpoint } => {
+                OwnedStep::AskAssertion { audience, token_endpoint } => {
                     let assertion = self.oauth.assertion.as_ref();
                     let assertion = assertion.ok_or_else(|| {
                         io::Error::other("an assertion is needed: set OAuth::assertion")
@@ -112,63 +92,66 @@ impl Login {
 
 /// Requests of a flow to the network and to the store.
 impl Login {
-    fn step(&self, lost: &Option<String>) -> io::Result<Taken> {
+    /// Returns the next step; `None` once there is a token.
+    fn step(&self, lost: &Option<String>) -> io::Result<Option<OwnedStep>> {
         let mut random = self.random();
-        let taken = self.with(|machine| match machine.step(now(), &mut |out| random.fill(out)) {
-            Step::Ready => Taken::Ready,
-            Step::Send(request) => {
-                let mut fields = Vec::new();
-                request.fields(&mut |name, value: &dyn Display| {
-                    fields.push((name.to_owned(), value.to_string()));
-                });
-                Taken::Send(Message {
-                    purpose: match request.purpose() {
-                        For::Metadata => Purpose::Metadata,
-                        For::Registration | For::Token => Purpose::Token,
-                    },
-                    method: request.method(),
-                    url: request.url().to_owned(),
-                    fields,
-                    body: request.body().to_owned(),
-                    limits: Limits {
-                        time: TIME_LIMIT,
-                        bytes: request.max_response(),
-                        redirects: request.max_redirects(),
-                    },
-                })
-            }
-            Step::Lock => Taken::Lock,
-            Step::Redirect { last } => Taken::Redirect(last.map(str::to_owned)),
-            Step::Show(url) => Taken::Show(url.to_owned()),
-            Step::AskClient { issuer } => Taken::AskClient(issuer.to_owned()),
-            Step::Keep => Taken::Keep,
-            Step::Forget => Taken::Forget,
-            Step::AskAssertion { audience, token_endpoint } => Taken::AskAssertion {
-                audience: audience.to_owned(),
-                token_endpoint: token_endpoint.to_owned(),
-            },
-            Step::Failed(mut failure) => {
-                failure.answer = failure.answer.or(lost.as_deref());
-                Taken::Failed(failure.to_string())
-            }
-            _ => Taken::Failed("unknown step of an authorization".to_owned()),
+        let step = self.with(|machine| {
+            Ok(Some(match machine.step(now(), &mut |out| random.fill(out)) {
+                Step::Ready => return Ok(None),
+                Step::Send(request) => OwnedStep::Send(self.request(&request)),
+                Step::Lock => OwnedStep::Lock,
+                Step::Redirect { last } => OwnedStep::Redirect(last.map(str::to_owned)),
+                Step::Show(url) => OwnedStep::Show(url.to_owned()),
+                Step::AskClient { issuer } => {
+                    return Err(format!(
+                        "this client is not registered at {}: register it there, and configure \
+                         its id",
+                        Printable::new(issuer)
+                    ));
+                }
+                Step::AskAssertion { audience, token_endpoint } => OwnedStep::AskAssertion {
+                    audience: audience.to_owned(),
+                    token_endpoint: token_endpoint.to_owned(),
+                },
+                Step::Keep => OwnedStep::Keep,
+                Step::Forget => OwnedStep::Forget,
+                Step::Failed(mut failure) => {
+                    failure.answer = failure.answer.or(lost.as_deref());
+                    return Err(failure.to_string());
+                }
+                _ => return Err("unknown step of an authorization".to_owned()),
+            }))
         });
-        random.check().map(|()| taken)
+        random.check()?;
+        step.map_err(io::Error::other)
+    }
+
+    fn request(&self, request: &oauth::Request<'_>) -> Request {
+        let mut fields = Vec::new();
+        request.fields(&mut |name, value: &dyn Display| {
+            fields.push((name.to_owned(), value.to_string()));
+        });
+        Request {
+            method: request.method(),
+            url: request.url().to_owned(),
+            purpose: match request.purpose() {
+                oauth::Purpose::Metadata => Purpose::Metadata,
+                oauth::Purpose::Registration | oauth::Purpose::Token => Purpose::Token,
+            },
+            rules: self.oauth.url_rules(),
+            fields,
+            body: request.body().to_owned(),
+            limits: Limits {
+                time: TIME_LIMIT,
+                bytes: request.max_response(),
+                redirects: request.max_redirects(),
+            },
+        }
     }
 
     /// Returns the reason why there is no answer.
-    async fn send(&self, message: Message) -> Option<String> {
-        let fields: Vec<(&str, &str)> =
-            message.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
-        let request = Request {
-            method: message.method,
-            url: &message.url,
-            purpose: message.purpose,
-            rules: self.oauth.url_rules(),
-            fields: &fields,
-            body: &message.body,
-        };
-        let answer = fetch(&self.connector, &request, message.limits).await;
+    async fn send(&self, request: Request) -> Option<String> {
+        let answer = fetch(&self.connector, &request).await;
         self.with(|machine| match &answer {
             Ok(answer) => machine.response(now(), &answer.as_head(), &answer.body),
             Err(FetchError::TimedOut) => machine.failed(Lost::TimedOut),

@@ -126,7 +126,7 @@ impl Introspection {
             }
         };
         let body = form(&[("token", token), ("token_type_hint", "access_token")]);
-        self.source.post(&url, authorization, body.as_bytes(), MAX_ANSWER).await
+        self.source.post(&url, authorization, body, MAX_ANSWER).await
     }
 
     /// Returns what an answer says, and until when it may be kept.

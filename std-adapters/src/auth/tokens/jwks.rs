@@ -352,11 +352,7 @@ impl Source {
     }
 
     pub(super) async fn get(&self, url: &str, bytes: usize) -> Result<Vec<u8>, SourceError> {
-        let fields = &[("accept", "application/json")];
-        let purpose = Purpose::Metadata;
-        let request = Request { method: "GET", url, purpose, rules: self.rules, fields, body: b"" };
-        let answer = self.send(&request, bytes, REDIRECTS).await?;
-        ok(url, answer)
+        self.send(self.request(url, bytes)).await
     }
 
     /// Sends a form, with credentials of the server itself.
@@ -364,17 +360,28 @@ impl Source {
         &self,
         url: &str,
         authorization: &str,
-        body: &[u8],
+        body: String,
         bytes: usize,
     ) -> Result<Vec<u8>, SourceError> {
-        let fields = &[
-            ("accept", "application/json"),
-            ("content-type", "application/x-www-form-urlencoded"),
-            ("authorization", authorization),
-        ];
-        let purpose = Purpose::Token;
-        let request = Request { method: "POST", url, purpose, rules: self.rules, fields, body };
-        ok(url, self.send(&request, bytes, 0).await?)
+        let mut request = self.request(url, bytes);
+        let form = "application/x-www-form-urlencoded";
+        let fields = [("content-type", form), ("authorization", authorization)];
+        request.fields.extend(fields.map(owned));
+        request.limits.redirects = 0;
+        let (method, purpose, body) = ("POST", Purpose::Token, body.into_bytes());
+        self.send(Request { method, purpose, body, ..request }).await
+    }
+
+    fn request(&self, url: &str, bytes: usize) -> Request {
+        Request {
+            method: "GET",
+            url: url.to_owned(),
+            purpose: Purpose::Metadata,
+            rules: self.rules,
+            fields: vec![owned(("accept", "application/json"))],
+            body: Vec::new(),
+            limits: Limits { time: self.time, bytes, redirects: REDIRECTS },
+        }
     }
 
     /// Limits the time of several exchanges together.
@@ -425,16 +432,17 @@ impl Source {
         Err(last.unwrap_or_else(|| SourceError::new(&self.issuer, "no metadata")))
     }
 
-    async fn send(
-        &self,
-        request: &Request<'_>,
-        bytes: usize,
-        redirects: u8,
-    ) -> Result<Answer, SourceError> {
-        self.checked(request.url)?;
-        let limits = Limits { time: self.time, bytes, redirects };
-        let answer = fetch(&self.connector, request, limits).await;
-        answer.map_err(|error| SourceError::new(request.url, error))
+    async fn send(&self, request: Request) -> Result<Vec<u8>, SourceError> {
+        let url = &*request.url;
+        self.checked(url)?;
+        let answer = fetch(&self.connector, &request).await;
+        match answer.map_err(|error| SourceError::new(url, error))? {
+            Answer { status: 200, body, .. } => Ok(body),
+            Answer { status, .. } => Err(SourceError {
+                status: Some(status),
+                ..SourceError::new(url, format_args!("the response has status {status}"))
+            }),
+        }
     }
 
     fn checked<'u>(&self, url: &'u str) -> Result<Url<'u>, SourceError> {
@@ -444,14 +452,8 @@ impl Source {
     }
 }
 
-fn ok(url: &str, answer: Answer) -> Result<Vec<u8>, SourceError> {
-    match answer.status {
-        200 => Ok(answer.body),
-        status => Err(SourceError {
-            status: Some(status),
-            ..SourceError::new(url, format_args!("the response has status {status}"))
-        }),
-    }
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 const OAUTH: &str = "oauth-authorization-server";

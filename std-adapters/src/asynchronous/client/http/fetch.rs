@@ -11,15 +11,16 @@ use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 use super::connector::{Connector, Dial, Purpose};
 use super::transport_state::{connect, timeout};
 
-pub(crate) struct Request<'r> {
-    pub(crate) method: &'r str,
-    pub(crate) url: &'r str,
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) url: String,
     pub(crate) purpose: Purpose,
     /// Addresses to which its connection may lead.
     pub(crate) rules: UrlRules,
     /// Fields besides `Host`, `Connection` and the length.
-    pub(crate) fields: &'r [(&'r str, &'r str)],
-    pub(crate) body: &'r [u8],
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) limits: Limits,
 }
 
 /// Limits of an exchange.
@@ -94,32 +95,25 @@ impl From<UrlError> for FetchError {
 }
 
 /// Sends a request on a connection of its own, and reads the response.
-pub(crate) async fn fetch(
-    connector: &Connector,
-    request: &Request<'_>,
-    limits: Limits,
-) -> Result<Answer, FetchError> {
-    let url = Url::parse(request.url).map_err(|_| FetchError::Invalid("invalid URL"))?;
+pub(crate) async fn fetch(connector: &Connector, request: &Request) -> Result<Answer, FetchError> {
+    let url = Url::parse(&request.url).map_err(|_| FetchError::Invalid("invalid URL"))?;
     if !request.rules.allow(url.address_kind().unwrap_or(AddressKind::Public)) {
         return Err(FetchError::Forbidden);
     }
-    timeout(limits.time, follow(connector, request, limits))
+    timeout(request.limits.time, follow(connector, request))
         .await
         .unwrap_or(Err(FetchError::TimedOut))
 }
 
-async fn follow(
-    connector: &Connector,
-    request: &Request<'_>,
-    limits: Limits,
-) -> Result<Answer, FetchError> {
-    let (origin, target) = Origin::parse(request.url)?;
+async fn follow(connector: &Connector, request: &Request) -> Result<Answer, FetchError> {
+    let (origin, target) = Origin::parse(&request.url)?;
     let mut target = target.to_owned();
-    for _ in 0..=limits.redirects {
-        let answer = once(connector, request, origin, &target, limits).await?;
+    let redirects = request.limits.redirects;
+    for _ in 0..=redirects {
+        let answer = once(connector, request, origin, &target).await?;
         let location = answer.as_head().fields.get("location").map(str::to_owned);
         let Some(location) = location.filter(|_| {
-            limits.redirects > 0
+            redirects > 0
                 && request.method == "GET"
                 && matches!(answer.status, 301 | 302 | 303 | 307 | 308)
         }) else {
@@ -132,10 +126,9 @@ async fn follow(
 
 async fn once(
     connector: &Connector,
-    request: &Request<'_>,
+    request: &Request,
     origin: Origin<'_>,
     target: &str,
-    limits: Limits,
 ) -> Result<Answer, FetchError> {
     let scheme = if origin.is_secure { "https" } else { "http" };
     let dial = Dial {
@@ -147,11 +140,11 @@ async fn once(
         rules: Some(request.rules),
     };
     let head = head(request, origin, target)?;
-    let mut wire = connect(connector, dial, limits.time).await.map_err(not_connected)?;
-    wire.send(request.method, &head, request.body).await.map_err(FetchError::Network)?;
+    let mut wire = connect(connector, dial, request.limits.time).await.map_err(not_connected)?;
+    wire.send(request.method, &head, &request.body).await.map_err(FetchError::Network)?;
     let head = wire.incoming(|head| (head.status, OwnedFields::from(head.fields))).await;
     let (status, fields) = head.map_err(FetchError::Network)?;
-    let (body, is_cut) = wire.body(limits.bytes).await.map_err(FetchError::Network)?;
+    let (body, is_cut) = wire.body(request.limits.bytes).await.map_err(FetchError::Network)?;
     if is_cut { Err(FetchError::TooLarge) } else { Ok(Answer { status, fields, body }) }
 }
 
@@ -162,7 +155,7 @@ fn not_connected(error: io::Error) -> FetchError {
     }
 }
 
-fn head(request: &Request<'_>, origin: Origin<'_>, target: &str) -> Result<Vec<u8>, FetchError> {
+fn head(request: &Request, origin: Origin<'_>, target: &str) -> Result<Vec<u8>, FetchError> {
     let body = match request.body.len() {
         0 if request.method == "GET" => BodyLength::Absent,
         length => BodyLength::Known(length as u64),
@@ -173,7 +166,7 @@ fn head(request: &Request<'_>, origin: Origin<'_>, target: &str) -> Result<Vec<u
     let mut writer = HeadWriter::request(&mut head, request.method, target)
         .field("host", origin.authority)
         .field("connection", "close");
-    for (name, value) in request.fields {
+    for (name, value) in &request.fields {
         writer = writer.field(name, value);
     }
     let length = writer
@@ -219,15 +212,15 @@ pub(crate) mod tests {
         (connector, sent)
     }
 
-    fn ask<'r>(method: &'r str, url: &'r str) -> Request<'r> {
-        let fields = &[("accept", "application/json")];
+    fn ask(method: &'static str, url: &str) -> Request {
         Request {
             method,
-            url,
+            url: url.to_owned(),
             purpose: Purpose::Metadata,
             rules: UrlRules::new(),
-            fields,
-            body: b"",
+            fields: vec![("accept".to_owned(), "application/json".to_owned())],
+            body: Vec::new(),
+            limits: LIMITS,
         }
     }
 
@@ -235,11 +228,10 @@ pub(crate) mod tests {
 
     fn run(
         responses: &[Option<String>],
-        request: &Request<'_>,
-        limits: Limits,
+        request: &Request,
     ) -> (Result<Answer, FetchError>, Vec<(Dial, String)>) {
         let (connector, sent) = server(responses);
-        let answer = async_io::block_on(fetch(&connector, request, limits));
+        let answer = async_io::block_on(fetch(&connector, request));
         drop(connector);
         let sent =
             std::mem::take(&mut *sent.lock().unwrap()).into_iter().map(|(dial, mut input)| {
@@ -261,7 +253,7 @@ pub(crate) mod tests {
         for status in [200, 400, 500] {
             let served = [response(status, "x-y: z\r\n", "{}")];
             let url = "http://as.example:8080/a/b?c=d";
-            let (answer, sent) = run(&served, &ask("GET", url), LIMITS);
+            let (answer, sent) = run(&served, &ask("GET", url));
             let answer = answer.unwrap();
             assert_eq!((answer.status, &answer.body[..]), (status, &b"{}"[..]));
             assert_eq!(answer.as_head().fields.get("X-Y"), Some("z"));
@@ -280,8 +272,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_body_is_sent_with_its_length() {
-        let request = Request { body: b"grant_type=x", ..ask("POST", "https://as.example/token") };
-        let (answer, sent) = run(&[response(200, "", "")], &request, LIMITS);
+        let request =
+            Request { body: b"grant_type=x".to_vec(), ..ask("POST", "https://as.example/token") };
+        let (answer, sent) = run(&[response(200, "", "")], &request);
         assert_eq!(answer.unwrap().body, b"");
         assert!(sent[0].0.is_secure);
         assert!(sent[0].1.ends_with("content-length: 12\r\n\r\ngrant_type=x"), "{}", sent[0].1);
@@ -292,11 +285,11 @@ pub(crate) mod tests {
         for host in ["127.0.0.1", "localhost", "169.254.169.254", "[::ffff:10.0.0.1]", "10.1"] {
             let url = format!("http://{host}/a");
             let request = ask("GET", &url);
-            let (answer, sent) = run(&[response(200, "", "ok")], &request, LIMITS);
+            let (answer, sent) = run(&[response(200, "", "ok")], &request);
             assert!(matches!(answer, Err(FetchError::Forbidden)) && sent.is_empty(), "{host}");
             let rules = UrlRules::new().inner_addresses(true);
             let request = Request { rules, ..request };
-            let (answer, sent) = run(&[response(200, "", "ok")], &request, LIMITS);
+            let (answer, sent) = run(&[response(200, "", "ok")], &request);
             // The connector gets the rules, too: it knows what a name resolves to.
             assert!(answer.is_ok() && sent[0].0.rules == Some(rules), "{host}");
         }
@@ -306,7 +299,7 @@ pub(crate) mod tests {
             )
         });
         let request = ask("GET", "http://inner.example/a");
-        let answer = async_io::block_on(fetch(&refusing, &request, LIMITS));
+        let answer = async_io::block_on(fetch(&refusing, &request));
         assert!(matches!(answer, Err(FetchError::Forbidden)));
     }
 
@@ -316,13 +309,13 @@ pub(crate) mod tests {
         let url = "http://as.example/a";
         let good = response(200, "", "ok");
         let served = [moved("/b"), moved("http://as.example/c"), moved("d"), good.clone()];
-        let (answer, sent) = run(&served, &ask("GET", url), LIMITS);
+        let (answer, sent) = run(&served, &ask("GET", url));
         assert_eq!(answer.unwrap().body, b"ok");
         let urls: Vec<_> = sent.iter().map(|(dial, _)| dial.url.as_str()).collect();
         let paths = ["a", "b", "c", "d"].map(|path| format!("http://as.example/{path}"));
         assert_eq!(urls, paths);
         let served = [moved("/b"), moved("/b"), moved("/b"), moved("/b"), good.clone()];
-        let (answer, sent) = run(&served, &ask("GET", url), LIMITS);
+        let (answer, sent) = run(&served, &ask("GET", url));
         assert!(matches!(answer, Err(FetchError::Redirected)) && sent.len() == 4);
         for elsewhere in [
             "http://evil.example/a",
@@ -331,7 +324,7 @@ pub(crate) mod tests {
             "//evil.example/a",
             "file:///etc/passwd",
         ] {
-            let (answer, sent) = run(&[moved(elsewhere), good.clone()], &ask("GET", url), LIMITS);
+            let (answer, sent) = run(&[moved(elsewhere), good.clone()], &ask("GET", url));
             assert!(answer.is_err() && sent.len() == 1, "{elsewhere}");
         }
     }
@@ -341,7 +334,8 @@ pub(crate) mod tests {
         let served = [response(307, "location: /b\r\n", ""), response(200, "", "ok")];
         for (method, redirects) in [("POST", 3), ("GET", 0)] {
             let limits = Limits { redirects, ..LIMITS };
-            let (answer, sent) = run(&served, &ask(method, "http://as.example/a"), limits);
+            let request = Request { limits, ..ask(method, "http://as.example/a") };
+            let (answer, sent) = run(&served, &request);
             assert_eq!((answer.unwrap().status, sent.len()), (307, 1));
         }
     }
@@ -349,15 +343,16 @@ pub(crate) mod tests {
     #[test]
     fn auth_113_a_response_is_bounded_in_length_and_in_time() {
         let url = "http://as.example/a";
-        let (answer, _) = run(&[response(200, "", "sixteen bytes ok")], &ask("GET", url), LIMITS);
+        let (answer, _) = run(&[response(200, "", "sixteen bytes ok")], &ask("GET", url));
         assert!(answer.is_ok());
-        let (answer, _) = run(&[response(200, "", "seventeen bytes !")], &ask("GET", url), LIMITS);
+        let (answer, _) = run(&[response(200, "", "seventeen bytes !")], &ask("GET", url));
         assert!(matches!(answer, Err(FetchError::TooLarge)));
         let endless = format!("HTTP/1.1 200 x\r\nx: {}", "y".repeat(60 << 10));
         for served in [None, Some(endless[..100].to_owned())] {
             let limits = Limits { time: Duration::from_millis(20), ..LIMITS };
             // An incomplete response is lost, or late where the connection stays open.
-            let (answer, _) = run(std::slice::from_ref(&served), &ask("GET", url), limits);
+            let request = Request { limits, ..ask("GET", url) };
+            let (answer, _) = run(std::slice::from_ref(&served), &request);
             match served {
                 None => assert!(matches!(answer, Err(FetchError::TimedOut)), "{answer:?}"),
                 Some(_) => assert!(matches!(answer, Err(FetchError::Network(_))), "{answer:?}"),
@@ -368,12 +363,12 @@ pub(crate) mod tests {
     #[test]
     fn auth_114_what_cannot_be_a_field_or_a_url_is_not_sent() {
         let url = "http://as.example/a";
-        let fields = [("authorization", "Basic x\r\ny: z")];
-        let request = Request { fields: &fields, ..ask("POST", url) };
-        let (answer, sent) = run(&[], &request, LIMITS);
+        let fields = vec![("authorization".to_owned(), "Basic x\r\ny: z".to_owned())];
+        let request = Request { fields, ..ask("POST", url) };
+        let (answer, sent) = run(&[], &request);
         assert!(matches!(answer, Err(FetchError::Invalid(_))) && sent.is_empty());
         for url in ["ftp://as.example/", "http://a b/", "http://u:p@as.example/", "/a"] {
-            let (answer, sent) = run(&[], &ask("GET", url), LIMITS);
+            let (answer, sent) = run(&[], &ask("GET", url));
             assert!(matches!(answer, Err(FetchError::Invalid(_))) && sent.is_empty(), "{url}");
         }
     }
