@@ -221,7 +221,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         let mut event = None;
         // A frame that has begun is continued whatever the time is.
-        if outbox.is_timeout_blocked()
+        if outbox.timeouts.is_blocked()
             || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
         {
             event = outbox.handle_timeout(&mut machine, now, waits);
@@ -229,7 +229,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         self.awaits_entry &= machine.is_full() || admission == Admission::Hold;
         match messages {
             // The handler of an event could not send in the middle of a timeout's frame.
-            _ if event.is_some() || outbox.is_timing_out() => {}
+            _ if event.is_some() || outbox.is_timing_out => {}
             Some(messages)
                 if admission == Admission::Hold
                     && (self.awaits_entry || messages.is_request_next()) =>
@@ -248,7 +248,8 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 }
             }
             None if (self.input_ended || is_closing)
-                && outbox.is_empty()
+                && outbox.tx.is_idle()
+                && outbox.outcomes.is_empty()
                 && !machine.has_open_requests() =>
             {
                 match machine.end() {

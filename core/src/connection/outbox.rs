@@ -90,9 +90,9 @@ pub(crate) struct Outbox<W: Storage, P> {
     /// When to repeat the handling of the message that found no room.
     messages: Backoff,
     /// When to repeat the handling of the timeout that found no room.
-    timeouts: Backoff,
-    /// Whether the open frame is that of a timeout.
-    is_timing_out: bool,
+    pub(crate) timeouts: Backoff,
+    /// Whether the open frame is that of a timeout: the handler of an event could not send.
+    pub(crate) is_timing_out: bool,
 }
 
 /// What became of a message.
@@ -138,27 +138,9 @@ impl<W: Storage, P> Outbox<W, P> {
         self.messages.is_blocked() || self.timeouts.is_blocked()
     }
 
-    /// Returns whether a timeout waits for room.
-    pub(crate) const fn is_timeout_blocked(&self) -> bool {
-        self.timeouts.is_blocked()
-    }
-
-    /// Returns whether the open frame is that of a timeout.
-    pub(crate) const fn is_timing_out(&self) -> bool {
-        self.is_timing_out
-    }
-
-    /// Returns whether the handling of a message is worth it.
+    /// Returns whether a message may be handled now: its events may write.
     pub(crate) fn may_handle(&self) -> bool {
-        self.messages.may_retry(&self.tx)
-    }
-
-    /// Returns whether nothing waits, and all is written.
-    pub(crate) fn is_empty<O>(&self) -> bool
-    where
-        P: OutcomeMemory<O>,
-    {
-        self.tx.is_idle() && self.outcomes.is_empty()
+        !self.is_timing_out && self.messages.may_retry(&self.tx)
     }
 
     /// Sends outcomes while there is room: at most [`STEP_OUTPUT`](crate::STEP_OUTPUT) bytes of a

@@ -238,7 +238,7 @@ impl<O> Instance<O> {
         touch(&mut self.touched, id);
         let outbox = &mut self.streams.get_mut(id).outbox;
         let event = outbox.handle_timeout(&mut server, now, false);
-        self.is_blocked = outbox.is_timeout_blocked();
+        self.is_blocked = outbox.timeouts.is_blocked();
         event
     }
 

@@ -111,7 +111,7 @@ impl<'c, O> Site<'c, O> {
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
         let Instance { state, streams, .. } = instance;
         let stream = streams.get_mut(stream_id);
-        if stream.outbox.is_timing_out() || !stream.outbox.may_handle() {
+        if !stream.outbox.may_handle() {
             stream.waiting.push(key);
             return SiteStep::Again;
         }
