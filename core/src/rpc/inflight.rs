@@ -43,7 +43,7 @@ pub(crate) struct SlotHeads<'a> {
 }
 
 /// Handle of an entry. The serial number distinguishes it from earlier users of the slot.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Slot {
     pub(crate) index: u16,
     pub(crate) serial: u32,

@@ -91,7 +91,7 @@ impl Default for TasksConfig {
 }
 
 /// Handle of a task. Valid only for the state that created it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskKey(Slot);
 
 impl TaskKey {

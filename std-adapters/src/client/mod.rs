@@ -1,100 +1,44 @@
-//! Parts that the blocking and the asynchronous client share.
+//! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
-mod connect_error;
-mod hosted;
-#[cfg(feature = "http")]
-mod http_error;
-mod list;
-mod skills;
 mod stderr;
-mod task;
-mod task_ref;
-mod typed_result;
 
-pub use connect_error::ConnectError;
-pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mcp_sansio::Instant;
+use mcp_sansio::tasks::{TaskId, TaskTime};
+
 #[cfg(feature = "http")]
-pub use http_error::HttpError;
+pub use mcp_sansio_engine::HttpError;
 #[cfg(feature = "http")]
-pub(crate) use list::Cursors;
+pub(crate) use mcp_sansio_engine::internal::Cursors;
 #[cfg(feature = "blocking")]
-pub(crate) use list::PageParams;
-pub(crate) use list::Pager;
-pub use list::{
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
-    Tools,
+pub(crate) use mcp_sansio_engine::internal::PageParams;
+pub(crate) use mcp_sansio_engine::internal::{
+    FollowedTask, HostedReply, HostedStep, HostedTasks, Named, Pager, TaskOutcome, ToolSupport,
+    check_skill, of_task, server_name, verified,
 };
-pub(crate) use skills::{check_skill, verified};
+pub use mcp_sansio_engine::{
+    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+};
 pub use stderr::{LineFn, Stderr, StderrLines};
-pub use task::MAX_TASK_INPUTS;
-pub(crate) use task::{FollowedTask, ToolSupport, of_task, random, server_name};
-pub use task_ref::TaskRef;
-pub use typed_result::{ToolCallError, TypedResult};
 
-use std::fmt;
-
-use mcp_sansio::{Encode, Encoder, OwnedJson, PeerError, Printable};
-
-/// Error response of a server.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct ServerError {
-    /// Error code, see [`ErrorCode`](mcp_sansio::ErrorCode).
-    pub code: i64,
-    /// Error message.
-    pub message: String,
-    /// Additional data.
-    pub data: Option<OwnedJson>,
+/// Returns a random number, for the time between two requests.
+pub(crate) fn random() -> u32 {
+    RandomState::new().hash_one(0) as u32
 }
 
-impl From<PeerError<'_>> for ServerError {
-    fn from(error: PeerError<'_>) -> Self {
-        let message = error.message().map(|message| message.to_string()).unwrap_or_default();
-        Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
-    }
+/// Returns an id for a task, which nobody guesses.
+pub(crate) fn task_id() -> TaskId {
+    let random = RandomState::new();
+    let half = |number: u8| u128::from(random.hash_one(number));
+    TaskId::new((half(0) << 64 | half(1)).to_le_bytes())
 }
 
-impl ServerError {
-    /// Returns the error object.
-    pub(crate) fn to_json(&self) -> OwnedJson {
-        let json = OwnedJson::new(self, mcp_sansio::Revision::LATEST);
-        json.unwrap_or_else(|_| mcp_sansio::RawJson::EMPTY.into())
-    }
-}
-
-impl Encode for ServerError {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("code", &self.code);
-        to.member("message", self.message.as_str());
-        if let Some(data) = &self.data {
-            to.member("data", data);
-        }
-        to.end_object();
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
-    }
-}
-
-impl std::error::Error for ServerError {}
-
-/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
-/// object.
-pub(crate) struct Named<'a, A: ?Sized> {
-    pub(crate) name: &'a str,
-    pub(crate) arguments: &'a A,
-}
-
-impl<A: Encode + ?Sized> Encode for Named<'_, A> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("name", self.name);
-        to.member("arguments", self.arguments);
-        to.end_object();
-    }
+/// Returns a time with that of the calendar.
+pub(crate) fn task_time(now: Instant) -> TaskTime {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    TaskTime::new(now, u64::try_from(unix.as_millis()).unwrap_or(u64::MAX))
 }

@@ -318,8 +318,8 @@ fn is_mutated(path: &str) -> bool {
         && !path.contains("/tests/")
 }
 
-pub const SOURCES: [&str; 4] =
-    ["core/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
+pub const SOURCES: [&str; 5] =
+    ["core/src/", "core/engine/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
 
 /// A mutant may overflow or panic always, which the compiler sees.
 /// The packages with mutants.

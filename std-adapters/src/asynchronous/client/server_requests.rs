@@ -10,7 +10,7 @@ use mcp_sansio::{Instant, OwnedJson, RequestHandle, Revision, SendError, ServerR
 
 use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
-use crate::client::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
+use crate::client::{HostedReply, HostedStep, HostedTasks, TaskOutcome, task_id, task_time};
 use crate::lock::lock;
 
 /// Futures of requests, and responses that wait for room; a future never sends its own. Together
@@ -142,7 +142,7 @@ impl ServerRequests {
     /// Returns `false` for a request that has nothing to do with tasks.
     fn insert_hosted(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) -> bool {
         let (now, handle) = (inner.now(), request.handle);
-        match self.hosted.handle(now, request) {
+        match self.hosted.handle(task_time(now), request) {
             Some(HostedStep::Respond(reply)) => {
                 self.responses.push_back((handle, Response::Task(reply)));
             }
@@ -157,7 +157,7 @@ impl ServerRequests {
                     Ok(input) => input,
                     Err(_) => return false,
                 };
-                match self.hosted.create(now, task.ttl) {
+                match self.hosted.create(task_time(now), task_id(), task.ttl) {
                     Ok((key, reply)) => {
                         self.responses.push_back((handle, Response::Task(reply)));
                         self.running.push((key, (inner.input_handler)(input)));
@@ -188,14 +188,14 @@ impl ServerRequests {
                 Ok(response) => Ok(response.0),
                 Err(refusal) => Err(refusal.as_error().into()),
             };
-            let late = self.hosted.end(now, key, outcome);
+            let late = self.hosted.end(task_time(now), key, outcome);
             self.respond_late(late);
         }
     }
 
     /// Stops tasks whose time is over.
     pub(crate) fn handle_timeouts(&mut self, now: Instant) {
-        while let Some(key) = self.hosted.expire(now) {
+        while let Some(key) = self.hosted.expire(task_time(now)) {
             self.stop(key);
         }
     }

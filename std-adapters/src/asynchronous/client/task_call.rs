@@ -10,7 +10,7 @@ use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::{Answer, Client};
 use super::task::ToolTask;
-use crate::client::{FollowedTask, Named, TaskRef, server_name};
+use crate::client::{FollowedTask, Named, TaskRef, random, server_name, task_time};
 
 /// Tasks. All calls of tools wait for the end of the tasks that the server makes of them; these
 /// functions are for applications that want to know.
@@ -59,7 +59,7 @@ impl Client {
         if !is_same || connected.revision != task.revision() {
             return Err(CallError::OtherServer);
         }
-        let followed = FollowedTask::resumed(self.0.inner.now(), task.clone());
+        let followed = FollowedTask::resumed(task_time(self.0.inner.now()), task.clone());
         Ok(ToolTask::of_task(self, followed))
     }
 
@@ -93,7 +93,14 @@ impl Client {
     ) -> Result<ToolTask, CallError> {
         let server = server_name(connected.result.as_ref());
         let now = self.0.inner.now();
-        let followed = FollowedTask::created(now, connected.revision, server, tool, task.as_raw());
+        let followed = FollowedTask::created(
+            task_time(now),
+            random(),
+            connected.revision,
+            server,
+            tool,
+            task.as_raw(),
+        );
         // The core has checked that it is a task.
         followed.map(|followed| ToolTask::of_task(self, followed)).ok_or(CallError::Closed)
     }

@@ -11,7 +11,9 @@ use mcp_sansio::{
 use super::application::{Application, ClientTurn};
 use super::pending_calls::PendingCall;
 use super::{CallId, Client, Error};
-use crate::client::{FollowedTask, HostedReply, HostedStep, Named, TaskRef, ToolSupport, random};
+use crate::client::{
+    FollowedTask, HostedReply, HostedStep, Named, TaskRef, ToolSupport, random, task_id, task_time,
+};
 
 /// Tasks. [`wait`](Client::wait) and all calls of tools wait for the end of the tasks that the
 /// server makes of them; these functions are for applications that want to know.
@@ -95,7 +97,8 @@ impl Client<'_> {
         if !is_same || self.revision() != Some(task.revision()) {
             return Err(Error::OtherServer);
         }
-        let mut pending = PendingTask::new(FollowedTask::resumed(self.app.now(), task.clone()));
+        let mut pending =
+            PendingTask::new(FollowedTask::resumed(task_time(self.app.now()), task.clone()));
         pending.followed.poll.next(self.app.now());
         pending.asked = Some(Asked::State);
         pending.session = self.app.tasks.sessions;
@@ -212,8 +215,9 @@ impl Application<'_> {
             CallOutcome::Task(task) => {
                 let revision = turn.parts().0.revision().unwrap_or(Revision::LATEST);
                 let (server, tool) = (self.tasks.server.clone(), tool(pending.params.as_ref()));
-                let now = self.now();
-                let Some(followed) = FollowedTask::created(now, revision, server, tool, *task)
+                let now = task_time(self.now());
+                let Some(followed) =
+                    FollowedTask::created(now, random(), revision, server, tool, *task)
                 else {
                     return false;
                 };
@@ -453,7 +457,7 @@ impl Application<'_> {
         request: &ServerRequest<'_>,
         turn: &mut ClientTurn<'_>,
     ) -> bool {
-        let (now, handle) = (self.now(), request.handle);
+        let (now, handle) = (task_time(self.now()), request.handle);
         while self.hosted.expire(now).is_some() {}
         match self.hosted.handle(now, request) {
             Some(HostedStep::Respond(reply) | HostedStep::Cancel(_, reply)) => {
@@ -464,7 +468,7 @@ impl Application<'_> {
                 let (Some(task), Ok(input)) = (&request.task, request.input_request()) else {
                     return false;
                 };
-                let key = match self.hosted.create(now, task.ttl) {
+                let key = match self.hosted.create(now, task_id(), task.ttl) {
                     Ok((key, reply)) => {
                         self.send_hosted(handle, &reply, turn);
                         key
@@ -478,7 +482,7 @@ impl Application<'_> {
                 };
                 let response = self.call_handler(None, input, turn);
                 let outcome = response.map_err(|refusal| refusal.as_error().into());
-                let now = self.now();
+                let now = task_time(self.now());
                 for (handle, reply) in self.hosted.end(now, key, outcome) {
                     self.send_hosted(handle, &reply, turn);
                 }

@@ -1,19 +1,144 @@
-//! Tasks of a server, as both clients follow them.
+//! Tasks of a server as a client follows them, and as text, to be followed again later.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::hash::{BuildHasher as _, RandomState};
-use std::time::{Duration, SystemTime};
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+#[cfg(feature = "std")]
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use mcp_sansio::tasks::TaskTime;
 use mcp_sansio::types::meta::RELATED_TASK;
 use mcp_sansio::types::{SERVER_INFO, Task, TaskStatus, TaskSupport, Text, Tool};
-use mcp_sansio::{Encode, Encoder, Instant, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
+use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
 
-use super::task_ref::TaskRef;
+/// A task of a server that can be stored, and followed again over another connection or by another
+/// process: `resume` of a client.
+///
+/// [`to_json`](Self::to_json) and [`from_json`](Self::from_json) are its stored form. Keep it as a
+/// secret: with some servers, who knows the id of a task may have its result.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TaskRef {
+    server: String,
+    task_id: String,
+    revision: Revision,
+    tool: String,
+    /// Keys of the input requests whose responses the server has acknowledged.
+    answered: Vec<String>,
+    /// In milliseconds since 1970, by the clock of this computer.
+    created: u64,
+    ttl: Option<Duration>,
+}
+
+impl TaskRef {
+    /// Returns the name that the server reported; empty if it was not asked.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Returns the name of the tool that was called.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Returns the id of the task.
+    #[must_use]
+    pub fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    /// Returns the revision of the connection that the task was created on.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Returns the time until which the server keeps the task, by the clock of this computer.
+    /// `None`: without limit, or beyond the range of the clock.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn expires(&self) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(Duration::from_millis(self.created))?.checked_add(self.ttl?)
+    }
+
+    /// Returns the same time in milliseconds since 1970.
+    #[must_use]
+    pub fn expires_unix_ms(&self) -> Option<u64> {
+        self.created.checked_add(millis(self.ttl?))
+    }
+
+    /// Returns the task as a line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let json = OwnedJson::new(self, Revision::LATEST);
+        json.map_or_else(|_| "{}".to_owned(), |json| json.as_raw().to_string())
+    }
+
+    /// Reads what [`to_json`](Self::to_json) has written. `None` if it is something else, or of a
+    /// later version of this library.
+    #[must_use]
+    pub fn from_json(json: &str) -> Option<Self> {
+        let json = RawJson::parse(json.trim()).ok()?;
+        let text = |key: &str| Some(json.get(key)?.as_string()?.to_string());
+        if json.get("version")?.as_u64()? != VERSION {
+            return None;
+        }
+        let answered = json.get("answered")?.elements();
+        Some(Self {
+            server: text("server")?,
+            task_id: text("taskId")?,
+            revision: Revision::parse(&text("revision")?)?,
+            tool: text("tool")?,
+            answered: answered
+                .map(|key| key.as_string().map(|key| key.to_string()))
+                .collect::<Option<_>>()?,
+            created: json.get("created")?.as_u64()?,
+            ttl: match json.get("ttl")? {
+                ttl if ttl.is_null() => None,
+                ttl => Some(Duration::from_millis(ttl.as_u64()?)),
+            },
+        })
+    }
+}
+
+impl Encode for TaskRef {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("version", &VERSION);
+        to.member("server", self.server.as_str());
+        to.member("taskId", self.task_id.as_str());
+        to.member("revision", self.revision.as_str());
+        to.member("tool", self.tool.as_str());
+        to.member("answered", self.answered.as_slice());
+        to.member("created", &self.created);
+        match self.ttl {
+            Some(ttl) => to.member("ttl", &millis(ttl)),
+            None => to.member("ttl", &RawJson::NULL),
+        }
+        to.end_object();
+    }
+}
+
+/// Does not show the id.
+impl fmt::Debug for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskRef")
+            .field("server", &self.server)
+            .field("tool", &self.tool)
+            .field("expires", &self.expires_unix_ms())
+            .finish_non_exhaustive()
+    }
+}
 
 /// A task that a client follows: what says the next step, and what the application knows of it.
-pub(crate) struct FollowedTask {
-    pub(crate) poll: TaskPoll<MAX_TASK_INPUTS>,
+pub struct FollowedTask {
+    /// What says the next step.
+    pub poll: TaskPoll<MAX_TASK_INPUTS>,
     /// What an application can keep of it.
     kept: TaskRef,
     message: Option<String>,
@@ -28,8 +153,9 @@ pub(crate) struct TaskResponses(pub(crate) Vec<(String, OwnedJson)>);
 
 impl FollowedTask {
     /// Follows a task that was just created.
-    pub(crate) fn created(
-        now: Instant,
+    pub fn created(
+        now: TaskTime,
+        random: u32,
         revision: Revision,
         server: String,
         tool: String,
@@ -42,19 +168,19 @@ impl FollowedTask {
             revision,
             tool,
             answered: Vec::new(),
-            created: SystemTime::now(),
+            created: now.unix_ms,
             ttl: None,
         };
-        let poll = TaskPoll::new(now, random(), revision, &read);
+        let poll = TaskPoll::new(now.now, random, revision, &read);
         let mut this = Self::of(poll, kept);
         this.note_state(task);
         Some(this)
     }
 
     /// Follows a task of an earlier connection.
-    pub(crate) fn resumed(now: Instant, kept: TaskRef) -> Self {
-        let age = kept.created.elapsed().unwrap_or_default();
-        let mut poll = TaskPoll::resume(now, kept.revision, age);
+    pub fn resumed(now: TaskTime, kept: TaskRef) -> Self {
+        let age = Duration::from_millis(now.unix_ms.saturating_sub(kept.created));
+        let mut poll = TaskPoll::resume(now.now, kept.revision, age);
         for key in &kept.answered {
             if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
                 key.as_raw().as_string().into_iter().for_each(|key| poll.restore(key));
@@ -68,25 +194,33 @@ impl FollowedTask {
         Self { poll, kept, message: None, progress: "0".to_owned(), responses }
     }
 
-    pub(crate) fn id(&self) -> &str {
+    /// Returns the id.
+    #[must_use]
+    pub fn id(&self) -> &str {
         &self.kept.task_id
     }
 
-    pub(crate) const fn status(&self) -> TaskStatus {
+    /// Returns the latest known status.
+    #[must_use]
+    pub const fn status(&self) -> TaskStatus {
         self.poll.status()
     }
 
-    pub(crate) fn message(&self) -> Option<&str> {
+    /// Returns the latest message that describes the status.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
-    pub(crate) const fn kept(&self) -> &TaskRef {
+    /// Returns what an application can keep of it.
+    #[must_use]
+    pub const fn kept(&self) -> &TaskRef {
         &self.kept
     }
 
     /// Takes what people read from the state of the task. Returns the parameters of a progress
     /// notification if the status message is new.
-    pub(crate) fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
+    pub fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
         let task: Task<'_> = state.to().ok()?;
         self.kept.ttl = task.ttl_ms.map(Duration::from_millis);
         let message = task.status_message.map(text);
@@ -102,14 +236,14 @@ impl FollowedTask {
     }
 
     /// Takes the progress of the task, below which no further report of ours may be.
-    pub(crate) fn note_progress(&mut self, params: RawJson<'_>) {
+    pub fn note_progress(&mut self, params: RawJson<'_>) {
         if let Some(progress) = params.get("progress").filter(|progress| progress.is_number()) {
             self.progress = progress.as_str().to_owned();
         }
     }
 
     /// Takes the responses to input requests, to be sent with `tasks/update`.
-    pub(crate) fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
+    pub fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
         for (key, _) in &responses {
             if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
                 key.as_raw().as_string().into_iter().for_each(|key| self.poll.answered(key));
@@ -119,12 +253,12 @@ impl FollowedTask {
     }
 
     /// Returns the parameters of `tasks/update`.
-    pub(crate) const fn update(&self) -> impl Encode + use<'_> {
+    pub const fn update(&self) -> impl Encode + use<'_> {
         Update(self)
     }
 
     /// Notes that the server has acknowledged the responses.
-    pub(crate) fn acknowledge(&mut self) {
+    pub fn acknowledge(&mut self) {
         let keys = self.responses.0.drain(..).map(|(key, _)| key);
         self.kept.answered.extend(keys);
         // Keys are never used again; a server that lists more than these at once is refused.
@@ -154,9 +288,8 @@ impl Encode for TaskResponses {
     }
 }
 
-/// Returns a random number, for the time between two requests.
-pub(crate) fn random() -> u32 {
-    RandomState::new().hash_one(0) as u32
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn text(text: Text<'_>) -> String {
@@ -164,7 +297,7 @@ fn text(text: Text<'_>) -> String {
 }
 
 /// Returns the name that the server reports in its result of connecting.
-pub(crate) fn server_name(result: Option<&OwnedJson>) -> String {
+pub fn server_name(result: Option<&OwnedJson>) -> String {
     let result = result.map(OwnedJson::as_raw);
     let info = result.and_then(|result| {
         result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO))
@@ -176,11 +309,11 @@ pub(crate) fn server_name(result: Option<&OwnedJson>) -> String {
 /// Which tools can or must be called as tasks (2025-11-25, basic/utilities/tasks), as far as the
 /// application has listed them.
 #[derive(Default)]
-pub(crate) struct ToolSupport(HashMap<String, TaskSupport>);
+pub struct ToolSupport(BTreeMap<String, TaskSupport>);
 
 impl ToolSupport {
     /// Takes a page of the list of tools.
-    pub(crate) fn note(&mut self, page: RawJson<'_>) {
+    pub fn note(&mut self, page: RawJson<'_>) {
         for tool in page.get("tools").unwrap_or(RawJson::EMPTY).elements() {
             let Ok(tool) = tool.to::<Tool<'_>>() else { continue };
             let support = tool.execution.and_then(|execution| execution.task_support);
@@ -191,11 +324,15 @@ impl ToolSupport {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no list of tools was seen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn of(&self, tool: &str) -> Option<TaskSupport> {
+    /// Returns what the list says about a tool.
+    #[must_use]
+    pub fn of(&self, tool: &str) -> Option<TaskSupport> {
         self.0.get(tool).copied()
     }
 }
@@ -212,7 +349,7 @@ impl fmt::Debug for FollowedTask {
 
 /// Returns the result of a request of a server with these parameters. If the request belongs to a
 /// task, so does the result (2025-11-25): it has the id of the task in its `_meta`.
-pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
+pub fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
     let task = params.get("_meta").and_then(|meta| meta.get(RELATED_TASK));
     let Some(task) = task.filter(|task| task.is_object() && !revision.is_modern()) else {
         return result;
@@ -255,6 +392,8 @@ impl Encode for Meta<'_> {
     }
 }
 
+/// Version of the stored form.
+const VERSION: u64 = 1;
 /// Maximum number of input requests that a task may have at once (2026-07-28). A task with more is
 /// given up.
 pub const MAX_TASK_INPUTS: usize = 64;

@@ -1,8 +1,8 @@
 //! Tasks that a client runs for its server: sampling and elicitation (2025-11-25).
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use mcp_sansio::tasks::{
     GrowingTasksState, TaskContent, TaskEnd, TaskId, TaskKey, TaskOwner, TaskReply, TaskStep,
@@ -14,27 +14,26 @@ use mcp_sansio::{
 };
 
 /// The tasks of one connection, which nobody else sees.
-pub(crate) struct HostedTasks {
+pub struct HostedTasks {
     memory: GrowingTasksState,
-    outcomes: HashMap<TaskKey, TaskOutcome>,
+    outcomes: BTreeMap<TaskKey, TaskOutcome>,
     /// Requests that wait for the end of a task.
     waiting: Vec<(TaskKey, RequestHandle)>,
-    random: RandomState,
-    created: u64,
 }
 
 /// How the handler has responded.
-pub(crate) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
+pub type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
 
 /// A response about a task, with what it needs of the task.
-pub(crate) struct HostedReply {
+pub struct HostedReply {
     reply: TaskReply,
     outcome: Option<TaskOutcome>,
     list: Option<OwnedJson>,
 }
 
 /// What is to be done for a request about tasks, beside the response.
-pub(crate) enum HostedStep {
+pub enum HostedStep {
+    /// Nothing.
     Respond(HostedReply),
     /// Stop this task, and respond.
     Cancel(TaskKey, HostedReply),
@@ -43,13 +42,13 @@ pub(crate) enum HostedStep {
 }
 
 impl HostedTasks {
-    pub(crate) fn new(max_tasks: u16) -> Self {
+    /// Creates the memory of at most so many tasks.
+    #[must_use]
+    pub const fn new(max_tasks: u16) -> Self {
         Self {
             memory: GrowingTasksState::new(max_tasks),
-            outcomes: HashMap::new(),
+            outcomes: BTreeMap::new(),
             waiting: Vec::new(),
-            random: RandomState::new(),
-            created: 0,
         }
     }
 
@@ -57,19 +56,14 @@ impl HostedTasks {
     ///
     /// # Errors
     /// The error to respond with.
-    pub(crate) fn create(
+    pub fn create(
         &mut self,
-        now: Instant,
+        now: TaskTime,
+        id: TaskId,
         ttl_ms: Option<u64>,
     ) -> Result<(TaskKey, HostedReply), OwnedRpcError> {
-        self.created += 1;
-        let half = |number: u8| self.random.hash_one((self.created, number)).to_le_bytes();
-        let mut id = [0; 16];
-        for (to, from) in id.iter_mut().zip(half(0).into_iter().chain(half(1))) {
-            *to = from;
-        }
         let mut tasks = self.memory.tasks(&CONFIG);
-        let created = tasks.create(time(now), TaskId::new(id), OWNER, ttl_ms);
+        let created = tasks.create(now, id, OWNER, ttl_ms);
         let refused = |text| OwnedRpcError::from(RpcError::internal(text));
         let key = created.map_err(|error| refused(error.as_str()))?;
         let info = tasks.info(key).ok_or_else(|| refused("Internal error"))?;
@@ -77,13 +71,9 @@ impl HostedTasks {
     }
 
     /// Handles a request about tasks; `None` for any other.
-    pub(crate) fn handle(
-        &mut self,
-        now: Instant,
-        request: &ServerRequest<'_>,
-    ) -> Option<HostedStep> {
+    pub fn handle(&mut self, now: TaskTime, request: &ServerRequest<'_>) -> Option<HostedStep> {
         let mut tasks = self.memory.tasks(&CONFIG);
-        Some(match tasks.handle_server_request(time(now), request, OWNER)? {
+        Some(match tasks.handle_server_request(now, request, OWNER)? {
             TaskStep::Respond(reply) => HostedStep::Respond(self.with_outcome(reply)),
             TaskStep::List(reply) => {
                 let revision = mcp_sansio::Revision::V2025_11_25;
@@ -101,21 +91,21 @@ impl HostedTasks {
     }
 
     /// Ends a task. Returns the responses to requests that have waited for that.
-    pub(crate) fn end(
+    pub fn end(
         &mut self,
-        now: Instant,
+        now: TaskTime,
         key: TaskKey,
         outcome: TaskOutcome,
     ) -> Vec<(RequestHandle, HostedReply)> {
         let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
-        if self.memory.tasks(&CONFIG).end(key, end, time(now)) {
+        if self.memory.tasks(&CONFIG).end(key, end, now) {
             self.outcomes.insert(key, outcome);
         }
         self.ended(key)
     }
 
     /// Returns the responses to requests that have waited for the end of a task.
-    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, HostedReply)> {
+    pub fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, HostedReply)> {
         let reply = self.memory.tasks(&CONFIG).result(key);
         let handles = self.waiting.extract_if(.., |(of, _)| *of == key);
         let handles: Vec<RequestHandle> = handles.map(|(_, handle)| handle).collect();
@@ -123,21 +113,22 @@ impl HostedTasks {
     }
 
     /// Forgets a request that waits.
-    pub(crate) fn forget(&mut self, request: RequestHandle) {
+    pub fn forget(&mut self, request: RequestHandle) {
         self.waiting.retain(|(_, handle)| *handle != request);
     }
 
     /// Returns a task whose time is over, and that must be stopped.
-    pub(crate) fn expire(&mut self, now: Instant) -> Option<TaskKey> {
+    pub fn expire(&mut self, now: TaskTime) -> Option<TaskKey> {
         loop {
-            match self.memory.tasks(&CONFIG).handle_timeout(time(now))? {
+            match self.memory.tasks(&CONFIG).handle_timeout(now)? {
                 TaskTimeout::Expired(key) => return Some(key),
                 TaskTimeout::Gone(key) => drop(self.outcomes.remove(&key)),
             }
         }
     }
 
-    pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
+    /// Returns the time of the next [`expire`](Self::expire).
+    pub fn next_timeout(&mut self) -> Option<Instant> {
         self.memory.tasks(&CONFIG).next_timeout()
     }
 
@@ -152,7 +143,11 @@ impl HostedReply {
         Self { reply, outcome: None, list: None }
     }
 
-    pub(crate) fn send(
+    /// Makes one attempt to respond.
+    ///
+    /// # Errors
+    /// As [`Client::respond`].
+    pub fn send(
         &self,
         client: &mut Client<'_>,
         request: RequestHandle,
@@ -178,11 +173,6 @@ impl TaskContent for HostedReply {
             _ => RpcError::new(ErrorCode::InternalError, "Internal error"),
         }
     }
-}
-
-fn time(now: Instant) -> TaskTime {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    TaskTime::new(now, u64::try_from(unix.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The connection is the only owner of its tasks.
