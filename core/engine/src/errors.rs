@@ -9,7 +9,100 @@ use std::io::{self, ErrorKind};
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::HttpFailure;
-use mcp_sansio::{Encode, Encoder, OwnedJson, PeerError, Printable, Violation};
+use mcp_sansio::{
+    Encode, Encoder, ErrorCode, OwnedJson, OwnedRpcError, PeerError, Printable, ReadError,
+    RpcError, SendError, TaskGone, Violation,
+};
+
+/// The reason why a call has no result.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server responded with an error.
+    Server(ServerError),
+    /// No response came in time. The call has been cancelled.
+    TimedOut,
+    /// The server requires input that it does not get.
+    InputRefused {
+        /// The reason.
+        refusal: Refusal,
+        /// The `InputRequiredResult`, or the input requests of a task.
+        result: OwnedJson,
+    },
+    /// The response is invalid.
+    Invalid(Violation),
+    /// A request for input does not match its type.
+    Read(ReadError),
+    /// The task of the call was cancelled, by the server or by another client.
+    TaskCancelled,
+    /// The server does not have the task of the call any more.
+    TaskGone(TaskGone),
+    /// The core rejected the request, which was not sent.
+    NotSent(SendError),
+    /// The request failed in HTTP.
+    #[cfg(feature = "http")]
+    Http(HttpError),
+    /// The connection ended before the response came.
+    Closed,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(error) => write!(f, "the server responded with an error: {error}"),
+            Self::TimedOut => f.write_str("no response came in time"),
+            Self::InputRefused { refusal, .. } => refusal.fmt(f),
+            Self::Invalid(violation) => write!(f, "the response is invalid: {violation}"),
+            Self::Read(error) => write!(f, "the request for input does not match: {error}"),
+            Self::TaskCancelled => f.write_str("the task was cancelled"),
+            Self::TaskGone(why) => why.fmt(f),
+            Self::NotSent(error) => error.fmt(f),
+            #[cfg(feature = "http")]
+            Self::Http(error) => error.fmt(f),
+            Self::Closed => f.write_str("the connection has ended"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
+
+/// The reason why a question of the server has no answer. A legacy server gets it as an error; the
+/// call for which a modern server needs the input ends with it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The application refused.
+    Refused,
+    /// The application refused with this error, for a legacy server.
+    Error(OwnedRpcError),
+    /// The answer cannot be serialized.
+    NotSerializable(SendError),
+    /// The function of the application panicked.
+    Panicked,
+    /// There are more questions than [`Limits::max_inputs`](crate::Limits::max_inputs).
+    TooMany,
+}
+
+impl Refusal {
+    /// Returns the error for a legacy server.
+    pub fn as_error(&self) -> RpcError<'_> {
+        match self {
+            Self::Refused => REFUSED,
+            Self::Error(error) => error.as_error(),
+            Self::NotSerializable(_) => RpcError::internal("The response cannot be serialized"),
+            Self::Panicked => RpcError::internal("The handler panicked"),
+            Self::TooMany => RpcError::invalid_params("Too many input requests"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server requires input: {}", self.as_error().message)
+    }
+}
+
+const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The request was refused");
 
 /// Error response of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,5 +1,5 @@
-//! What all clients of the Model Context Protocol think, without I/O, above [`mcp_sansio`]: lists,
-//! results with types, errors, and tasks. The adapters export what programs name.
+//! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]: what
+//! all adapters would think, stands here once. The adapters export what programs name.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -10,14 +10,19 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod client;
 mod errors;
 mod hosted;
 mod results;
 mod tasks;
 
+pub use client::{
+    Answer, CallId, Cancelled, ClientEngine, ConnectState, Detached, Driver, Finished, InputId,
+    Limits,
+};
 #[cfg(feature = "http")]
 pub use errors::HttpError;
-pub use errors::{ConnectError, ServerError};
+pub use errors::{CallError, ConnectError, Refusal, ServerError};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,

@@ -190,7 +190,7 @@ impl Pager {
 
     /// Returns the parameters of the request for the next page, whose result
     /// [`check`](Self::check) gets.
-    pub fn next(&mut self) -> Option<PageParams> {
+    pub fn next_page(&mut self) -> Option<PageParams> {
         self.next.take()
     }
 

@@ -124,7 +124,7 @@ impl Client {
     ) -> Result<List<L>, CallError> {
         let deadline = Deadline::after(self.limit(options), &self.0.inner);
         let mut pages = Vec::new();
-        while let Some(params) = pager.next() {
+        while let Some(params) = pager.next_page() {
             let options = options.limit(deadline.left(&self.0.inner));
             pages.push(pager.check(self.request(method, &params, options).await?)?);
         }
@@ -163,7 +163,7 @@ impl Client {
     ) -> impl Stream<Item = Result<List<L>, CallError>> + Send + Unpin + use<L> {
         let start = (self.clone(), Pager::new(self.0.inner.max_list));
         Box::pin(stream::try_unfold(start, move |(client, mut pager)| async move {
-            let Some(params) = pager.next() else { return Ok(None) };
+            let Some(params) = pager.next_page() else { return Ok(None) };
             let page = pager.check(client.request(L::METHOD, &params, options).await?)?;
             Ok(Some((List::new(vec![page]), (client, pager))))
         }))

@@ -111,7 +111,7 @@ impl Client<'_> {
     ) -> impl Iterator<Item = Result<List<L>, Error>> {
         let mut pager = Pager::new(MAX_LIST);
         iter::from_fn(move || {
-            let params = pager.next()?;
+            let params = pager.next_page()?;
             let page = self.page(L::METHOD, &mut pager, &params, options);
             Some(page.map(|page| List::new(vec![page])))
         })
@@ -268,7 +268,7 @@ impl Client<'_> {
         let limit = self.core().config().call_timeout;
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut pages = Vec::new();
-        while let Some(params) = pager.next() {
+        while let Some(params) = pager.next_page() {
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
                 return Err(Error::TimedOut { method: method.to_owned() });

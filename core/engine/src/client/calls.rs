@@ -1,0 +1,173 @@
+//! The calls of a client, found by the place where they are kept.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mcp_sansio::{Call, CallOptions, Instant, JsonStr, OwnedJson};
+
+use super::InputId;
+use crate::errors::CallError;
+use crate::tasks::{FollowedTask, TaskResponses};
+
+/// Id of a call. It stays the same over all rounds of input, and while the call is a task. Valid
+/// only for the client that made the call. Later calls have greater ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId {
+    number: u64,
+    place: u32,
+}
+
+/// A call whose result was not taken yet.
+pub(super) struct Pending {
+    pub(super) id: CallId,
+    /// The core's handle of the latest request for it.
+    pub(super) call: Option<Call>,
+    /// What that request, or the next one, is about.
+    pub(super) asked: Asked,
+    pub(super) is_in_flight: bool,
+    pub(super) method: String,
+    /// Parameters for another attempt; the filter of a `subscriptions/listen`.
+    pub(super) params: Option<OwnedJson>,
+    pub(super) options: CallOptions,
+    pub(super) started: Instant,
+    /// Time at which the call, or its task, needs something without being told.
+    pub(super) due: Option<Instant>,
+    pub(super) inputs: Option<Box<Inputs>>,
+    pub(super) task: Option<Box<FollowedTask>>,
+    /// Whether the server has acknowledged a `subscriptions/listen`.
+    pub(super) is_acknowledged: bool,
+    /// Whether the server has refused to make the call a task, or not to.
+    pub(super) was_refused: bool,
+    pub(super) result: Option<Result<OwnedJson, CallError>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Call,
+    State,
+    Result,
+    Update,
+}
+
+/// The questions of one round, or of one task.
+#[derive(Default)]
+pub(super) struct Inputs {
+    /// The result that asked, and its round. `None` for a task.
+    pub(super) round: Option<(OwnedJson, u8)>,
+    pub(super) open: Vec<(String, InputId)>,
+    pub(super) responses: TaskResponses,
+}
+
+#[derive(Default)]
+pub(super) struct Calls {
+    places: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    /// By the index in the core's table.
+    by_call: Vec<Option<CallId>>,
+    made: u64,
+}
+
+impl Calls {
+    pub(super) fn add(
+        &mut self,
+        started: Instant,
+        method: String,
+        params: Option<OwnedJson>,
+        options: CallOptions,
+    ) -> &mut Pending {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.made += 1;
+        let pending = Pending {
+            id: CallId { number: self.made, place },
+            call: None,
+            asked: Asked::Call,
+            is_in_flight: false,
+            method,
+            params,
+            options,
+            started,
+            due: None,
+            inputs: None,
+            task: None,
+            is_acknowledged: false,
+            was_refused: false,
+            result: None,
+        };
+        // The place was made above.
+        self.places[place as usize].insert(pending)
+    }
+
+    pub(super) fn get(&self, id: CallId) -> Option<&Pending> {
+        self.places.get(id.place as usize)?.as_ref().filter(|pending| pending.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Pending> {
+        self.places.get_mut(id.place as usize)?.as_mut().filter(|pending| pending.id == id)
+    }
+
+    /// Returns a call that has no result.
+    pub(super) fn open_mut(&mut self, id: CallId) -> Option<&mut Pending> {
+        self.get_mut(id).filter(|pending| pending.result.is_none())
+    }
+
+    pub(super) fn remove(&mut self, id: CallId) -> Option<Pending> {
+        self.get(id)?;
+        self.free.push(id.place);
+        self.places.get_mut(id.place as usize)?.take()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pending> {
+        self.places.iter().flatten()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Pending> {
+        self.places.iter_mut().flatten()
+    }
+
+    /// Notes that a request for a call was sent.
+    pub(super) fn sent(&mut self, id: CallId, call: Call) {
+        let Some(pending) = self.get_mut(id) else { return };
+        (pending.call, pending.is_in_flight) = (Some(call), true);
+        if self.by_call.len() <= call.index() {
+            self.by_call.resize(call.index() + 1, None);
+        }
+        if let Some(place) = self.by_call.get_mut(call.index()) {
+            *place = Some(id);
+        }
+    }
+
+    /// Returns the call whose latest request is this one.
+    pub(super) fn of(&mut self, call: Call) -> Option<&mut Pending> {
+        let id = (*self.by_call.get(call.index())?)?;
+        self.open_mut(id).filter(|pending| pending.call == Some(call))
+    }
+
+    pub(super) fn of_task(&mut self, task: JsonStr<'_>) -> Option<&mut Pending> {
+        let is_it = |followed: &FollowedTask| task == *followed.id();
+        self.iter_mut()
+            .filter(|pending| pending.result.is_none())
+            .find(|pending| pending.task.as_deref().is_some_and(is_it))
+    }
+}
+
+impl Pending {
+    /// Returns the time at which a call with a limit of its own ends.
+    pub(super) fn limit(&self) -> Option<Instant> {
+        self.options.limit.map(|limit| self.started.saturating_add(limit))
+    }
+
+    /// Whether nothing was sent for the call.
+    pub(super) fn is_new(&self) -> bool {
+        self.call.is_none() && self.task.is_none()
+    }
+
+    pub(super) fn is_listen(&self) -> bool {
+        self.method == LISTEN
+    }
+}
+
+pub(super) const LISTEN: &str = "subscriptions/listen";

@@ -1,0 +1,147 @@
+//! What stands between a client and its adapter: the trait of the adapter, limits, and what calls
+//! return.
+
+use alloc::string::String;
+
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{ClientEvent, OwnedJson, Revision};
+
+use super::CallId;
+use crate::errors::{CallError, ConnectError, Refusal};
+use crate::tasks::TaskRef;
+
+/// What an adapter adds to a [`ClientEngine`](crate::ClientEngine): the calendar, random numbers,
+/// and the application.
+pub trait Driver {
+    /// Returns the milliseconds since 1970-01-01 00:00 UTC.
+    fn unix_ms(&mut self) -> u64;
+
+    /// Returns a random number, which nobody guesses.
+    fn random(&mut self) -> u32;
+
+    /// A question for the application, of the server to the client or about a call. Returns the
+    /// answer if it is there at once; otherwise
+    /// [`ClientEngine::answer`](crate::ClientEngine::answer) takes it.
+    fn asked(
+        &mut self,
+        input: InputId,
+        about: Option<CallId>,
+        request: InputRequest<'_>,
+        revision: Revision,
+    ) -> Option<Answer>;
+
+    /// A question does not need an answer any more.
+    fn withdrawn(&mut self, input: InputId) {
+        let _ = input;
+    }
+
+    /// A call has a [result](crate::ClientEngine::take).
+    fn finished(&mut self, call: CallId) {
+        let _ = call;
+    }
+
+    /// Progress, a log message, a change, or any other event that the engine has not handled
+    /// itself. The progress of a task is that of its call.
+    fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        let _ = (about, event);
+    }
+
+    /// Whether [`frame`](Self::frame) sees what is sent and received.
+    fn traces(&self) -> bool {
+        false
+    }
+
+    /// A message, without its line end: sent, when it is queued, or received, invalid lines
+    /// included. Of a line that is too long only the beginning.
+    fn frame(&mut self, is_sent: bool, frame: &[u8]) {
+        let _ = (is_sent, frame);
+    }
+}
+
+/// Id of a question for the application.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct InputId(pub(super) u64);
+
+/// The answer of the application to a question, or why there is none.
+pub type Answer = Result<OwnedJson, Refusal>;
+
+/// What a client keeps at most.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[must_use]
+pub struct Limits {
+    /// Number of calls in flight, and of requests of the server. Default: 64.
+    pub in_flight: u16,
+    /// Bytes of a line of the server. Default: 16 MiB.
+    pub max_line: usize,
+    /// Bytes that wait to be written. Default: no limit.
+    pub max_output: usize,
+    /// Number of calls that wait for room in the output, or for others to end. More are refused
+    /// with `SendError::Full` or `SendError::TooManyCalls`. Default: none.
+    pub max_pending: usize,
+    /// Number of questions in one result. Default: 64.
+    pub max_inputs: usize,
+}
+
+impl Limits {
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        in_flight: 64,
+        max_line: 16 << 20,
+        max_output: isize::MAX as usize,
+        max_pending: 0,
+        max_inputs: 64,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finished {
+    /// Its id.
+    pub id: CallId,
+    /// Its method.
+    pub method: String,
+    /// Its result.
+    pub result: Result<OwnedJson, CallError>,
+}
+
+/// What [`ClientEngine::cancel`](crate::ClientEngine::cancel) has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cancelled {
+    /// The call was over, and its result is dropped.
+    Over,
+    /// The call is cancelled.
+    Call,
+    /// The call was a task with this id, which
+    /// [`ClientEngine::cancel_task`](crate::ClientEngine::cancel_task) cancels.
+    Task(String),
+}
+
+/// What [`ClientEngine::detach`](crate::ClientEngine::detach) has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Detached {
+    /// The task, which the server goes on with.
+    Task(TaskRef),
+    /// The call is over, or its result was taken.
+    Over,
+    /// The server has not said whether the call is a task.
+    Undecided,
+}
+
+/// How far connecting is.
+#[derive(Clone, Debug)]
+pub enum ConnectState {
+    /// The server has not responded.
+    Connecting,
+    /// Calls can be made.
+    Connected,
+    /// The server cannot be used.
+    Failed(ConnectError),
+}

@@ -1,0 +1,546 @@
+//! What events of the core do: outcomes of calls, steps of tasks, questions, and the end of times.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use mcp_sansio::tasks::{TaskId, TaskKey};
+use mcp_sansio::types::{InputRequest, TaskStatus};
+use mcp_sansio::{
+    CallOutcome, Changed, ClientEvent, Connected, Instant, JsonStr, OwnedJson, PollStep, RawJson,
+    RequestHandle, Revision, RpcError, ServerFeatures, ServerRequest, Violation, methods,
+};
+
+use super::calls::{Asked, Inputs, Pending};
+use super::{
+    Answer, CallId, ConnectState, Driver, InputId, Purpose, State, Times as _, Unsent, Waiting,
+    tool,
+};
+use crate::errors::{CallError, Refusal};
+use crate::hosted::HostedStep;
+use crate::tasks::{FollowedTask, TaskResponses, of_task};
+
+impl State {
+    pub(super) fn event(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        event: &ClientEvent<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let about = match event {
+            ClientEvent::Connected(connected) => return self.connected(connected),
+            ClientEvent::ConnectFailed(error) => {
+                self.connect_state = ConnectState::Failed((*error).into());
+                return;
+            }
+            ClientEvent::CallFinished { call, outcome } => {
+                let Some(pending) = self.calls.of(*call) else { return };
+                pending.is_in_flight = false;
+                let id = pending.id;
+                return self.outcome(now, revision, id, outcome, driver);
+            }
+            ClientEvent::Request(request) => return self.request(now, revision, request, driver),
+            ClientEvent::TaskProgress { task_id, params } => {
+                return self.task_progress(*task_id, *params, event, driver);
+            }
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestTimedOut { request } => {
+                self.withdraw_request(*request, driver);
+                None
+            }
+            ClientEvent::Progress { call, .. } => Some(*call),
+            ClientEvent::Listening { call, .. } => {
+                if let Some(pending) = self.calls.of(*call) {
+                    pending.is_acknowledged = true;
+                }
+                Some(*call)
+            }
+            ClientEvent::Changed { listen, what } => {
+                if let Changed::Task(state) = what {
+                    self.task_state(now, revision, *state, driver);
+                }
+                *listen
+            }
+            ClientEvent::Unresponsive => {
+                self.is_unresponsive = true;
+                None
+            }
+            _ => None,
+        };
+        let about = about.and_then(|call| self.calls.of(call)).map(|pending| pending.id);
+        driver.event(about, event);
+    }
+
+    fn connected(&mut self, connected: &Connected<'_>) {
+        self.has_old_tasks = connected.revision == Revision::V2025_11_25
+            && connected.capabilities.contains(ServerFeatures::TASKS);
+        let name = connected.server_info().and_then(|info| info.get("name"));
+        let name = name.and_then(RawJson::as_string).map(|name| name.to_string());
+        self.server = name.unwrap_or_default();
+        self.connect_state = ConnectState::Connected;
+        self.connect_result = Some(connected.result.into());
+    }
+
+    /// Ends a call.
+    pub(super) fn finish(
+        &mut self,
+        id: CallId,
+        result: Result<OwnedJson, CallError>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        self.new_calls -= usize::from(pending.is_new());
+        if pending.is_in_flight {
+            // A notification, or the end of its time, was faster than the response.
+            pending.is_in_flight = false;
+            self.unsent.extend(pending.call.map(Unsent::Cancel));
+        }
+        pending.result = Some(result);
+        let inputs = pending.inputs.take();
+        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
+        driver.finished(id);
+    }
+
+    /// Removes a call.
+    pub(super) fn forget(&mut self, id: CallId, driver: &mut impl Driver) -> Option<Pending> {
+        let mut pending = self.calls.remove(id)?;
+        self.new_calls -= usize::from(pending.is_new());
+        self.waiting.retain(|waiting| !matches!(waiting, Waiting::Call(other) if *other == id));
+        let inputs = pending.inputs.take();
+        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
+        Some(pending)
+    }
+
+    fn withdraw(
+        &mut self,
+        open: impl IntoIterator<Item = (String, InputId)>,
+        driver: &mut impl Driver,
+    ) {
+        for (_, input) in open {
+            self.inputs.retain(|(other, _)| *other != input);
+            driver.withdrawn(input);
+        }
+    }
+
+    fn outcome(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        id: CallId,
+        outcome: &CallOutcome<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        if let Some(task) = &mut pending.task {
+            let report = match (pending.asked, outcome) {
+                (Asked::State, CallOutcome::Result(state)) => task.note_state(*state),
+                (Asked::Update, CallOutcome::Result(_)) => {
+                    task.acknowledge();
+                    None
+                }
+                _ => None,
+            };
+            let step = task.poll.on_outcome(now, driver.random(), outcome);
+            self.report_status(id, report, driver);
+            return self.take_step(now, revision, id, step, driver);
+        }
+        let result = match outcome {
+            CallOutcome::Result(result) => {
+                if self.has_old_tasks && pending.method == methods::TOOLS_LIST {
+                    self.support.note(*result);
+                }
+                Ok((*result).into())
+            }
+            CallOutcome::InputRequired(input) => {
+                let inputs = pending.inputs.insert(Inputs::default().into());
+                inputs.round = Some((input.as_json().into(), input.round()));
+                let requests = input.raw_requests().unwrap_or(RawJson::EMPTY);
+                return self.ask(now, revision, id, requests, driver);
+            }
+            CallOutcome::Task(task) => {
+                let (server, tool) = (self.server.clone(), tool(pending.params.as_ref()));
+                let (now, random) = (driver.time(now), driver.random());
+                match FollowedTask::created(now, random, revision, server, tool, *task) {
+                    Some(followed) => {
+                        pending.task = Some(followed.into());
+                        return self.next_step(now.now, revision, id, driver);
+                    }
+                    None => Err(CallError::Invalid(Violation::InvalidResult)),
+                }
+            }
+            // How a server says that a tool needs a task, or may not have one (2025-11-25).
+            CallOutcome::Error(error)
+                if error.code() == METHOD_NOT_FOUND
+                    && self.has_old_tasks
+                    && pending.method == methods::TOOLS_CALL
+                    && pending.params.is_some()
+                    && !pending.was_refused =>
+            {
+                (pending.was_refused, pending.options.task) = (true, !pending.options.task);
+                return self.waiting.push_back(Waiting::Call(id));
+            }
+            CallOutcome::Error(error) => Err(CallError::Server((*error).into())),
+            CallOutcome::EndedByServer => Ok(RawJson::EMPTY.into()),
+            CallOutcome::Invalid(violation) => Err(CallError::Invalid(*violation)),
+            CallOutcome::TimedOut => Err(CallError::TimedOut),
+            #[cfg(feature = "http")]
+            CallOutcome::Http(failure) => Err(CallError::Http((*failure).into())),
+            _ => Err(CallError::Closed),
+        };
+        self.finish(id, result, driver);
+    }
+
+    // Tasks of the server.
+
+    fn task_progress(
+        &mut self,
+        task: JsonStr<'_>,
+        params: RawJson<'_>,
+        event: &ClientEvent<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.of_task(task) else { return driver.event(None, event) };
+        if let Some(task) = &mut pending.task {
+            task.note_progress(params);
+        }
+        if let Some(call) = pending.call {
+            driver.event(Some(pending.id), &ClientEvent::Progress { call, params });
+        }
+    }
+
+    fn task_state(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        state: RawJson<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(id) = state.get("taskId").and_then(RawJson::as_string) else { return };
+        let Some(pending) = self.calls.of_task(id) else { return };
+        let (id, Some(task)) = (pending.id, &mut pending.task) else { return };
+        let report = task.note_state(state);
+        let step = task.poll.on_change(now, driver.random(), state);
+        self.report_status(id, report, driver);
+        self.take_step(now, revision, id, step, driver);
+    }
+
+    /// Hands a new message about the status to the application, where it wants progress.
+    fn report_status(&mut self, id: CallId, report: Option<OwnedJson>, driver: &mut impl Driver) {
+        let Some(pending) = self.calls.get(id).filter(|pending| pending.options.progress) else {
+            return;
+        };
+        if let (Some(call), Some(params)) = (pending.call, report) {
+            driver.event(Some(id), &ClientEvent::Progress { call, params: params.as_raw() });
+        }
+    }
+
+    fn next_step(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        id: CallId,
+        driver: &mut impl Driver,
+    ) {
+        if let Some(task) = self.calls.open_mut(id).and_then(|pending| pending.task.as_mut()) {
+            let step = task.poll.next(now);
+            self.take_step(now, revision, id, step, driver);
+        }
+    }
+
+    fn take_step(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        id: CallId,
+        step: PollStep<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        let limit = pending.limit();
+        let Some(task) = &mut pending.task else { return };
+        pending.due = [task.poll.expires(), limit].into_iter().flatten().min();
+        if task.status() != TaskStatus::InputRequired
+            && let Some(inputs) = pending.inputs.take()
+        {
+            // What the application is still asked is not needed any more.
+            self.withdraw(inputs.open, driver);
+        }
+        let result = match step {
+            PollStep::Get => return self.ask_about(id, Asked::State),
+            PollStep::Result => return self.ask_about(id, Asked::Result),
+            PollStep::Update => return self.ask_about(id, Asked::Update),
+            PollStep::Input(requests) => return self.ask(now, revision, id, requests, driver),
+            PollStep::Sleep(until) => {
+                if let Some(pending) = self.calls.get_mut(id) {
+                    pending.due = [Some(until), pending.due].into_iter().flatten().min();
+                }
+                return;
+            }
+            PollStep::Done(result) => Ok(result.into()),
+            PollStep::Failed(error) => Err(CallError::Server(error.into())),
+            PollStep::Cancelled => Err(CallError::TaskCancelled),
+            PollStep::Gone(why) => Err(CallError::TaskGone(why)),
+            PollStep::Invalid(violation) => {
+                return self.give_up(id, CallError::Invalid(violation), driver);
+            }
+            _ => return,
+        };
+        self.finish(id, result, driver);
+    }
+
+    fn ask_about(&mut self, id: CallId, asked: Asked) {
+        if let Some(pending) = self.calls.get_mut(id) {
+            pending.asked = asked;
+            self.waiting.push_back(Waiting::Call(id));
+        }
+    }
+
+    /// Ends a call whose task goes on, by cancelling that.
+    fn give_up(&mut self, id: CallId, error: CallError, driver: &mut impl Driver) {
+        if let Some(task) = self.calls.get(id).and_then(|pending| pending.task.as_ref()) {
+            self.waiting.push_back(Waiting::CancelTask(task.id().to_string()));
+        }
+        self.finish(id, Err(error), driver);
+    }
+
+    // Questions about a call, in one of its rounds or in its task.
+
+    /// Asks the application what is new among the questions.
+    fn ask(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        id: CallId,
+        requests: RawJson<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        let task = pending.task.as_deref();
+        let inputs = &*pending.inputs.get_or_insert_default();
+        let is_new = |key: JsonStr<'_>| {
+            task.is_none_or(|task| !task.poll.is_answered(key))
+                && inputs.open.iter().all(|(open, _)| key != **open)
+        };
+        let new = requests.members().filter(|(key, _)| is_new(*key));
+        let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
+        let refused = |refusal| CallError::InputRefused { refusal, result: requests.into() };
+        if new.len() > self.limits.max_inputs {
+            return self.give_up(id, refused(Refusal::TooMany), driver);
+        }
+        for (key, request) in new {
+            let request = match request.to::<InputRequest<'_>>() {
+                Ok(request) => request,
+                Err(error) => return self.give_up(id, CallError::Read(error), driver),
+            };
+            let input = self.number();
+            let answer = driver.asked(input, Some(id), request, revision);
+            let Some(inputs) = self.calls.open_mut(id).and_then(|it| it.inputs.as_mut()) else {
+                return;
+            };
+            match answer {
+                Some(Ok(json)) => inputs.responses.0.push((key, json)),
+                Some(Err(refusal)) => return self.refused(id, refusal, requests, driver),
+                None => {
+                    inputs.open.push((key, input));
+                    self.inputs.push((input, Purpose::Call(id)));
+                }
+            }
+        }
+        self.go_on(now, revision, id, driver);
+    }
+
+    fn refused(
+        &mut self,
+        id: CallId,
+        refusal: Refusal,
+        requests: RawJson<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let inputs = self.calls.get(id).and_then(|pending| pending.inputs.as_ref());
+        let round = inputs.and_then(|inputs| inputs.round.as_ref());
+        let result = round.map_or_else(|| requests.into(), |(result, _)| result.clone());
+        self.give_up(id, CallError::InputRefused { refusal, result }, driver);
+    }
+
+    /// Sends the next round, or the update of the task, if all questions are answered. A task is
+    /// asked for its state meanwhile.
+    fn go_on(&mut self, now: Instant, revision: Revision, id: CallId, driver: &mut impl Driver) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        let all = pending.inputs.as_mut().filter(|inputs| inputs.open.is_empty());
+        match (&mut pending.task, all) {
+            (None, Some(_)) => self.waiting.push_back(Waiting::Call(id)),
+            (None, None) => {}
+            (Some(task), all) => {
+                if let Some(inputs) = all {
+                    let TaskResponses(responses) = core::mem::take(&mut inputs.responses);
+                    task.answer(responses);
+                }
+                self.next_step(now, revision, id, driver);
+            }
+        }
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        input: InputId,
+        answer: Answer,
+        driver: &mut impl Driver,
+    ) {
+        let Some(at) = self.inputs.iter().position(|(other, _)| *other == input) else { return };
+        match self.inputs.swap_remove(at).1 {
+            Purpose::Request(request, params) => {
+                let answer = answer.map(|json| of_task(json, params.as_raw(), revision));
+                self.unsent.push_back(Unsent::Response(request, answer));
+            }
+            Purpose::Hosted(task) => self.end_hosted(now, task, answer, driver),
+            Purpose::Call(id) => {
+                let pending = self.calls.open_mut(id);
+                let Some(inputs) = pending.and_then(|it| it.inputs.as_mut()) else { return };
+                let of_input = |(_, other): &(String, InputId)| *other == input;
+                let Some(at) = inputs.open.iter().position(of_input) else { return };
+                let (key, _) = inputs.open.swap_remove(at);
+                match answer {
+                    Ok(json) => {
+                        inputs.responses.0.push((key, json));
+                        self.go_on(now, revision, id, driver);
+                    }
+                    Err(refusal) => self.refused(id, refusal, RawJson::EMPTY, driver),
+                }
+            }
+        }
+    }
+
+    fn number(&mut self) -> InputId {
+        self.asked += 1;
+        InputId(self.asked)
+    }
+
+    // Requests of a legacy server, and the tasks that the client runs for it.
+
+    fn request(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        request: &ServerRequest<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let (time, handle) = (driver.time(now), request.handle);
+        self.expire_hosted(now, driver);
+        match self.hosted.handle(time, request) {
+            Some(HostedStep::Respond(reply)) => {
+                return self.unsent.push_back(Unsent::Hosted(handle, reply));
+            }
+            Some(HostedStep::Cancel(key, reply)) => {
+                self.unsent.push_back(Unsent::Hosted(handle, reply));
+                return self.stop_hosted(key, driver);
+            }
+            Some(HostedStep::Wait) => return,
+            None => {}
+        }
+        let Ok(question) = request.input_request() else {
+            let error = Refusal::Error(RpcError::invalid_params("Invalid params").into());
+            return self.unsent.push_back(Unsent::Response(handle, Err(error)));
+        };
+        let task = match request.task.as_ref() {
+            None => None,
+            Some(task) => {
+                let mut half = || u64::from(driver.random()) << 32 | u64::from(driver.random());
+                let id = u128::from(half()) << 64 | u128::from(half());
+                match self.hosted.create(time, TaskId::new(id.to_le_bytes()), task.ttl) {
+                    Ok((key, reply)) => {
+                        self.unsent.push_back(Unsent::Hosted(handle, reply));
+                        Some(key)
+                    }
+                    Err(error) => {
+                        let error = Err(Refusal::Error(error));
+                        return self.unsent.push_back(Unsent::Response(handle, error));
+                    }
+                }
+            }
+        };
+        let params = request.params.raw();
+        let input = self.number();
+        match (driver.asked(input, None, question, revision), task) {
+            (Some(answer), None) => {
+                let answer = answer.map(|json| of_task(json, params, revision));
+                self.unsent.push_back(Unsent::Response(handle, answer));
+            }
+            (Some(answer), Some(key)) => self.end_hosted(now, key, answer, driver),
+            (None, None) => self.inputs.push((input, Purpose::Request(handle, params.into()))),
+            (None, Some(key)) => self.inputs.push((input, Purpose::Hosted(key))),
+        }
+    }
+
+    fn end_hosted(
+        &mut self,
+        now: Instant,
+        task: TaskKey,
+        answer: Answer,
+        driver: &mut impl Driver,
+    ) {
+        let outcome = answer.map_err(|refusal| refusal.as_error().into());
+        let late = self.hosted.end(driver.time(now), task, outcome);
+        self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+    }
+
+    fn expire_hosted(&mut self, now: Instant, driver: &mut impl Driver) {
+        if self.hosted.next_timeout().is_some_and(|due| due <= now) {
+            let time = driver.time(now);
+            while let Some(key) = self.hosted.expire(time) {
+                self.stop_hosted(key, driver);
+            }
+        }
+    }
+
+    /// The answer to a task that has ended is not needed any more.
+    fn stop_hosted(&mut self, key: TaskKey, driver: &mut impl Driver) {
+        let of_task = |purpose: &Purpose| matches!(purpose, Purpose::Hosted(it) if *it == key);
+        self.withdraw_where(of_task, driver);
+        let late = self.hosted.ended(key);
+        self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+    }
+
+    fn withdraw_request(&mut self, handle: RequestHandle, driver: &mut impl Driver) {
+        self.hosted.forget(handle);
+        let is_it = |purpose: &Purpose| matches!(purpose, Purpose::Request(it, _) if *it == handle);
+        self.withdraw_where(is_it, driver);
+        self.unsent.retain(|unsent| match unsent {
+            Unsent::Response(to, _) | Unsent::Hosted(to, _) => *to != handle,
+            Unsent::Cancel(_) => true,
+        });
+    }
+
+    fn withdraw_where(&mut self, is_it: impl Fn(&Purpose) -> bool, driver: &mut impl Driver) {
+        for (input, _) in self.inputs.extract_if(.., |(_, purpose)| is_it(purpose)) {
+            driver.withdrawn(input);
+        }
+    }
+
+    // Times that the core does not know: of tasks, and of calls that were not sent.
+
+    pub(super) fn handle_timeouts(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        driver: &mut impl Driver,
+    ) {
+        self.expire_hosted(now, driver);
+        let is_due = |pending: &&Pending| {
+            pending.result.is_none() && pending.due.is_some_and(|due| due <= now)
+        };
+        let due: Vec<CallId> = self.calls.iter().filter(is_due).map(|pending| pending.id).collect();
+        for id in due {
+            let Some(pending) = self.calls.open_mut(id) else { continue };
+            if pending.task.is_none() || pending.limit().is_some_and(|limit| limit <= now) {
+                self.give_up(id, CallError::TimedOut, driver);
+            } else {
+                self.next_step(now, revision, id, driver);
+            }
+        }
+    }
+}
+
+/// The code of an error for a method that a server does not have.
+const METHOD_NOT_FOUND: i64 = -32601;

@@ -1,0 +1,941 @@
+//! A client as a value: what it sends, what it waits for, and when.
+
+mod calls;
+mod driver;
+mod events;
+
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+#[cfg(feature = "http")]
+use core::time::Duration;
+
+#[cfg(feature = "http")]
+use mcp_sansio::Messages;
+#[cfg(feature = "http")]
+use mcp_sansio::http::client::{HttpFailure, Post};
+use mcp_sansio::tasks::{TaskKey, TaskTime};
+use mcp_sansio::types::{
+    LoggingLevel, SubscriptionFilter, TaskParams, TaskStatus, TaskSupport, Text,
+};
+use mcp_sansio::{
+    Call, CallOptions, Client, ClientConfig, Connection, Encode, Frame, GrowingClientState,
+    InputResponseParams, Instant, OwnedJson, RawJson, RequestHandle, Revision, RxBuffer, SendError,
+    Step, Tx, TxBuffer, methods,
+};
+
+pub use calls::CallId;
+use calls::{Asked, Calls, LISTEN};
+pub use driver::{Answer, Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits};
+
+use crate::errors::CallError;
+use crate::hosted::{HostedReply, HostedTasks};
+use crate::tasks::{FollowedTask, TaskRef, ToolSupport};
+
+type Core<'c> = Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>;
+
+/// A whole client of one server, without its I/O: calls over their rounds of input and as tasks,
+/// the questions of the server, and time limits.
+///
+/// A [`Driver`] reads, writes and waits:
+///
+/// | when | what |
+/// | --- | --- |
+/// | it reads or writes | [`io`](Self::io), then [`received`](Self::received) and [`written`](Self::written); over HTTP `posts` and `message` |
+/// | after that | [`step`](Self::step) until it returns `false`, then [`handle_timeouts`](Self::handle_timeouts) |
+/// | to wait | until [`next_timeout`](Self::next_timeout) |
+///
+/// Time is an argument: it never goes back, and its zero is arbitrary.
+pub struct ClientEngine<'c> {
+    core: Core<'c>,
+    state: State,
+}
+
+/// All but the connection, to handle events while they borrow from that.
+struct State {
+    limits: Limits,
+    calls: Calls,
+    /// Calls, and requests about their tasks, that wait for an entry or for room.
+    waiting: VecDeque<Waiting>,
+    /// Number of new calls among them.
+    new_calls: usize,
+    /// Whether the first of them is partly written.
+    is_begun: bool,
+    /// Whether the message of a timeout is partly written.
+    is_timing_out: bool,
+    /// What needs no entry, and waits for room.
+    unsent: VecDeque<Unsent>,
+    inputs: Vec<(InputId, Purpose)>,
+    asked: u64,
+    hosted: HostedTasks,
+    connect_state: ConnectState,
+    connect_result: Option<OwnedJson>,
+    is_unresponsive: bool,
+    /// Whether the server has the tasks of 2025-11-25.
+    has_old_tasks: bool,
+    support: ToolSupport,
+    /// Name of the server.
+    server: String,
+    #[cfg(feature = "http")]
+    session: u32,
+    log_level: Option<LoggingLevel>,
+    #[cfg(feature = "http")]
+    posts: VecDeque<Post>,
+    #[cfg(feature = "http")]
+    is_http: bool,
+    /// Number of pending bytes that were traced.
+    traced: usize,
+    /// Whether the next line was traced.
+    is_traced: bool,
+    input_ended: bool,
+    /// Number of pending bytes that are responses to the server.
+    unread: usize,
+    /// Maximum number of pending bytes since the output buffer was allocated.
+    most_pending: usize,
+    /// Remaining steps in which no timeout is handled, after a long pause.
+    late_steps: u32,
+}
+
+enum Waiting {
+    Connect,
+    Call(CallId),
+    CancelTask(String),
+}
+
+enum Unsent {
+    Cancel(Call),
+    Response(RequestHandle, Answer),
+    Hosted(RequestHandle, HostedReply),
+}
+
+/// What an answer is for.
+enum Purpose {
+    Call(CallId),
+    /// A request of the server, with its parameters.
+    Request(RequestHandle, OwnedJson),
+    Hosted(TaskKey),
+}
+
+impl<'c> ClientEngine<'c> {
+    /// Creates a client of a server on a stream.
+    #[must_use]
+    pub fn new(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
+        let memory = GrowingClientState::new(limits.in_flight);
+        let rx = RxBuffer::with_limit(Vec::new(), limits.max_line);
+        let state = State::new(limits);
+        Self { core: Connection::new(config, memory, rx, state.empty_tx()), state }
+    }
+
+    /// Creates a client whose messages leave as POST requests.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn over_http(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
+        let mut engine = Self::new(config, limits);
+        engine.state.is_http = true;
+        *engine.core.tx() = engine.state.empty_tx();
+        engine
+    }
+
+    /// Returns the core's client, for its state.
+    pub fn core(&mut self) -> Client<'_> {
+        self.core.machine()
+    }
+
+    /// Connects, or connects again after [`end`](Self::end). Calls whose results were not taken are
+    /// kept, and all that was found out about the era of the server.
+    ///
+    /// # Errors
+    /// As [`Client::connect`], but for `Full`: then it waits for room.
+    pub fn connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
+        self.core.reset();
+        let state = &mut self.state;
+        (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
+        (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
+        state.hosted = HostedTasks::new(state.limits.in_flight);
+        state.connect_state = ConnectState::Connecting;
+        #[cfg(feature = "http")]
+        state.posts.clear();
+        match self.send_connect(now, driver) {
+            Err(SendError::Full) => {
+                self.state.is_begun = self.core.tx().is_mid_frame();
+                self.state.waiting.push_front(Waiting::Connect);
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
+    fn send_connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
+        self.send(now, driver, |client, tx| client.connect(now, tx))?;
+        if self.core().is_open() {
+            self.state.connect_state = ConnectState::Connected;
+            self.state.connect_result = None;
+        }
+        Ok(())
+    }
+
+    /// Returns how far connecting is.
+    #[must_use]
+    pub const fn connect_state(&self) -> &ConnectState {
+        &self.state.connect_state
+    }
+
+    /// Returns the result of the last connecting. `None` if the era was set and nothing was sent.
+    #[must_use]
+    pub const fn connect_result(&self) -> Option<&OwnedJson> {
+        self.state.connect_result.as_ref()
+    }
+
+    /// Sets the level of log messages that requests to a modern server ask for.
+    pub const fn set_log_level(&mut self, level: Option<LoggingLevel>) {
+        self.state.log_level = level;
+    }
+
+    /// Returns that level.
+    #[must_use]
+    pub const fn log_level(&self) -> Option<LoggingLevel> {
+        self.state.log_level
+    }
+
+    /// Makes a call. It is written into the output at once; if there is no room, it waits.
+    ///
+    /// # Errors
+    /// As [`Client::request`]; `Full` and `TooManyCalls` if [`Limits::max_pending`] wait already.
+    pub fn call<P: Encode + ?Sized>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: &P,
+        mut options: CallOptions,
+        driver: &mut impl Driver,
+    ) -> Result<CallId, SendError> {
+        let revision = self.core().revision();
+        options.log_level = options.log_level.or(self.state.log_level);
+        let own = || OwnedJson::new(params, revision.unwrap_or(Revision::LATEST));
+        // Only modern servers respond with `InputRequiredResult`, and only to these methods. A call
+        // that a legacy server refuses without a task, or with one, is sent again.
+        let may_repeat = revision.is_some_and(Revision::is_modern) && WITH_INPUT.contains(&method)
+            || self.state.has_old_tasks && method == methods::TOOLS_CALL;
+        let kept = if may_repeat { Some(own()?) } else { None };
+        let options = self.state.with_task(method, kept.as_ref(), options);
+        let is_free = !self.core.tx().is_mid_frame();
+        let sent = self
+            .send_first(now, driver, |client, tx| client.request(now, method, params, options, tx));
+        let kept = match &sent {
+            Err(SendError::Full | SendError::TooManyCalls) => Some(kept.map_or_else(own, Ok)?),
+            _ => kept,
+        };
+        self.begin(now, method, kept, options, sent, is_free)
+    }
+
+    /// Subscribes to changes of a modern server.
+    ///
+    /// # Errors
+    /// As [`Client::listen`], and as [`call`](Self::call).
+    pub fn listen(
+        &mut self,
+        now: Instant,
+        filter: &SubscriptionFilter<'_>,
+        driver: &mut impl Driver,
+    ) -> Result<CallId, SendError> {
+        let (kept, options) = (OwnedJson::new(filter, Revision::LATEST)?, CallOptions::new());
+        let is_free = !self.core.tx().is_mid_frame();
+        let sent =
+            self.send_first(now, driver, |client, tx| client.listen(now, filter, options, tx));
+        self.begin(now, LISTEN, Some(kept), options, sent, is_free)
+    }
+
+    /// Follows a task of an earlier connection, as a call. `None` if it is of another server, or of
+    /// another revision.
+    pub fn resume(
+        &mut self,
+        now: Instant,
+        task: &TaskRef,
+        driver: &mut impl Driver,
+    ) -> Option<CallId> {
+        let server = self.state.server.as_str();
+        let is_same = server.is_empty() || task.server().is_empty() || server == task.server();
+        if !is_same || self.core().revision() != Some(task.revision()) {
+            return None;
+        }
+        let mut followed = FollowedTask::resumed(driver.time(now), task.clone());
+        followed.poll.next(now);
+        let options = CallOptions::new().progress(true);
+        let method = methods::TOOLS_CALL.to_owned();
+        let pending = self.state.calls.add(now, method, None, options);
+        (pending.task, pending.asked) = (Some(followed.into()), Asked::State);
+        let id = pending.id;
+        self.state.waiting.push_back(Waiting::Call(id));
+        self.flush(now, driver);
+        Some(id)
+    }
+
+    /// Sends a call at once, unless others wait.
+    fn send_first(
+        &mut self,
+        now: Instant,
+        driver: &mut impl Driver,
+        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<Call, SendError>,
+    ) -> Result<Call, SendError> {
+        if self.state.waiting.is_empty() {
+            return self.send(now, driver, call);
+        }
+        Err(if self.core.tx().is_idle() { SendError::TooManyCalls } else { SendError::Full })
+    }
+
+    /// Adds a call that was sent, or waits. `is_free`: no other frame was partly written before.
+    fn begin(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: Option<OwnedJson>,
+        options: CallOptions,
+        sent: Result<Call, SendError>,
+        is_free: bool,
+    ) -> Result<CallId, SendError> {
+        let ClientConfig { call_timeout, call_limit, .. } = *self.core().config();
+        let state = &mut self.state;
+        let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
+            && state.new_calls < state.limits.max_pending;
+        let call = if waits { None } else { Some(sent?) };
+        let pending = state.calls.add(now, method.to_owned(), params, options);
+        let id = pending.id;
+        match call {
+            Some(call) => state.calls.sent(id, call),
+            None => {
+                let timeout = options.timeout.unwrap_or(call_timeout);
+                let limit = options.limit.unwrap_or(call_limit);
+                pending.due = Some(now.saturating_add(timeout.min(limit)));
+                state.is_begun |= is_free && self.core.tx().is_mid_frame();
+                state.waiting.push_back(Waiting::Call(id));
+                state.new_calls += 1;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Sends a notification, or makes any other call of the core's client, at once or not at all.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn send<R>(
+        &mut self,
+        now: Instant,
+        driver: &mut impl Driver,
+        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let mut turn = self.core.turn(now);
+        let (client, tx) = turn.parts();
+        let sent = call(client, tx);
+        self.state.sent(tx, driver);
+        sent
+    }
+
+    /// Takes the result of a call.
+    pub fn take(&mut self, call: CallId) -> Option<Finished> {
+        self.state.calls.get(call)?.result.as_ref()?;
+        let pending = self.state.calls.remove(call)?;
+        Some(Finished { id: call, method: pending.method, result: pending.result? })
+    }
+
+    /// Takes the result of the oldest call that has one.
+    pub fn take_any(&mut self) -> Option<Finished> {
+        let over = self.state.calls.iter().filter(|pending| pending.result.is_some());
+        let call = over.map(|pending| pending.id).min()?;
+        self.take(call)
+    }
+
+    /// Whether the result of a call was not taken yet.
+    #[must_use]
+    pub fn is_known(&self, call: CallId) -> bool {
+        self.state.calls.get(call).is_some()
+    }
+
+    /// Whether there is a call to wait for. An open `subscriptions/listen` does not count, since it
+    /// may never end.
+    #[must_use]
+    pub fn has_calls(&self) -> bool {
+        let mut all = self.state.calls.iter();
+        all.any(|pending| pending.result.is_some() || !pending.is_listen())
+    }
+
+    /// Whether the server has acknowledged a `subscriptions/listen`.
+    #[must_use]
+    pub fn is_acknowledged(&self, call: CallId) -> bool {
+        self.state.calls.get(call).is_some_and(|pending| pending.is_acknowledged)
+    }
+
+    /// Returns the latest known status of the task that the server runs the call as.
+    #[must_use]
+    pub fn task_status(&self, call: CallId) -> Option<TaskStatus> {
+        Some(self.state.calls.get(call)?.task.as_deref()?.status())
+    }
+
+    /// Returns the latest message that describes the status.
+    #[must_use]
+    pub fn task_message(&self, call: CallId) -> Option<&str> {
+        self.state.calls.get(call)?.task.as_deref()?.message()
+    }
+
+    /// Whether a tool is called as a task when the application would like that: always where the
+    /// server decides (2026-07-28), and with 2025-11-25 unless the list of tools forbids it.
+    #[must_use]
+    pub fn asks_for_task(&self, tool: &str) -> bool {
+        self.state.has_old_tasks && self.state.support.of(tool) != Some(TaskSupport::Forbidden)
+    }
+
+    /// Cancels a call, whose result is dropped. `None` if it is not known.
+    pub fn cancel(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        reason: Option<&str>,
+        driver: &mut impl Driver,
+    ) -> Option<Cancelled> {
+        let pending = self.state.forget(call, driver)?;
+        let was_open = pending.is_in_flight && pending.result.is_none();
+        if let Some(call) = pending.call.filter(|_| was_open) {
+            let sent = self.send(now, driver, |client, tx| client.cancel_call(call, reason, tx));
+            if matches!(sent, Err(SendError::Full)) {
+                self.state.unsent.push_back(Unsent::Cancel(call));
+            }
+        }
+        Some(match pending.task.filter(|_| pending.result.is_none()) {
+            Some(task) => Cancelled::Task(task.id().to_owned()),
+            None if pending.result.is_none() => Cancelled::Call,
+            None => Cancelled::Over,
+        })
+    }
+
+    /// Cancels a task without waiting for the acknowledgement.
+    pub fn cancel_task(&mut self, now: Instant, task: String, driver: &mut impl Driver) {
+        self.state.waiting.push_back(Waiting::CancelTask(task));
+        self.flush(now, driver);
+    }
+
+    /// Leaves the task of a call to the server. After the end of the connection too, as long as the
+    /// result of the call was not taken.
+    pub fn detach(&mut self, now: Instant, call: CallId, driver: &mut impl Driver) -> Detached {
+        let Some(pending) = self.state.calls.get(call) else { return Detached::Over };
+        let is_over = !matches!(pending.result, None | Some(Err(CallError::Closed)));
+        match &pending.task {
+            Some(task) if !is_over => {
+                let kept = task.kept().clone();
+                self.cancel(now, call, None, driver);
+                Detached::Task(kept)
+            }
+            _ if pending.result.is_some() => Detached::Over,
+            _ => Detached::Undecided,
+        }
+    }
+
+    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28,
+    /// basic/patterns/subscriptions).
+    pub fn listen_again(&mut self, now: Instant, driver: &mut impl Driver) {
+        let state = &mut self.state;
+        for pending in state.calls.iter_mut() {
+            if pending.is_listen() && matches!(pending.result, Some(Err(CallError::Closed))) {
+                (pending.result, pending.is_acknowledged) = (None, false);
+                state.waiting.push_back(Waiting::Call(pending.id));
+            }
+        }
+        self.flush(now, driver);
+    }
+
+    /// Takes the answer to a question.
+    pub fn answer(
+        &mut self,
+        now: Instant,
+        input: InputId,
+        answer: Answer,
+        driver: &mut impl Driver,
+    ) {
+        let revision = self.core().revision().unwrap_or(Revision::LATEST);
+        self.state.answer(now, revision, input, answer, driver);
+        self.flush(now, driver);
+    }
+
+    /// Calls a function with the bytes to write, and the memory to read into, which is empty while
+    /// the server leaves too many responses unread.
+    pub fn io<R>(&mut self, io: impl FnOnce(&[u8], &mut [u8]) -> R) -> R {
+        let reads = self.reads();
+        let mut turn = self.core.turn(Instant::from_millis(0));
+        let (output, spare) = turn.io();
+        io(output, if reads { spare.spare() } else { &mut [] })
+    }
+
+    /// Records that the first `n` bytes of the output were written.
+    pub fn written(&mut self, n: usize) {
+        self.core.wrote(n);
+        self.state.traced = self.state.traced.saturating_sub(n);
+        self.give_back();
+    }
+
+    /// Records that `n` bytes were read into the input.
+    pub fn received(&mut self, n: usize) {
+        self.core.rx().commit(n);
+    }
+
+    /// Records that nothing more can be read. An unterminated last line is taken for a line.
+    pub fn end_of_input(&mut self) {
+        self.core.rx().end_of_input();
+        self.state.input_ended = true;
+    }
+
+    /// Frees the memory that a long message needed.
+    fn give_back(&mut self) {
+        let Self { core, state } = self;
+        if core.tx().is_idle() && state.most_pending > MAX_KEPT {
+            (*core.tx(), state.most_pending) = (state.empty_tx(), 0);
+        }
+        let rx = core.rx();
+        if rx.unfinished() == 0 && rx.spare().len() > MAX_KEPT {
+            *rx = RxBuffer::with_limit(Vec::new(), state.limits.max_line);
+        }
+    }
+
+    /// Returns the number of bytes that wait to be written, or to be posted.
+    pub fn pending(&mut self) -> usize {
+        #[cfg(feature = "http")]
+        let posts: usize = self.state.posts.iter().map(|post| post.body().len()).sum();
+        #[cfg(not(feature = "http"))]
+        let posts = 0;
+        posts + self.core.tx().pending().len()
+    }
+
+    /// Whether the server reads its responses, so that more of it can be read.
+    pub fn reads(&mut self) -> bool {
+        self.state.unread = self.state.unread.min(self.pending());
+        self.state.unread <= MAX_UNREAD
+    }
+
+    /// Whether the server has not responded to a ping: the connection is probably lost.
+    #[must_use]
+    pub const fn is_unresponsive(&self) -> bool {
+        self.state.is_unresponsive
+    }
+
+    /// Handles one message that was received, and sends what waits. Returns `false` when there is
+    /// nothing more to handle.
+    pub fn step(&mut self, now: Instant, driver: &mut impl Driver) -> bool {
+        if !self.state.input_ended && !self.reads() {
+            return false;
+        }
+        let before = self.pending();
+        // A frame that has begun is gone on with, or the core breaks it off.
+        if self.state.is_timing_out {
+            let _ = self.handle_core_timeouts(now, driver);
+        }
+        self.flush(now, driver);
+        self.trace_received(driver);
+        let Self { core, state } = self;
+        let is_more = match core.catch_up(now) {
+            Step::Event(event, mut turn) => {
+                let revision = turn.parts().0.revision().unwrap_or(Revision::LATEST);
+                state.event(now, revision, &event, driver);
+                true
+            }
+            Step::Again => true,
+            Step::Io { .. } | Step::Closed => false,
+        };
+        state.sent(core.turn(now).parts().1, driver);
+        self.state.is_traced &= self.core.rx().is_mid_frame();
+        self.flush(now, driver);
+        self.state.unread += self.pending().saturating_sub(before);
+        if !is_more {
+            self.give_back();
+        }
+        is_more
+    }
+
+    fn trace_received(&mut self, driver: &mut impl Driver) {
+        if driver.traces()
+            && !self.state.is_traced
+            && let Some(messages) = self.core.rx().next_messages()
+        {
+            let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = messages.frame();
+            driver.frame(false, line);
+            self.state.is_traced = true;
+        }
+    }
+
+    /// Begins to wait: what has come since the last time is handled before any timeout, since the
+    /// response may be in it.
+    pub fn begin_wait(&mut self, now: Instant) {
+        self.state.late_steps = 0;
+        if self.next_timeout().is_some_and(|due| due <= now) {
+            self.state.late_steps = LATE_STEPS;
+        }
+    }
+
+    /// Returns the time of the next timeout.
+    pub fn next_timeout(&mut self) -> Option<Instant> {
+        if self.state.late_steps > 0 {
+            return Some(Instant::from_millis(0));
+        }
+        let Self { core, state } = self;
+        let calls = state.calls.iter().filter(|pending| pending.result.is_none());
+        let due = calls.filter_map(|pending| pending.due).min();
+        let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
+        all.into_iter().flatten().min()
+    }
+
+    /// Handles all timeouts that are due, after all that was received. `moved` tells whether
+    /// anything was read or written since the last time.
+    ///
+    /// # Errors
+    /// As [`Client::handle_timeout`], but for `Full`.
+    pub fn handle_timeouts(
+        &mut self,
+        now: Instant,
+        moved: bool,
+        driver: &mut impl Driver,
+    ) -> Result<(), SendError> {
+        let state = &mut self.state;
+        state.late_steps = if moved { state.late_steps.saturating_sub(1) } else { 0 };
+        if state.late_steps > 0 {
+            return Ok(());
+        }
+        self.handle_core_timeouts(now, driver)?;
+        let revision = self.core().revision().unwrap_or(Revision::LATEST);
+        self.state.handle_timeouts(now, revision, driver);
+        self.flush(now, driver);
+        Ok(())
+    }
+
+    fn handle_core_timeouts(
+        &mut self,
+        now: Instant,
+        driver: &mut impl Driver,
+    ) -> Result<(), SendError> {
+        let Self { core, state } = self;
+        let is_free = !core.tx().is_mid_frame();
+        let result = loop {
+            let mut turn = core.turn(now);
+            let (client, tx) = turn.parts();
+            let revision = client.revision().unwrap_or(Revision::LATEST);
+            let event = client.handle_timeout(now, tx);
+            state.sent(tx, driver);
+            match event {
+                Ok(Some(event)) => state.event(now, revision, &event, driver),
+                Ok(None) | Err(SendError::Full) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        state.is_timing_out = (is_free || state.is_timing_out) && core.tx().is_mid_frame();
+        result
+    }
+
+    /// Ends the connection: all calls end with it, and no question needs an answer.
+    pub fn end(&mut self, driver: &mut impl Driver) {
+        while self.core().close().is_some() {}
+        let state = &mut self.state;
+        state.waiting.clear();
+        state.unsent.clear();
+        (state.new_calls, state.is_begun) = (0, false);
+        for (input, _) in state.inputs.drain(..) {
+            driver.withdrawn(input);
+        }
+        for pending in state.calls.iter_mut().filter(|pending| pending.result.is_none()) {
+            (pending.inputs, pending.is_in_flight) = (None, false);
+            pending.result = Some(Err(CallError::Closed));
+            driver.finished(pending.id);
+        }
+    }
+
+    /// Sends what waits, as far as there is room.
+    fn flush(&mut self, now: Instant, driver: &mut impl Driver) {
+        // A frame that has begun is gone on with.
+        if self.state.is_begun && !self.send_waiting(now, driver) {
+            return;
+        }
+        while let Some(unsent) = self.state.unsent.pop_front() {
+            let sent = self.send(now, driver, |client, tx| match &unsent {
+                Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
+                Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_raw(), tx),
+                Unsent::Response(to, Err(refusal)) => {
+                    client.respond_error(*to, &refusal.as_error(), tx)
+                }
+                Unsent::Hosted(to, reply) => reply.send(client, *to, tx),
+            });
+            // Other errors mean that the request is over.
+            if matches!(sent, Err(SendError::Full)) {
+                return self.state.unsent.push_front(unsent);
+            }
+        }
+        self.send_waiting(now, driver);
+    }
+
+    /// Sends calls that wait. Returns `false` if there is no room for one.
+    fn send_waiting(&mut self, now: Instant, driver: &mut impl Driver) -> bool {
+        while let Some(waiting) = self.state.waiting.pop_front() {
+            let is_ours = self.state.is_begun || !self.core.tx().is_mid_frame();
+            let sent = match &waiting {
+                Waiting::Connect => self.send_connect(now, driver),
+                Waiting::Call(id) => self.send_call(now, *id, driver),
+                Waiting::CancelTask(id) => {
+                    let (params, options) = (TaskParams::new(id), CallOptions::new());
+                    self.send(now, driver, |client, tx| {
+                        client.request(now, methods::TASKS_CANCEL, &params, options, tx).map(|_| ())
+                    })
+                }
+            };
+            self.state.is_begun = false;
+            match (sent, waiting) {
+                (Err(error @ (SendError::Full | SendError::TooManyCalls)), waiting) => {
+                    self.state.is_begun = is_ours && self.core.tx().is_mid_frame();
+                    self.state.waiting.push_front(waiting);
+                    return error != SendError::Full;
+                }
+                (Err(error), Waiting::Call(id)) => {
+                    self.state.finish(id, Err(CallError::NotSent(error)), driver);
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Sends the next request of a call: the call itself, its next round, or one about its task.
+    fn send_call(
+        &mut self,
+        now: Instant,
+        id: CallId,
+        driver: &mut impl Driver,
+    ) -> Result<(), SendError> {
+        let Self { core, state } = self;
+        let Some(pending) = state.calls.open_mut(id) else { return Ok(()) };
+        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
+        let round =
+            pending.inputs.as_ref().and_then(|it| Some((it.round.as_ref()?, &it.responses)));
+        let (method, options) = (pending.method.as_str(), pending.options);
+        let mut turn = core.turn(now);
+        let (client, tx) = turn.parts();
+        let sent = match (pending.asked, &pending.task, round) {
+            (Asked::Call, _, Some(((result, round), responses))) => {
+                let result = result.as_raw();
+                let state = result.get("requestState").and_then(RawJson::as_string);
+                let inputs = InputResponseParams::new(*round).state(state.map(Text::from_json));
+                let has_requests = result.get("inputRequests").is_some();
+                let inputs = if has_requests { inputs.responses(responses) } else { inputs };
+                client.retry(now, method, &params, &inputs, options, tx)
+            }
+            (Asked::Call, ..) if method == LISTEN => {
+                let filter = params.to().unwrap_or(SubscriptionFilter::new());
+                client.listen(now, &filter, options, tx)
+            }
+            (Asked::Call, ..) | (_, None, _) => client.request(now, method, &params, options, tx),
+            (asked, Some(task), _) => {
+                let (params, options) = (TaskParams::new(task.id()), CallOptions::new());
+                match asked {
+                    Asked::Update => {
+                        client.request(now, methods::TASKS_UPDATE, &task.update(), options, tx)
+                    }
+                    Asked::Result => {
+                        client.request(now, methods::TASKS_RESULT, &params, options, tx)
+                    }
+                    _ => client.request(now, methods::TASKS_GET, &params, options, tx),
+                }
+            }
+        };
+        if sent.is_ok() {
+            pending.inputs = pending.inputs.take().filter(|inputs| inputs.round.is_none());
+            if pending.is_new() {
+                pending.due = None;
+                state.new_calls -= 1;
+            }
+        }
+        state.sent(tx, driver);
+        state.calls.sent(id, sent?);
+        Ok(())
+    }
+}
+
+/// Messages in place of bytes.
+#[cfg(feature = "http")]
+impl ClientEngine<'_> {
+    /// Returns the messages to be sent, each as a POST request, for the driver to take.
+    pub const fn posts(&mut self) -> &mut VecDeque<Post> {
+        &mut self.state.posts
+    }
+
+    /// Handles a message that came in the body of a response, or in an event.
+    pub fn message(&mut self, now: Instant, message: &[u8], driver: &mut impl Driver) {
+        let before = self.pending();
+        if driver.traces() {
+            driver.frame(false, message);
+        }
+        let mut messages = Messages::new(Frame::Complete(message));
+        let Self { core, state } = self;
+        loop {
+            let mut turn = core.turn(now);
+            let (client, tx) = turn.parts();
+            let event = client.next_event(now, &mut messages, tx);
+            let revision = client.revision().unwrap_or(Revision::LATEST);
+            state.sent(tx, driver);
+            let Ok(Some(event)) = event else { break };
+            state.event(now, revision, &event, driver);
+        }
+        self.after_message(now, before, driver);
+    }
+
+    /// Handles the failure of a request with this JSON-RPC id.
+    pub fn fail(
+        &mut self,
+        now: Instant,
+        id: &str,
+        failure: HttpFailure<'_>,
+        driver: &mut impl Driver,
+    ) {
+        let before = self.pending();
+        let Self { core, state } = self;
+        let mut turn = core.turn(now);
+        let (client, tx) = turn.parts();
+        let event = client.fail(now, id, failure, tx);
+        let revision = client.revision().unwrap_or(Revision::LATEST);
+        state.sent(tx, driver);
+        if let Ok(Some(event)) = event {
+            state.event(now, revision, &event, driver);
+        }
+        self.after_message(now, before, driver);
+    }
+
+    fn after_message(&mut self, now: Instant, before: usize, driver: &mut impl Driver) {
+        self.flush(now, driver);
+        let pending = self.pending();
+        self.state.unread += pending.saturating_sub(before);
+        self.give_back();
+    }
+
+    /// Lets the time of a call stand still for so long, since a person logs in.
+    pub fn postpone(&mut self, id: &str, by: Duration) {
+        self.core().postpone(id, by);
+    }
+
+    /// Takes back what was too much of that.
+    pub fn bring_forward(&mut self, id: &str, by: Duration) {
+        self.core().bring_forward(id, by);
+    }
+
+    /// Sets the number of the session with the server, which may not know the tasks of the last.
+    pub fn set_session(&mut self, session: u32) {
+        if core::mem::replace(&mut self.state.session, session) != session {
+            let tasks = self.state.calls.iter_mut().filter_map(|pending| pending.task.as_mut());
+            tasks.for_each(|task| task.poll.session_changed());
+        }
+    }
+}
+
+impl State {
+    fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            calls: Calls::default(),
+            waiting: VecDeque::new(),
+            new_calls: 0,
+            is_begun: false,
+            is_timing_out: false,
+            unsent: VecDeque::new(),
+            inputs: Vec::new(),
+            asked: 0,
+            hosted: HostedTasks::new(limits.in_flight),
+            connect_state: ConnectState::Connecting,
+            connect_result: None,
+            is_unresponsive: false,
+            has_old_tasks: false,
+            support: ToolSupport::default(),
+            server: String::new(),
+            #[cfg(feature = "http")]
+            session: 0,
+            log_level: None,
+            #[cfg(feature = "http")]
+            posts: VecDeque::new(),
+            #[cfg(feature = "http")]
+            is_http: false,
+            traced: 0,
+            is_traced: false,
+            input_ended: false,
+            unread: 0,
+            most_pending: 0,
+            late_steps: 0,
+        }
+    }
+
+    fn empty_tx(&self) -> TxBuffer<Vec<u8>> {
+        #[cfg(feature = "http")]
+        if self.is_http {
+            return TxBuffer::for_http_requests(Vec::new(), self.limits.max_output);
+        }
+        TxBuffer::with_limit(Vec::new(), self.limits.max_output)
+    }
+
+    /// Traces what was written, and takes it if it is a POST request.
+    fn sent(&mut self, tx: &mut Tx<'_>, driver: &mut impl Driver) {
+        let pending = tx.pending();
+        if driver.traces() {
+            let fresh = pending.get(self.traced..).unwrap_or_default();
+            for line in fresh.split_inclusive(|byte| *byte == b'\n') {
+                driver.frame(true, line.strip_suffix(b"\n").unwrap_or(line));
+            }
+        }
+        self.traced = pending.len();
+        self.most_pending = self.most_pending.max(pending.len());
+        #[cfg(feature = "http")]
+        if self.is_http
+            && let Some(post) = tx.take_post()
+        {
+            self.posts.push_back(post);
+            self.traced = 0;
+        }
+    }
+
+    /// Returns the options of a call. A tool that must be called as a task is.
+    fn with_task(
+        &self,
+        method: &str,
+        params: Option<&OwnedJson>,
+        options: CallOptions,
+    ) -> CallOptions {
+        if !self.has_old_tasks || method != methods::TOOLS_CALL || options.task {
+            return options;
+        }
+        match self.support.of(&tool(params)) {
+            Some(TaskSupport::Required) => options.task(None),
+            _ => options,
+        }
+    }
+}
+
+/// Returns the name of the tool that is called.
+fn tool(params: Option<&OwnedJson>) -> String {
+    let name = params.and_then(|params| params.as_raw().get("name")).and_then(RawJson::as_string);
+    name.map(|name| alloc::string::ToString::to_string(&name)).unwrap_or_default()
+}
+
+trait Times: Driver {
+    fn time(&mut self, now: Instant) -> TaskTime {
+        TaskTime::new(now, self.unix_ms())
+    }
+}
+
+impl<D: Driver + ?Sized> Times for D {}
+
+impl fmt::Debug for ClientEngine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientEngine")
+            .field("server", &self.state.server)
+            .field("connect_state", &self.state.connect_state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Methods to which a modern server may respond with `InputRequiredResult`.
+const WITH_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+/// Number of steps after a long pause in which no timeout is handled while there are bytes to read.
+const LATE_STEPS: u32 = 256;
+/// Maximum number of bytes of responses for a server that does not read them.
+const MAX_UNREAD: usize = 1 << 20;
+/// Maximum number of bytes that idle buffers keep.
+const MAX_KEPT: usize = 1 << 20;

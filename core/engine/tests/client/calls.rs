@@ -1,0 +1,174 @@
+//! Calls: their results, progress, times, ends, and the next connection.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::{CallOptions, NotAllowed, RawJson, SendError};
+use mcp_sansio_engine::{CallError, Cancelled, ConnectState};
+use serde_json::json;
+
+use crate::scene::{ALL, D, E, Scene, content, error, methods, notification, ok};
+
+#[test]
+fn a_call_has_a_result_in_each_revision() {
+    for revision in ALL {
+        let mut scene = Scene::new(revision);
+        let (call, request) = scene.tool("add");
+        assert_eq!(
+            (&request["method"], &request["params"]["name"]),
+            (&json!("tools/call"), &json!("add"))
+        );
+        assert!(!scene.is_over(call));
+        scene.gets(&ok(&request, content(revision, "3")));
+        assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "3");
+        assert!(scene.is_over(call));
+        assert_eq!(scene.sent(), [json!(null); 0]);
+    }
+}
+
+#[test]
+fn results_come_in_any_order_and_the_oldest_call_first() {
+    let mut scene = Scene::new(D);
+    let ((first, one), (second, two), (_, _)) = (scene.tool("a"), scene.tool("b"), scene.tool("c"));
+    scene.gets(&ok(&two, content(D, "two")));
+    scene.gets(&error(&one, -32000));
+    let over = scene.engine.take_any().unwrap();
+    assert_eq!((over.id, over.method.as_str()), (first, "tools/call"));
+    assert!(matches!(over.result, Err(CallError::Server(error)) if error.code == -32000));
+    assert_eq!(scene.engine.take_any().unwrap().id, second);
+    assert!(scene.engine.take_any().is_none() && scene.engine.has_calls());
+    let (third, three) = scene.tool("d");
+    assert!(third > second, "places are used again, ids are not");
+    scene.gets(&ok(&three, content(D, "three")));
+    assert!(scene.engine.take(second).is_none());
+    scene.take(third).unwrap();
+}
+
+#[test]
+fn a_method_that_the_server_does_not_have_is_refused_at_once() {
+    let mut scene = Scene::new(D);
+    let refused = scene.try_call("prompts/list", json!({}), CallOptions::new());
+    assert_eq!(refused, Err(SendError::NotAllowed(NotAllowed::Capability)));
+    assert!(!scene.engine.has_calls());
+}
+
+#[test]
+fn progress_is_reported_and_gives_more_time_up_to_the_limit() {
+    let mut scene = Scene::new(D);
+    let options = CallOptions::new()
+        .progress(true)
+        .timeout(Duration::from_secs(10))
+        .limit(Duration::from_secs(15));
+    let call = scene.call("tools/call", json!({"name": "slow"}), options);
+    let request = scene.sent_one();
+    scene.later(9_000);
+    let token = &request["params"]["_meta"]["progressToken"];
+    let report = json!({"progressToken": token, "progress": 0.5, "message": "half"});
+    scene.gets(&notification("notifications/progress", report));
+    assert_eq!(scene.log(), ["progress 0.5 half of a call"]);
+    scene.later(5_999);
+    assert!(scene.engine.take(call).is_none());
+    scene.later(1);
+    assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
+    let cancelled = scene.sent_one();
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_told_to_the_server_and_its_response_is_ignored() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let (call, request) = scene.tool("slow");
+        let cancelled = scene.engine.cancel(scene.now, call, Some("bored"), &mut scene.person);
+        assert_eq!(cancelled, Some(Cancelled::Call));
+        let told = scene.sent_one();
+        assert_eq!(
+            (&told["params"]["requestId"], &told["params"]["reason"]),
+            (&request["id"], &json!("bored"))
+        );
+        scene.gets(&ok(&request, content(revision, "late")));
+        assert!(scene.is_over(call) && scene.log().is_empty());
+        assert_eq!(scene.engine.cancel(scene.now, call, None, &mut scene.person), None);
+        // A result that was not taken is dropped, without a word.
+        let (call, request) = scene.tool("quick");
+        scene.gets(&ok(&request, content(revision, "done")));
+        let cancelled = scene.engine.cancel(scene.now, call, None, &mut scene.person);
+        assert_eq!((cancelled, scene.sent().len()), (Some(Cancelled::Over), 0));
+    }
+}
+
+#[test]
+fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
+    let mut scene = Scene::new(E);
+    let filter = SubscriptionFilter::new().tools_list_changed(true);
+    let listen = scene.engine.listen(scene.now, &filter, &mut scene.person).unwrap();
+    let request = scene.sent_one();
+    assert!(!scene.engine.is_acknowledged(listen));
+    let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    scene.gets(&notification("notifications/subscriptions/acknowledged", params));
+    assert!(scene.engine.is_acknowledged(listen) && !scene.engine.has_calls());
+    scene.gets(&notification("notifications/tools/list_changed", json!({ "_meta": meta })));
+    assert_eq!(scene.log(), ["listening of a call", "Tools of a call"]);
+    let params = json!({"requestId": request["id"]});
+    scene.gets(&notification("notifications/cancelled", params));
+    assert_eq!(scene.take(listen).unwrap(), json!({}));
+}
+
+#[test]
+fn a_level_of_log_messages_is_asked_for_with_each_call() {
+    let mut scene = Scene::new(E);
+    scene.engine.set_log_level(Some(LoggingLevel::Warning));
+    let (_, request) = scene.tool("add");
+    assert_eq!(request["params"]["_meta"]["io.modelcontextprotocol/logLevel"], "warning");
+}
+
+#[test]
+fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next() {
+    let mut scene = Scene::new(E);
+    let filter = SubscriptionFilter::new().tools_list_changed(true);
+    let listen = scene.engine.listen(scene.now, &filter, &mut scene.person).unwrap();
+    scene.sent_one();
+    let (call, _) = scene.tool("slow");
+    scene.engine.end(&mut scene.person);
+    assert!(matches!(scene.take(call), Err(CallError::Closed)));
+    scene.connect();
+    scene.engine.listen_again(scene.now, &mut scene.person);
+    let request = scene.sent_one();
+    assert_eq!(request["params"]["notifications"], json!({"toolsListChanged": true}));
+    assert!(scene.engine.take(listen).is_none() && scene.engine.is_known(listen));
+    // What was sent before the end does not count.
+    let (call, request) = scene.tool("add");
+    scene.gets(&ok(&request, content(E, "3")));
+    scene.take(call).unwrap();
+}
+
+#[test]
+fn what_a_server_says_about_connecting_is_kept() {
+    let mut scene = Scene::new(D);
+    let result = scene.engine.connect_result().unwrap();
+    assert_eq!(result.as_raw().get("protocolVersion").map(RawJson::as_str), Some("\"2025-11-25\""));
+    scene.engine.end(&mut scene.person);
+    scene.engine.connect(scene.now, &mut scene.person).unwrap();
+    let initialize = scene.sent_one();
+    scene.gets(&error(&initialize, -32603));
+    assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)));
+}
+
+#[test]
+fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
+    let mut scene = Scene::new(D);
+    let (call, request) = scene.tool("slow");
+    scene.receives(&ok(&request, content(D, "in time")));
+    scene.now = scene.now.saturating_add(Duration::from_secs(3600));
+    scene.engine.begin_wait(scene.now);
+    assert_eq!(scene.engine.next_timeout().map(mcp_sansio::Instant::as_millis), Some(0));
+    scene.engine.handle_timeouts(scene.now, true, &mut scene.person).unwrap();
+    scene.work();
+    assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "in time");
+    let (call, _) = scene.tool("slow");
+    scene.later(3_600_000);
+    assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
+    assert_eq!(methods(&scene.sent()), ["notifications/cancelled"]);
+}

@@ -1,0 +1,7 @@
+//! The client as a value, in virtual time: tests that read like traces.
+
+mod calls;
+mod questions;
+mod room;
+mod scene;
+mod tasks;

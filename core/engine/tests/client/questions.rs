@@ -1,0 +1,201 @@
+//! Questions of servers: in rounds of a call, as requests, and as tasks that the client runs.
+
+use mcp_sansio::CallOptions;
+use mcp_sansio_engine::{CallError, Limits, Refusal};
+use serde_json::{Value, json};
+
+use crate::scene::{
+    ALL, D, E, RELATED, Scene, answer, content, error, form, form_params, notification, ok,
+    question,
+};
+
+fn requires(requests: Value, state: &str) -> Value {
+    json!({"resultType": "input_required", "inputRequests": requests, "requestState": state})
+}
+
+#[test]
+fn a_call_is_sent_again_with_the_answers_of_each_round() {
+    let mut scene = Scene::new(E);
+    let (call, first) = scene.tool("ask");
+    let requests = json!({"a": form("Who?"), "b": {"method": "roots/list"}});
+    scene.gets(&ok(&first, requires(requests, "s1")));
+    assert_eq!(scene.log(), ["asked Who?", "asked roots"]);
+    assert!(scene.person.asked.iter().all(|(_, about, _)| *about == Some(call)));
+    let second = scene.sent_one();
+    assert_ne!(second["id"], first["id"]);
+    let params = &second["params"];
+    assert_eq!((&params["name"], &params["requestState"]), (&json!("ask"), &json!("s1")));
+    let ada = json!({"action": "accept", "content": {"name": "Ada"}});
+    assert_eq!(params["inputResponses"], json!({"a": ada, "b": {"roots": []}}));
+    // A round without questions.
+    scene.gets(&ok(&second, json!({"resultType": "input_required", "requestState": "s2"})));
+    let third = scene.sent_one();
+    assert_eq!(third["params"]["requestState"], "s2");
+    assert!(third["params"].get("inputResponses").is_none());
+    scene.gets(&ok(&third, content(E, "done")));
+    assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "done");
+}
+
+#[test]
+fn a_round_waits_for_its_last_answer() {
+    let mut scene = Scene::new(E);
+    scene.person.answers_later = true;
+    let (call, first) = scene.tool("ask");
+    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
+    let inputs: Vec<_> = scene.person.asked.iter().map(|(input, ..)| *input).collect();
+    scene.engine.answer(scene.now, inputs[1], Ok(answer("2")), &mut scene.person);
+    assert!(scene.sent().is_empty());
+    // Nothing waits for time: the call is not in flight.
+    assert_eq!(scene.engine.next_timeout(), None);
+    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
+    let second = scene.sent_one();
+    assert_eq!(second["params"]["inputResponses"].as_object().unwrap().len(), 2);
+    scene.gets(&ok(&second, content(E, "done")));
+    scene.take(call).unwrap();
+    // A late answer is nothing.
+    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
+    assert!(scene.sent().is_empty());
+}
+
+#[test]
+fn a_refusal_ends_the_call_and_the_other_questions() {
+    let mut scene = Scene::new(E);
+    let (call, first) = scene.tool("ask");
+    scene.gets(&ok(&first, requires(json!({"a": form("refuse me"), "b": form("2")}), "s")));
+    assert_eq!(scene.log(), ["asked refuse me"], "the second question is not needed");
+    let Err(CallError::InputRefused { refusal: Refusal::Refused, result }) = scene.take(call)
+    else {
+        panic!("it was refused")
+    };
+    assert!(result.as_raw().get("requestState").is_some());
+    scene.person.answers_later = true;
+    let (call, first) = scene.tool("ask");
+    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
+    let input = scene.person.asked.last().unwrap().0;
+    scene.engine.answer(scene.now, input, Err(Refusal::Panicked), &mut scene.person);
+    assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
+    let result = scene.take(call);
+    assert!(matches!(result, Err(CallError::InputRefused { refusal: Refusal::Panicked, .. })));
+    // So does the end of the call.
+    let (call, first) = scene.tool("ask");
+    scene.gets(&ok(&first, requires(json!({"a": form("3")}), "s")));
+    scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    assert_eq!(scene.log(), ["asked 3", "withdrawn 3"]);
+    assert!(scene.sent().is_empty());
+}
+
+#[test]
+fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
+    let mut limits = Limits::DEFAULT;
+    limits.max_inputs = 1;
+    let mut scene = Scene::with(E, limits);
+    let (call, first) = scene.tool("ask");
+    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
+    let result = scene.take(call);
+    assert!(matches!(result, Err(CallError::InputRefused { refusal: Refusal::TooMany, .. })));
+    assert!(scene.log().is_empty());
+}
+
+#[test]
+fn a_legacy_server_asks_with_requests() {
+    for revision in [ALL[2], D] {
+        let mut scene = Scene::new(revision);
+        let sample = json!({"messages": [{"role": "user", "content": {"type": "text", "text": "?"}}], "maxTokens": 10});
+        scene.gets(&question(1, "elicitation/create", form_params("Who?")));
+        scene.gets(&question(2, "sampling/createMessage", sample));
+        scene.gets(&question(3, "roots/list", json!({})));
+        scene.gets(&question(4, "elicitation/create", form_params("refuse me")));
+        scene.gets(&question(5, "elicitation/create", json!({"message": 5})));
+        let sent = scene.sent();
+        assert_eq!(sent[0]["result"]["content"], json!({"name": "Ada"}));
+        assert_eq!(sent[1]["result"]["model"], "m");
+        assert_eq!(sent[2]["result"], json!({"roots": []}));
+        assert_eq!(sent[3]["error"], json!({"code": -1, "message": "The request was refused"}));
+        assert_eq!(sent[4]["error"]["code"], -32602);
+        assert_eq!(sent.len(), 5);
+    }
+}
+
+#[test]
+fn a_server_takes_its_request_back() {
+    let mut scene = Scene::new(D);
+    scene.person.answers_later = true;
+    scene.gets(&question(1, "elicitation/create", form_params("Who?")));
+    scene.gets(&notification("notifications/cancelled", json!({"requestId": 1})));
+    assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?", "request cancelled"]);
+    let input = scene.person.asked[0].0;
+    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    assert!(scene.sent().is_empty());
+    // The end of the connection takes all back.
+    scene.gets(&question(2, "elicitation/create", form_params("When?")));
+    scene.engine.end(&mut scene.person);
+    assert_eq!(scene.log(), ["asked When?", "withdrawn When?"]);
+}
+
+#[test]
+fn an_answer_about_a_task_of_the_server_has_its_id() {
+    for is_late in [false, true] {
+        let mut scene = Scene::new(D);
+        scene.person.answers_later = is_late;
+        let mut params = form_params("Who?");
+        params["_meta"] = json!({RELATED: {"taskId": "t-1"}});
+        scene.gets(&question(1, "elicitation/create", params));
+        if is_late {
+            let input = scene.person.asked[0].0;
+            scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+        }
+        assert_eq!(scene.sent_one()["result"]["_meta"], json!({RELATED: {"taskId": "t-1"}}));
+    }
+}
+
+#[test]
+fn the_client_runs_a_question_as_a_task() {
+    let mut scene = Scene::new(D);
+    scene.person.answers_later = true;
+    let mut params = form_params("Who?");
+    params["task"] = json!({"ttl": 60_000});
+    scene.gets(&question(1, "elicitation/create", params.clone()));
+    let task = scene.sent_one()["result"]["task"].clone();
+    assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
+    let id = json!({"taskId": task["taskId"]});
+    scene.gets(&question(2, "tasks/list", json!({})));
+    assert_eq!(scene.sent_one()["result"]["tasks"][0]["taskId"], task["taskId"]);
+    scene.gets(&question(3, "tasks/result", id.clone()));
+    assert!(scene.sent().is_empty(), "it waits");
+    let input = scene.person.asked[0].0;
+    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    let result = scene.sent_one();
+    assert_eq!((&result["id"], &result["result"]["content"]), (&json!(3), &json!({"name": "Ada"})));
+    // One that the server cancels, and one whose time is over, need no answer.
+    scene.log();
+    scene.gets(&question(4, "elicitation/create", params.clone()));
+    let id = json!({"taskId": scene.sent_one()["result"]["task"]["taskId"]});
+    scene.gets(&question(5, "tasks/cancel", id.clone()));
+    assert_eq!(scene.sent_one()["result"]["status"], "cancelled");
+    assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
+    scene.gets(&question(6, "elicitation/create", params));
+    scene.sent_one();
+    scene.until_next();
+    scene.later(60_000);
+    assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
+    scene.gets(&question(7, "tasks/get", json!({"taskId": "unknown"})));
+    assert_eq!(scene.sent_one()["error"]["code"], -32602);
+}
+
+#[test]
+fn a_question_that_is_answered_at_once_is_a_task_that_has_ended() {
+    let mut scene = Scene::new(D);
+    let mut params = form_params("refuse me");
+    params["task"] = json!({});
+    scene.gets(&question(1, "elicitation/create", params));
+    let id = json!({"taskId": scene.sent_one()["result"]["task"]["taskId"]});
+    scene.gets(&question(2, "tasks/get", id.clone()));
+    assert_eq!(scene.sent_one()["result"]["status"], "failed");
+    scene.gets(&question(3, "tasks/result", id));
+    assert_eq!(scene.sent_one()["error"]["code"], -1);
+    // And it does not disturb calls.
+    let call = scene.call("tools/call", json!({"name": "add"}), CallOptions::new());
+    let request = scene.sent_one();
+    scene.gets(&error(&request, -32000));
+    assert!(matches!(scene.take(call), Err(CallError::Server(_))));
+}

@@ -1,0 +1,183 @@
+//! Little room: in the output, in the table of calls, and for what waits.
+
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    CallOptions, Connection, Instant, RxBuffer, SendError, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, Step, TxBuffer,
+};
+use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, ConnectState, Limits};
+use serde_json::{Value, json};
+
+use crate::scene::{D, E, Person, Scene, content, form, form_params, methods, ok, owned, question};
+
+fn limits(max_output: usize, max_pending: usize) -> Limits {
+    let mut limits = Limits::DEFAULT;
+    (limits.max_output, limits.max_pending) = (max_output, max_pending);
+    limits
+}
+
+fn text() -> Value {
+    json!({"name": "print", "arguments": {"text": "x".repeat(5_000)}})
+}
+
+#[test]
+fn long_calls_leave_in_their_order_through_a_small_buffer() {
+    for revision in [D, E] {
+        let mut scene = Scene::with(revision, limits(256, 2));
+        let first = scene.call("tools/call", text(), CallOptions::new());
+        let second = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+        let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
+        assert_eq!(refused, Err(SendError::Full), "two calls wait");
+        let sent = scene.sent();
+        let names: Vec<&Value> = sent.iter().map(|request| &request["params"]["name"]).collect();
+        assert_eq!(names, ["print", "b"]);
+        assert_eq!(sent[0]["params"]["arguments"], text()["arguments"]);
+        scene.gets(&ok(&sent[1], content(revision, "two")));
+        scene.gets(&ok(&sent[0], content(revision, "one")));
+        assert_eq!(scene.take(first).unwrap()["content"][0]["text"], "one");
+        assert_eq!(scene.take(second).unwrap()["content"][0]["text"], "two");
+    }
+}
+
+#[test]
+fn rounds_and_responses_leave_through_a_small_buffer() {
+    let mut scene = Scene::with(E, limits(256, 1));
+    let call = scene.call("tools/call", text(), CallOptions::new());
+    let first = scene.sent_one();
+    let requires = json!({"resultType": "input_required", "inputRequests": {"a": form("Who?")}, "requestState": "s".repeat(1_000)});
+    scene.gets(&ok(&first, requires));
+    let second = scene.sent_one();
+    assert_eq!(second["params"]["arguments"], text()["arguments"]);
+    assert_eq!(second["params"]["requestState"], "s".repeat(1_000));
+    scene.gets(&ok(&second, content(E, "done")));
+    scene.take(call).unwrap();
+    let mut scene = Scene::with(D, limits(128, 1));
+    scene.call("tools/call", text(), CallOptions::new());
+    scene.gets(&question(1, "elicitation/create", form_params("Who?")));
+    let sent = scene.sent();
+    assert_eq!(methods(&sent), ["tools/call", "-"]);
+    assert_eq!(sent[1]["result"]["content"], json!({"name": "Ada"}));
+}
+
+#[test]
+fn a_call_that_waits_can_be_cancelled_and_runs_out_of_time() {
+    let mut scene = Scene::with(D, limits(128, 3));
+    let options = CallOptions::new().timeout(Duration::from_secs(1));
+    scene.call("tools/call", text(), CallOptions::new());
+    let second = scene.call("tools/call", json!({"name": "b"}), options);
+    let third = scene.call("tools/call", json!({"name": "c"}), CallOptions::new());
+    let cancelled = scene.engine.cancel(scene.now, third, None, &mut scene.person);
+    assert_eq!(cancelled, Some(Cancelled::Call));
+    scene.later(1_000);
+    assert!(matches!(scene.take(second), Err(CallError::TimedOut)));
+    let sent = scene.sent();
+    assert_eq!(methods(&sent), ["tools/call"]);
+    // There is room for others again.
+    for name in ["d", "e", "f"] {
+        scene.call("tools/call", json!({ "name": name }), CallOptions::new());
+    }
+    assert_eq!(scene.sent().len(), 3);
+}
+
+#[test]
+fn calls_wait_for_others_to_end_while_questions_are_answered() {
+    let mut limits = limits(1 << 20, 1);
+    limits.in_flight = 1;
+    let mut scene = Scene::with(D, limits);
+    let first = scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
+    let second = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
+    assert!(refused.is_err());
+    let request = scene.sent_one();
+    scene.gets(&question(1, "elicitation/create", form_params("Who?")));
+    assert_eq!(scene.sent_one()["id"], 1);
+    scene.gets(&ok(&request, content(D, "one")));
+    scene.take(first).unwrap();
+    let request = scene.sent_one();
+    assert_eq!(request["params"]["name"], "b");
+    scene.gets(&ok(&request, content(D, "two")));
+    scene.take(second).unwrap();
+    let mut scene = Scene::with(D, limits);
+    scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
+    scene.engine.end(&mut scene.person);
+    scene.connect();
+    scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    assert_eq!(scene.sent_one()["params"]["name"], "b");
+}
+
+#[test]
+fn nothing_is_read_while_the_server_leaves_its_responses_unread() {
+    let mut scene = Scene::new(D);
+    let mut asked = 0;
+    while scene.engine.reads() {
+        scene.gets(&json!({"jsonrpc": "2.0", "id": "i".repeat(100), "method": "ping"}));
+        asked += 1;
+        assert!(asked < 100_000, "there is no limit");
+    }
+    assert!(scene.engine.pending() > 1 << 20);
+    assert!(scene.engine.io(|_, into| into.is_empty()));
+    assert_eq!(scene.sent().len(), asked);
+    assert!(scene.engine.reads());
+}
+
+#[test]
+fn memory_of_a_long_line_is_given_back() {
+    let mut scene = Scene::new(D);
+    let (call, request) = scene.tool("long");
+    scene.gets(&ok(&request, content(D, &"y".repeat(3 << 20))));
+    scene.take(call).unwrap();
+    assert!(scene.engine.io(|_, into| into.len()) < 1 << 20);
+}
+
+/// Not a script, but the core's server on the other end of the pipe.
+#[test]
+fn a_client_and_a_server_in_memory() {
+    const FEATURES: ServerFeatures = ServerFeatures::TOOLS;
+    static SERVER: ServerConfig<'_> = ServerConfig::new(Implementation::new("s", "1"), FEATURES);
+    static CLIENT: mcp_sansio::ClientConfig<'_> = mcp_sansio::ClientConfig::new(
+        Implementation::new("c", "1"),
+        mcp_sansio::ClientFeatures::NONE,
+    );
+    let (rx, tx) = (RxBuffer::new([0; 2048]), TxBuffer::new([0; 2048]));
+    let mut server: Connection<'_, _, _, _> =
+        Connection::new(&SERVER, ServerState::<4, 4>::new(), rx, tx);
+    let (mut client, mut person) = (ClientEngine::new(&CLIENT, Limits::DEFAULT), Person::default());
+    let now = Instant::from_millis(0);
+    client.connect(now, &mut person).unwrap();
+    let mut call = None;
+    for _ in 0..100 {
+        while client.step(now, &mut person) {}
+        if let (ConnectState::Connected, None) = (client.connect_state(), call) {
+            let params = owned(&json!({"name": "echo"}));
+            let options = CallOptions::new();
+            call = client.call(now, "tools/call", &params, options, &mut person).ok();
+        }
+        if let Some(over) = call.and_then(|call| client.take(call)) {
+            let text = over.result.unwrap().as_raw().to_string();
+            return assert!(text.contains("hello"), "{text}");
+        }
+        match server.next(now) {
+            Step::Event(ServerEvent::Request(request), mut turn) => {
+                let result = mcp_sansio::types::TextResult::new("hello");
+                turn.respond(request.handle, &result).unwrap();
+            }
+            Step::Io { write, mut read, .. } => {
+                let (written, from) = client.io(|output, into| {
+                    let from = write.len().min(into.len());
+                    into[..from].copy_from_slice(&write[..from]);
+                    let len = output.len().min(read.spare().len());
+                    read.spare()[..len].copy_from_slice(&output[..len]);
+                    (len, from)
+                });
+                read.commit(written);
+                client.written(written);
+                client.received(from);
+                server.wrote(from);
+            }
+            _ => {}
+        }
+    }
+    panic!("there is no result");
+}

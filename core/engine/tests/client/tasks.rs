@@ -1,0 +1,254 @@
+//! Calls that the server runs as tasks, in both dialects.
+
+use std::time::Duration;
+
+use mcp_sansio::types::TaskStatus;
+use mcp_sansio::{CallOptions, TaskGone};
+use mcp_sansio_engine::{CallError, Cancelled, Detached, TaskRef};
+use serde_json::{Value, json};
+
+use crate::scene::{D, E, Scene, content, created, error, form, methods, notification, ok, state};
+
+/// Makes a call that is a task now.
+fn begin(scene: &mut Scene) -> mcp_sansio_engine::CallId {
+    let options = match scene.engine.asks_for_task("slow") {
+        true => CallOptions::new().progress(true).task(Some(Duration::from_secs(60))),
+        false => CallOptions::new().progress(true),
+    };
+    let call = scene.call("tools/call", json!({"name": "slow"}), options);
+    let request = scene.sent_one();
+    assert_eq!(request["params"].get("task").is_some(), !scene.revision.is_modern());
+    scene.gets(&ok(&request, created(scene.revision)));
+    assert_eq!(scene.engine.task_status(call), Some(TaskStatus::Working));
+    call
+}
+
+/// Waits for the next request.
+fn next(scene: &mut Scene, method: &str) -> Value {
+    if scene.revision.is_modern() || method != "tasks/result" {
+        let waited = scene.until_next();
+        assert!((100..115).contains(&waited), "{waited}");
+    }
+    let request = scene.sent_one();
+    assert_eq!((&request["method"], &request["params"]["taskId"]), (&json!(method), &json!("t-1")));
+    request
+}
+
+#[test]
+fn a_call_waits_for_its_task() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        let poll = next(&mut scene, "tasks/get");
+        scene.gets(&ok(&poll, state(revision, "working", json!({"statusMessage": "step 1"}))));
+        assert_eq!(scene.engine.task_message(call), Some("step 1"));
+        assert_eq!(scene.log(), ["progress 0 step 1 of a call"]);
+        let poll = next(&mut scene, "tasks/get");
+        if revision.is_modern() {
+            let done = json!({"result": content(revision, "done")});
+            scene.gets(&ok(&poll, state(revision, "completed", done)));
+        } else {
+            scene.gets(&ok(&poll, state(revision, "completed", json!({}))));
+            let request = next(&mut scene, "tasks/result");
+            scene.gets(&ok(&request, content(revision, "done")));
+        }
+        assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "done");
+        assert!(scene.sent().is_empty());
+    }
+}
+
+#[test]
+fn a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
+    let mut scene = Scene::new(D);
+    let (call, first) = scene.tool("slow");
+    scene.gets(&error(&first, -32601));
+    let second = scene.sent_one();
+    assert!(first["params"].get("task").is_none() && second["params"].get("task").is_some());
+    scene.gets(&error(&second, -32601));
+    assert!(matches!(scene.take(call), Err(CallError::Server(error)) if error.code == -32601));
+    // The list says so before.
+    let list = scene.call("tools/list", json!({}), CallOptions::new());
+    let request = scene.sent_one();
+    let tool = |name: &str, support: &str| json!({"name": name, "inputSchema": {"type": "object"}, "execution": {"taskSupport": support}});
+    scene.gets(&ok(
+        &request,
+        json!({"tools": [tool("slow", "required"), tool("quick", "forbidden")]}),
+    ));
+    scene.take(list).unwrap();
+    assert!(scene.tool("slow").1["params"].get("task").is_some());
+    assert!(!scene.engine.asks_for_task("quick") && scene.engine.asks_for_task("other"));
+}
+
+#[test]
+fn a_task_asks_and_each_question_is_answered_once() {
+    let mut scene = Scene::new(E);
+    scene.person.answers_later = true;
+    let call = begin(&mut scene);
+    let poll = next(&mut scene, "tasks/get");
+    let asks = json!({"inputRequests": {"a": form("Who?")}});
+    scene.gets(&ok(&poll, state(E, "input_required", asks.clone())));
+    let poll = next(&mut scene, "tasks/get");
+    scene.gets(&ok(&poll, state(E, "input_required", asks.clone())));
+    assert_eq!(scene.log(), ["asked Who?"]);
+    let input = scene.person.asked[0].0;
+    let answer = Ok(crate::scene::answer("Who?"));
+    scene.engine.answer(scene.now, input, answer, &mut scene.person);
+    let update = scene.sent_one();
+    assert_eq!(update["method"], "tasks/update");
+    let ada = json!({"action": "accept", "content": {"name": "Ada"}});
+    assert_eq!(update["params"]["inputResponses"], json!({ "a": ada }));
+    scene.gets(&ok(&update, json!({"resultType": "complete"})));
+    let poll = match scene.sent().pop() {
+        Some(poll) => poll,
+        None => next(&mut scene, "tasks/get"),
+    };
+    scene.gets(&ok(&poll, state(E, "input_required", asks)));
+    assert!(scene.log().is_empty(), "it was answered");
+    let poll = next(&mut scene, "tasks/get");
+    let done = json!({"result": content(E, "done")});
+    scene.gets(&ok(&poll, state(E, "completed", done)));
+    scene.take(call).unwrap();
+}
+
+#[test]
+fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
+    let mut scene = Scene::new(E);
+    scene.person.answers_later = true;
+    begin(&mut scene);
+    let poll = next(&mut scene, "tasks/get");
+    let asks = json!({"inputRequests": {"a": form("Who?")}});
+    scene.gets(&ok(&poll, state(E, "input_required", asks)));
+    let poll = next(&mut scene, "tasks/get");
+    scene.gets(&ok(&poll, state(E, "working", json!({}))));
+    assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
+}
+
+#[test]
+fn a_refusal_and_the_end_of_its_time_cancel_the_task() {
+    let mut scene = Scene::new(E);
+    let call = begin(&mut scene);
+    let poll = next(&mut scene, "tasks/get");
+    let asks = json!({"inputRequests": {"a": form("refuse me")}});
+    scene.gets(&ok(&poll, state(E, "input_required", asks)));
+    assert!(matches!(scene.take(call), Err(CallError::InputRefused { .. })));
+    assert_eq!(methods(&scene.sent()), ["tasks/cancel"]);
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let options = CallOptions::new().limit(Duration::from_millis(150));
+        let options = if revision.is_modern() { options } else { options.task(None) };
+        let call = scene.call("tools/call", json!({"name": "slow"}), options);
+        let request = scene.sent_one();
+        scene.gets(&ok(&request, created(revision)));
+        let poll = next(&mut scene, "tasks/get");
+        scene.gets(&ok(&poll, state(revision, "working", json!({}))));
+        scene.until_next();
+        assert_eq!(scene.now.as_millis(), 150);
+        assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
+        assert_eq!(methods(&scene.sent()), ["tasks/cancel"]);
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_names_its_task() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        let cancelled = scene.engine.cancel(scene.now, call, None, &mut scene.person);
+        let Some(Cancelled::Task(task)) = cancelled else { panic!("{cancelled:?}") };
+        assert!(scene.sent().is_empty());
+        scene.engine.cancel_task(scene.now, task, &mut scene.person);
+        let request = scene.sent_one();
+        assert_eq!(request["params"]["taskId"], "t-1");
+        scene.gets(&ok(&request, state(revision, "cancelled", json!({}))));
+        assert!(!scene.engine.has_calls());
+    }
+}
+
+#[test]
+fn a_task_is_detached_and_resumed_on_another_connection() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let (undecided, _) = scene.tool("quick");
+        let detached = scene.engine.detach(scene.now, undecided, &mut scene.person);
+        assert_eq!(detached, Detached::Undecided);
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        // Also when the connection has ended.
+        scene.engine.end(&mut scene.person);
+        let detached = scene.engine.detach(scene.now, call, &mut scene.person);
+        let Detached::Task(task) = detached else { panic!("{detached:?}") };
+        assert!(scene.is_over(call));
+        let task = TaskRef::from_json(&task.to_json()).unwrap();
+        assert_eq!((task.server(), task.tool(), task.task_id()), ("lab", "slow", "t-1"));
+        assert_eq!(task.expires_unix_ms(), Some(1_800_000_060_000));
+        scene.connect();
+        let call = scene.engine.resume(scene.now, &task, &mut scene.person).unwrap();
+        let poll = scene.sent_one();
+        assert_eq!(poll["method"], "tasks/get");
+        scene.gets(&error(&poll, -32602));
+        assert!(matches!(scene.take(call), Err(CallError::TaskGone(TaskGone::Unknown))));
+        let mut other = Scene::new(if revision == D { E } else { D });
+        assert_eq!(other.engine.resume(other.now, &task, &mut other.person), None);
+        let renamed = task.to_json().replacen("\"lab\"", "\"other\"", 1);
+        let renamed = TaskRef::from_json(&renamed).unwrap();
+        assert_eq!(scene.engine.resume(scene.now, &renamed, &mut scene.person), None);
+    }
+}
+
+#[test]
+fn a_notification_ends_the_wait_and_the_request_in_flight() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        let poll = next(&mut scene, "tasks/get");
+        let (method, more) = match revision.is_modern() {
+            true => ("notifications/tasks", json!({"result": content(revision, "told")})),
+            false => ("notifications/tasks/status", json!({})),
+        };
+        scene.gets(&notification(method, state(revision, "completed", more)));
+        if revision.is_modern() {
+            assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "told");
+            let cancelled = scene.sent_one();
+            assert_eq!(cancelled["params"]["requestId"], poll["id"]);
+        }
+    }
+}
+
+#[test]
+fn a_task_fails_is_cancelled_or_is_over() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        let poll = next(&mut scene, "tasks/get");
+        scene.gets(&ok(&poll, state(revision, "cancelled", json!({}))));
+        assert!(matches!(scene.take(call), Err(CallError::TaskCancelled)));
+        let call = begin(&mut scene);
+        let poll = next(&mut scene, "tasks/get");
+        let refusal = json!({"code": -32000, "message": "no paper"});
+        let failed = json!({ "error": refusal });
+        scene.gets(&ok(&poll, state(revision, "failed", failed)));
+        if !revision.is_modern() {
+            let request = next(&mut scene, "tasks/result");
+            scene.gets(&error(&request, -32000));
+        }
+        let result = scene.take(call);
+        assert!(matches!(result, Err(CallError::Server(error)) if error.code == -32000));
+        // A server that never responds.
+        let call = begin(&mut scene);
+        while scene.now.as_millis() < 200_000 && scene.engine.next_timeout().is_some() {
+            scene.until_next();
+            scene.sent();
+        }
+        assert!(matches!(scene.take(call), Err(CallError::TaskGone(TaskGone::Expired))));
+    }
+}
+
+#[test]
+fn progress_of_a_task_is_that_of_its_call() {
+    let mut scene = Scene::new(D);
+    begin(&mut scene);
+    let meta = json!({crate::scene::RELATED: {"taskId": "t-1"}});
+    let report = json!({"progressToken": 2, "progress": 0.5, "_meta": meta});
+    scene.gets(&notification("notifications/progress", report));
+    assert_eq!(scene.log(), ["progress 0.5  of a call"]);
+}
