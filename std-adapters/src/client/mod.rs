@@ -37,8 +37,13 @@ pub(crate) fn task_id() -> TaskId {
     TaskId::new((half(0) << 64 | half(1)).to_le_bytes())
 }
 
+/// Returns the milliseconds since 1970.
+pub(crate) fn unix_ms() -> u64 {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(unix.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Returns a time with that of the calendar.
 pub(crate) fn task_time(now: Instant) -> TaskTime {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    TaskTime::new(now, u64::try_from(unix.as_millis()).unwrap_or(u64::MAX))
+    TaskTime::new(now, unix_ms())
 }

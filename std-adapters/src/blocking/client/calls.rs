@@ -4,15 +4,13 @@ use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
-use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{
-    CallOptions, ClientConfig, Connection, Encode, Era, GrowingClientState, OwnedJson, Revision,
-    ServerFeatures,
+    CallOptions, ClientConfig, Encode, Era, OwnedJson, Revision, SendError, ServerFeatures,
 };
+use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished, Limits, Refusal};
 
 use super::application::Application;
-use super::event_loop::{CATCH_UP_STEPS, empty_rx, empty_tx};
-use super::pending_calls::LISTEN;
 use super::{CallId, ConnectionEnd, Connector, Error, IN_FLIGHT, Process, Transport};
 
 /// Result of a call, or its error.
@@ -21,24 +19,14 @@ pub type CallResult = Result<OwnedJson, Error>;
 /// A client of one server. See the [module](super).
 pub struct Client<'c> {
     /// Its output buffer is unlimited, so that a call never waits for room: long messages are the
-    /// application's own, and `unread_responses` limits those that the server causes.
-    pub(super) connection: Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>,
+    /// application's own, and the engine limits those that the server causes.
+    pub(super) engine: ClientEngine<'c>,
     pub(super) app: Application<'c>,
-    pub(super) max_line: usize,
-    /// Whether the next line has been traced.
-    pub(super) is_traced: bool,
-    /// Maximum number of pending bytes since the output buffer was allocated.
-    pub(super) most_pending: usize,
-    /// Number of pending bytes that are responses to requests of the server.
-    pub(super) unread_responses: usize,
     pub(super) transport: Box<dyn Transport + 'c>,
-    /// Remaining iterations in which no timeout is handled, after a long pause.
-    pub(super) catch_up_steps: u32,
     pub(super) peer: Peer,
-    pub(super) connect_result: Option<OwnedJson>,
     pub(super) ended: Option<ConnectionEnd>,
-    /// Log level for modern requests.
-    pub(super) log_level: Option<LoggingLevel>,
+    /// The end of the last connection, for calls that have ended with it.
+    pub(super) last_end: ConnectionEnd,
     /// Subscribed URIs, with their `subscriptions/listen` if the server is modern.
     pub(super) subscribed: Vec<(String, Option<CallId>)>,
 }
@@ -66,26 +54,28 @@ impl<'c> Client<'c> {
         app: Application<'c>,
         max_line: usize,
         era: Option<Era>,
+        #[cfg_attr(not(all(feature = "http", feature = "smol")), allow(unused_mut))]
         mut transport: Box<dyn Transport + 'c>,
     ) -> Result<Self, Error> {
-        let memory = GrowingClientState::new(IN_FLIGHT);
-        let tx = empty_tx(&mut *transport);
+        let mut limits = Limits::DEFAULT;
+        (limits.in_flight, limits.max_line, limits.max_inputs) = (IN_FLIGHT, max_line, MAX_INPUTS);
+        #[cfg(all(feature = "http", feature = "smol"))]
+        let engine = match transport.http() {
+            Some(_) => ClientEngine::over_http(config, limits),
+            None => ClientEngine::new(config, limits),
+        };
+        #[cfg(not(all(feature = "http", feature = "smol")))]
+        let engine = ClientEngine::new(config, limits);
         let mut client = Self {
-            connection: Connection::new(config, memory, empty_rx(max_line), tx),
+            engine,
             app,
-            max_line,
-            is_traced: false,
-            most_pending: 0,
-            unread_responses: 0,
             transport,
-            catch_up_steps: 0,
             peer: Peer::default(),
-            connect_result: None,
             ended: None,
-            log_level: None,
+            last_end: ConnectionEnd::default(),
             subscribed: Vec::new(),
         };
-        client.core().set_era(era);
+        client.engine.core().set_era(era);
         client.connect()?;
         Ok(client)
     }
@@ -102,25 +92,8 @@ impl<'c> Client<'c> {
             self.end();
         }
         self.connect()?;
-        self.listen_again()?;
+        self.engine.listen_again(self.app.now(), &mut self.app);
         self.restore_settings()
-    }
-
-    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28,
-    /// basic/patterns/subscriptions).
-    fn listen_again(&mut self) -> Result<(), Error> {
-        for id in self.app.calls.lost_listens() {
-            let Some(pending) = self.app.calls.get(id) else { continue };
-            let (filter, options) = (pending.params.clone(), pending.options);
-            let filter = filter
-                .as_ref()
-                .map(OwnedJson::to::<SubscriptionFilter<'_>>)
-                .transpose()?
-                .unwrap_or(SubscriptionFilter::new());
-            let call = self.send(|core, now, tx| core.listen(now, &filter, options, tx))?;
-            self.app.calls.set_attempt(id, call);
-        }
-        Ok(())
     }
 
     /// Sends a request and waits for its result. `params` is any value that serializes as a JSON
@@ -161,17 +134,8 @@ impl<'c> Client<'c> {
         options: CallOptions,
     ) -> Result<CallId, Error> {
         self.make_room(method)?;
-        let mut options = options;
-        options.log_level = options.log_level.or(self.log_level);
-        // Only modern servers respond with `InputRequiredResult`, and only to these methods.
-        let may_repeat = self.is_modern() && WITH_INPUT.contains(&method);
-        // A call that a server refuses without a task, or with one, is sent again.
-        let may_repeat =
-            may_repeat || self.app.tasks.has_old && method == mcp_sansio::methods::TOOLS_CALL;
-        let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
-        let options = self.app.tasks.options(method, kept.as_ref(), options);
-        let sent = self.send(|core, now, tx| core.request(now, method, params, options, tx));
-        self.app.add_call(sent, method, kept, options)
+        let begun = self.engine.call(self.app.now(), method, params, options, &mut self.app);
+        begun.map_err(|error| not_sent(error, method))
     }
 
     /// Waits for the result of a call.
@@ -181,10 +145,10 @@ impl<'c> Client<'c> {
     pub fn wait(&mut self, call: CallId) -> Result<OwnedJson, Error> {
         self.catch_up();
         loop {
-            if let Some((_, result)) = self.app.calls.take_result(Some(call)) {
-                return result;
+            if let Some(over) = self.engine.take(call) {
+                return self.result(over);
             }
-            if self.app.calls.get(call).is_none() {
+            if !self.engine.is_known(call) {
                 return Err(Error::UnknownCall);
             }
             self.step(None)?;
@@ -198,10 +162,10 @@ impl<'c> Client<'c> {
     pub fn wait_any(&mut self) -> Result<Option<(CallId, CallResult)>, Error> {
         self.catch_up();
         loop {
-            if let Some(over) = self.app.calls.take_result(None) {
-                return Ok(Some(over));
+            if let Some(over) = self.engine.take_any() {
+                return Ok(Some((over.id, self.result(over))));
             }
-            if !self.app.calls.is_any() {
+            if !self.engine.has_calls() {
                 return Ok(None);
             }
             self.step(None)?;
@@ -215,15 +179,14 @@ impl<'c> Client<'c> {
     /// # Errors
     /// [`Error::Closed`], [`Error::Io`]; for a task as [`request`](Self::request).
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
-        let Some(pending) = self.app.calls.forget(call) else { return Ok(false) };
-        if let Some(task) = pending.task.as_ref().filter(|_| pending.result.is_none()) {
-            self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
-            return self.cancel_task(task.followed.id());
+        match self.engine.cancel(self.app.now(), call, reason, &mut self.app) {
+            None => Ok(false),
+            Some(Cancelled::Task(task)) => self.cancel_task(&task),
+            Some(cancelled) => {
+                self.flush()?;
+                Ok(cancelled == Cancelled::Call)
+            }
         }
-        let was_open = self.core().is_call_open(pending.call);
-        self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
-        self.flush()?;
-        Ok(was_open)
     }
 
     /// Sends `subscriptions/listen` to a modern server, so that the [handler](super::Handler) gets
@@ -237,16 +200,13 @@ impl<'c> Client<'c> {
     /// [`Error::Unsupported`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
-        let kept = OwnedJson::new(filter, Revision::LATEST)?;
-        let options = CallOptions::new();
-        let sent = self.send(|core, now, tx| core.listen(now, filter, options, tx));
-        let listen = self.app.add_call(sent, LISTEN, Some(kept), options)?;
-        while self.app.calls.get(listen).is_some_and(|pending| !pending.acknowledged) {
+        let begun = self.engine.listen(self.app.now(), filter, &mut self.app);
+        let listen = begun.map_err(|error| not_sent(error, LISTEN))?;
+        while self.engine.is_known(listen) && !self.engine.is_acknowledged(listen) {
             self.step(None)?;
-            if let Some((_, result)) = self.app.calls.take_result(Some(listen)) {
-                return Err(result
-                    .err()
-                    .unwrap_or_else(|| Error::Unsupported { method: LISTEN.to_owned() }));
+            if let Some(over) = self.engine.take(listen) {
+                let unsupported = || Error::Unsupported { method: LISTEN.to_owned() };
+                return Err(self.result(over).err().unwrap_or_else(unsupported));
             }
         }
         Ok(listen)
@@ -260,7 +220,7 @@ impl<'c> Client<'c> {
         self.catch_up();
         let until = self.app.now().saturating_add(duration);
         // Limited, since a server may never stop sending.
-        let mut more = CATCH_UP_STEPS;
+        let mut more = MORE_STEPS;
         while self.step(Some(until))? && more > 0 || self.app.now() < until {
             more -= u32::from(self.app.now() >= until);
         }
@@ -272,7 +232,7 @@ impl<'c> Client<'c> {
     /// # Errors
     /// [`Error::NotSent`] for a modern server, and if `roots.listChanged` was not declared.
     pub fn roots_changed(&mut self) -> Result<(), Error> {
-        self.send(|core, _, tx| core.roots_changed(tx))?;
+        self.engine.send(self.app.now(), &mut self.app, |core, tx| core.roots_changed(tx))?;
         self.flush()
     }
 
@@ -282,7 +242,8 @@ impl<'c> Client<'c> {
     /// [`Error::NotSent`], [`Error::Closed`].
     pub fn notify<P: Encode + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
-        self.send(|core, _, tx| core.notify(method, params, tx))?;
+        self.engine
+            .send(self.app.now(), &mut self.app, |core, tx| core.notify(method, params, tx))?;
         self.flush()
     }
 
@@ -296,7 +257,7 @@ impl<'c> Client<'c> {
         }
         // Queued messages, a cancellation for example, are still written if the server reads them.
         let until = self.app.now().saturating_add(CLOSE_TIMEOUT);
-        while self.pending() > 0 && self.app.now() < until && self.ended.is_none() {
+        while self.engine.pending() > 0 && self.app.now() < until && self.ended.is_none() {
             self.step(Some(until))?;
         }
         match self.ended.take() {
@@ -330,7 +291,31 @@ impl<'c> Client<'c> {
     /// was sent.
     #[must_use]
     pub fn connect_result(&self) -> Option<&OwnedJson> {
-        self.connect_result.as_ref()
+        self.engine.connect_result()
+    }
+
+    /// Returns the result of a call that has ended, with what its error lacks.
+    fn result(&self, over: Finished) -> CallResult {
+        let method = over.method;
+        over.result.map_err(|error| match error {
+            CallError::Server(error) => Error::Server(error),
+            CallError::TimedOut => Error::TimedOut { method },
+            CallError::InputRefused { refusal: Refusal::Panicked, .. } => {
+                Error::HandlerPanicked { method }
+            }
+            CallError::InputRefused { refusal: Refusal::NotSerializable(error), .. } => {
+                Error::NotSent(error)
+            }
+            CallError::InputRefused { result, .. } => Error::InputRequired(result),
+            CallError::Invalid(violation) => Error::Invalid { method, violation },
+            CallError::Read(error) => Error::Read(error),
+            CallError::TaskCancelled => Error::TaskCancelled,
+            CallError::TaskGone(why) => Error::TaskGone(why),
+            CallError::NotSent(error) => not_sent(error, &method),
+            #[cfg(feature = "http")]
+            CallError::Http(error) => Error::Http { method, error },
+            _ => Error::Closed(self.last_end.clone()),
+        })
     }
 }
 
@@ -341,7 +326,17 @@ impl fmt::Debug for Client<'_> {
     }
 }
 
+fn not_sent(error: SendError, method: &str) -> Error {
+    match error {
+        SendError::NotAllowed(_) => Error::Unsupported { method: method.to_owned() },
+        error => Error::NotSent(error),
+    }
+}
+
 /// Maximum time that [`Client::close`] spends on writing queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Methods to which a modern server may respond with `InputRequiredResult`.
-const WITH_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+/// Maximum number of input requests in one result. With more, the call fails.
+const MAX_INPUTS: usize = 100;
+/// Maximum number of iterations of [`Client::run_for`] after its time.
+const MORE_STEPS: u32 = 256;
+const LISTEN: &str = "subscriptions/listen";

@@ -1,7 +1,8 @@
 //! The application's side of a client: input requests and events.
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, Encode, OwnedJson, Revision, SendError};
+use mcp_sansio::{ClientEvent, Encode, OwnedJson, Revision};
+use mcp_sansio_engine::{Answer, Refusal};
 
 use super::CallId;
 
@@ -65,24 +66,17 @@ impl<'q> ReceivedInputRequest<'q> {
     /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
     #[must_use]
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
-        InputResponse(OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable))
+        InputResponse(OwnedJson::new(result, self.revision).map_err(Refusal::NotSerializable))
     }
 
     /// Refuses the request. A legacy server gets an error. With a modern one the call that needed
     /// the input fails with [`Error::InputRequired`](super::Error::InputRequired).
     #[must_use]
     pub const fn refuse(&self) -> InputResponse {
-        InputResponse(Err(InputRefusal::Refused))
+        InputResponse(Err(Refusal::Refused))
     }
 }
 
 /// Response to a [`ReceivedInputRequest`].
 #[derive(Clone, Debug)]
-pub struct InputResponse(pub(super) Result<OwnedJson, InputRefusal>);
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum InputRefusal {
-    Refused,
-    Panicked,
-    NotSerializable(SendError),
-}
+pub struct InputResponse(pub(super) Answer);

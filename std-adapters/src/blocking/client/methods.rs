@@ -201,7 +201,7 @@ impl Client<'_> {
         if !self.is_modern() {
             self.request("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
         }
-        self.log_level = Some(level);
+        self.engine.set_log_level(Some(level));
         Ok(())
     }
 
@@ -244,7 +244,7 @@ impl Client<'_> {
     /// Sets the log level and the subscriptions again, which a legacy server has lost with its
     /// connection.
     pub(super) fn restore_settings(&mut self) -> Result<(), Error> {
-        if let Some(level) = self.log_level {
+        if let Some(level) = self.engine.log_level() {
             self.set_log_level(level)?;
         }
         let (kept, lost) = std::mem::take(&mut self.subscribed)
@@ -265,7 +265,7 @@ impl Client<'_> {
         method: &'static str,
         mut pager: Pager,
     ) -> Result<List<L>, Error> {
-        let limit = self.core().config().call_timeout;
+        let limit = self.engine.core().config().call_timeout;
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut pages = Vec::new();
         while let Some(params) = pager.next_page() {

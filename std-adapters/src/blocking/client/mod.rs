@@ -82,7 +82,6 @@ mod handler;
 #[cfg(all(feature = "http", feature = "smol"))]
 mod http;
 mod methods;
-mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
@@ -103,16 +102,12 @@ pub use error::Error;
 pub use handler::{Handler, InputResponse, ReceivedInputRequest};
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
+pub use mcp_sansio_engine::CallId;
 #[cfg(unix)]
 pub use polled::PolledStreams;
 pub use process::Process;
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
-
-/// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
-/// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct CallId(u64);
 
 /// Default of [`Connector::max_line`], in bytes. Memory is allocated as lines need it.
 pub const MAX_LINE: usize = 16 << 20;
