@@ -1,5 +1,55 @@
 //! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]: what
 //! all adapters would think, stands here once. The adapters export what programs name.
+//!
+//! ```
+//! use mcp_sansio::types::{Implementation, InputRequest};
+//! use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant, RawJson, Revision};
+//! use mcp_sansio_engine::{Answer, CallId, ClientEngine, Driver, InputId, Limits};
+//!
+//! static CONFIG: ClientConfig =
+//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
+//!
+//! struct Panel;
+//!
+//! impl Driver for Panel {
+//!     fn unix_ms(&mut self) -> u64 {
+//!         1_800_000_000_000 // of the calendar
+//!     }
+//!     fn random(&mut self) -> u32 {
+//!         4 // of the system
+//!     }
+//!     fn asked(
+//!         &mut self,
+//!         _: InputId,
+//!         _: Option<CallId>,
+//!         _: InputRequest<'_>,
+//!         _: Revision,
+//!     ) -> Option<Answer> {
+//!         None // it will be answered later
+//!     }
+//! }
+//!
+//! let (mut client, mut panel) = (ClientEngine::new(&CONFIG, Limits::DEFAULT), Panel);
+//! let now = Instant::from_millis(0);
+//! client.core().set_era(Some(Era::Modern));
+//! client.connect(now, &mut panel)?;
+//! let params = RawJson::from_static(r#"{"name":"echo"}"#);
+//! let call = client.call(now, "tools/call", &params, CallOptions::new(), &mut panel)?;
+//! // The transport: it writes all, and reads the response.
+//! let (written, read) = client.io(|output, input| {
+//!     let result = r#"{"content":[],"resultType":"complete"}"#;
+//!     let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n");
+//!     input[..line.len()].copy_from_slice(line.as_bytes());
+//!     (output.len(), line.len())
+//! });
+//! client.written(written);
+//! client.received(read);
+//! while client.step(now, &mut panel) {}
+//! client.handle_timeouts(now, true, &mut panel)?;
+//! let result = client.take(call).unwrap().result.unwrap();
+//! assert!(result.as_raw().get("content").is_some());
+//! # Ok::<(), mcp_sansio::SendError>(())
+//! ```
 
 #![no_std]
 #![forbid(unsafe_code)]
