@@ -224,7 +224,8 @@ memory!({const N: usize, const S: usize} ServerState<N, S>:
 memory!({const N: usize} ClientState<N>:
     ClientConfig, Client, ClientEvent, client, OutcomeSlots<[Option<PendingOutcome<O>>; PLACES]>);
 #[cfg(feature = "alloc")]
-memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<PendingOutcome<O>>,
+memory!({} GrowingServerState:
+    ServerConfig, Server, ServerEvent, server, VecDeque<PendingOutcome<O>>,
     fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
         self.notify(config, tx)
     }
@@ -242,7 +243,8 @@ memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeq
     }
 );
 #[cfg(feature = "alloc")]
-memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client, VecDeque<PendingOutcome<O>>);
+memory!({} GrowingClientState:
+    ClientConfig, Client, ClientEvent, client, VecDeque<PendingOutcome<O>>);
 
 impl<T: Memory> Memory for &mut T {
     type Config<'c> = T::Config<'c>;
