@@ -3,10 +3,10 @@
 mod outbox;
 mod role;
 
+pub(crate) use outbox::Outbox;
 pub use outbox::Outcome;
 #[cfg(all(feature = "alloc", feature = "http"))]
 pub(crate) use outbox::PendingOutcome;
-pub(crate) use outbox::{Handled, Outbox};
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;
@@ -240,11 +240,15 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                match outbox.handle(&mut machine, now, messages, waits) {
-                    Handled::Event(found) => event = Some(found),
-                    Handled::All | Handled::Dropped => return Step::Again,
-                    Handled::AwaitsEntry => self.awaits_entry = true,
-                    Handled::AwaitsRoom => {}
+                match outbox.handle(&mut machine, now, &mut messages, waits) {
+                    Ok(Some(found)) => event = Some(found),
+                    Ok(None) => return Step::Again,
+                    Err(SendError::Full) => self.awaits_entry |= messages.lacks_entry(),
+                    // Nothing can be written, not even in parts.
+                    Err(_) => {
+                        messages.finish();
+                        return Step::Again;
+                    }
                 }
             }
             None if (self.input_ended || is_closing)

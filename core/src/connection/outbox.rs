@@ -95,19 +95,6 @@ pub(crate) struct Outbox<W: Storage, P> {
     pub(crate) is_timing_out: bool,
 }
 
-/// What became of a message.
-pub(crate) enum Handled<E> {
-    Event(E),
-    /// All messages of the frame are handled.
-    All,
-    /// It is a request that waits for the end of another.
-    AwaitsEntry,
-    /// It is repeated when there is room.
-    AwaitsRoom,
-    /// Nothing can be written, not even in parts: the frame is dropped.
-    Dropped,
-}
-
 impl<W: Storage, P> Outbox<W, P> {
     pub(crate) const fn new<O>(tx: TxBuffer<W>) -> Self
     where
@@ -169,43 +156,38 @@ impl<W: Storage, P> Outbox<W, P> {
             return None;
         }
         let was_mid_frame = self.tx.is_mid_frame();
-        let handled = with_lock(&mut self.tx, waits, |tx| machine.handle_timeout(now, tx));
-        match &handled {
-            Ok(_) => self.timeouts.reset(),
+        let event = match with_lock(&mut self.tx, waits, |tx| machine.handle_timeout(now, tx)) {
+            Ok(found) => {
+                self.timeouts.reset();
+                found
+            }
             Err(_) => {
                 self.timeouts.failed(&self.tx);
                 self.is_timing_out |= !was_mid_frame;
+                None
             }
-        }
+        };
         self.is_timing_out &= self.tx.is_mid_frame();
-        handled.ok().flatten()
+        event
     }
 
-    /// Handles the next message. While an outcome waits for room it may not begin a frame.
+    /// Handles the next message. While an outcome waits for room it may not begin a frame. After
+    /// `Full` the next attempt comes when it is worth it, or when an entry is free.
     #[inline(always)]
     pub(crate) fn handle<'f, M: Machine>(
         &mut self,
         machine: &mut M,
         now: Instant,
-        mut messages: Messages<'f>,
+        messages: &mut Messages<'f>,
         waits: bool,
-    ) -> Handled<M::Event<'f>> {
-        match with_lock(&mut self.tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
-            Ok(found) => {
-                self.messages.reset();
-                found.map_or(Handled::All, Handled::Event)
-            }
-            Err(SendError::Full) if messages.lacks_entry() => Handled::AwaitsEntry,
-            Err(SendError::Full) => {
-                self.messages.failed(&self.tx);
-                Handled::AwaitsRoom
-            }
-            Err(_) => {
-                self.messages.reset();
-                messages.finish();
-                Handled::Dropped
-            }
+    ) -> Result<Option<M::Event<'f>>, SendError> {
+        let event = with_lock(&mut self.tx, waits, |tx| machine.next_event(now, messages, tx));
+        match event {
+            Err(SendError::Full) if messages.lacks_entry() => {}
+            Err(SendError::Full) => self.messages.failed(&self.tx),
+            _ => self.messages.reset(),
         }
+        event
     }
 }
 

@@ -12,10 +12,11 @@ use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
-use crate::connection::{Handled, Outcome};
+use crate::connection::Outcome;
 use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
 use crate::http::sse::ControlEvent;
 use crate::message::Messages;
+use crate::protocol::error::SendError;
 use crate::protocol::{Method, Revision};
 use crate::rpc::inflight::ExchangeId;
 use crate::server::{Server, ServerEvent};
@@ -123,9 +124,9 @@ impl<'c, O> Site<'c, O> {
             messages.await_entries();
         }
         let waits = stream.outbox.outcomes.is_blocked();
-        let handled = stream.outbox.handle(&mut server, now, messages, waits);
-        let is_listen = match &handled {
-            Handled::AwaitsEntry => {
+        let event = stream.outbox.handle(&mut server, now, &mut messages, waits);
+        let is_listen = match &event {
+            Err(SendError::Full) if messages.lacks_entry() => {
                 if !replace(awaits_entry, true) {
                     instance.awaiting_entry.push_back(key);
                 }
@@ -133,18 +134,18 @@ impl<'c, O> Site<'c, O> {
                 schedule.wake_at(Work::Exchange(key), until);
                 return SiteStep::Again;
             }
-            Handled::AwaitsRoom => {
+            Err(SendError::Full) => {
                 stream.waiting.push(key);
                 false
             }
-            Handled::All => {
+            Ok(None) => {
                 stream.is_taken |= id.is_some();
                 false
             }
-            Handled::Event(ServerEvent::Request(request)) => {
+            Ok(Some(ServerEvent::Request(request))) => {
                 request.method == Method::SubscriptionsListen
             }
-            Handled::Event(ServerEvent::Listening { .. }) => true,
+            Ok(Some(ServerEvent::Listening { .. })) => true,
             _ => false,
         };
         if is_listen && !*is_stream {
@@ -158,8 +159,8 @@ impl<'c, O> Site<'c, O> {
         }
         instance.touch(stream_id);
         schedule.turn(Work::Instance(owner));
-        match handled {
-            Handled::Event(event) => {
+        match event {
+            Ok(Some(event)) => {
                 *full_until = None;
                 match &event {
                     ServerEvent::Request(request) => instance.opened(request.handle, stream_id),
@@ -174,15 +175,16 @@ impl<'c, O> Site<'c, O> {
                 let turn = SiteTurn { config, instance, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
             }
-            Handled::All => {
+            Ok(None) => {
                 *stage = match id {
                     Some(id) => Stage::Stream(owner, id),
                     None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
                 };
                 schedule.turn(Work::Exchange(key));
             }
-            Handled::Dropped => *stage = Stage::Ended,
-            Handled::AwaitsEntry | Handled::AwaitsRoom => {}
+            Err(SendError::Full) => {}
+            // Nothing can be written, not even in parts.
+            Err(_) => *stage = Stage::Ended,
         }
         schedule.ready(key);
         SiteStep::Again
