@@ -1,5 +1,6 @@
-//! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]: what
-//! all adapters would think, stands here once. The adapters export what programs name.
+//! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]. The
+//! blocking client of the adapters drives it; the asynchronous one does not yet. The adapters
+//! export what programs name.
 //!
 //! ```
 //! use mcp_sansio::types::{Implementation, InputRequest};

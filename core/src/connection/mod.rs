@@ -205,9 +205,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     {
         // Handlers publish changes before they respond, so changes are sent first.
         let has_notice = self.memory.notify(self.config, &mut self.outbox.tx);
-        let (goes_on, has_outcome) = match self.outbox.outcomes.is_empty() {
-            true => (false, false),
-            false => self.outbox.send(&mut self.memory.machine(self.config)),
+        let (goes_on, has_outcome) = if self.outbox.outcomes.is_empty() {
+            (false, false)
+        } else {
+            self.outbox.send(&mut self.memory.machine(self.config))
         };
         if goes_on {
             return Step::Again;

@@ -125,9 +125,10 @@ impl<W: Storage, P> Outbox<W, P> {
         self.messages.is_blocked() || self.timeouts.is_blocked()
     }
 
-    /// Returns whether a message may be handled now: its events may write.
+    /// Returns whether a message may be handled now: its events may write. Once the frame of a
+    /// timeout has ended it does, also if that timeout is not handled again.
     pub(crate) fn may_handle(&self) -> bool {
-        !self.is_timing_out && self.messages.may_retry(&self.tx)
+        !(self.is_timing_out && self.tx.is_mid_frame()) && self.messages.may_retry(&self.tx)
     }
 
     /// Sends outcomes while there is room: at most [`STEP_OUTPUT`](crate::STEP_OUTPUT) bytes of a

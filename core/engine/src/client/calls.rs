@@ -23,7 +23,7 @@ pub(super) struct Pending {
     pub(super) id: CallId,
     /// The core's handle of the latest request for it.
     pub(super) call: Option<Call>,
-    /// What that request, or the next one, is about.
+    /// The subject of that request, or of the next one.
     pub(super) asked: Asked,
     pub(super) is_in_flight: bool,
     pub(super) method: String,

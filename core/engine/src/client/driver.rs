@@ -1,5 +1,5 @@
-//! What stands between a client and its adapter: the trait of the adapter, limits, and what calls
-//! return.
+//! The border between a client and its adapter: the trait of the adapter, limits, and the results
+//! of calls.
 
 use alloc::string::String;
 
@@ -10,7 +10,7 @@ use super::CallId;
 use crate::errors::{CallError, ConnectError, Refusal};
 use crate::tasks::TaskRef;
 
-/// What an adapter adds to a [`ClientEngine`](crate::ClientEngine): the calendar, random numbers,
+/// The part of an adapter in a [`ClientEngine`](crate::ClientEngine): the calendar, random numbers,
 /// and the application.
 pub trait Driver {
     /// Returns the milliseconds since 1970-01-01 00:00 UTC.
@@ -65,7 +65,7 @@ pub struct InputId(pub(super) u64);
 /// The answer of the application to a question, or why there is none.
 pub type Answer = Result<OwnedJson, Refusal>;
 
-/// What a client keeps at most.
+/// Limits of the memory of a client.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 #[must_use]
@@ -112,7 +112,7 @@ pub struct Finished {
     pub result: Result<OwnedJson, CallError>,
 }
 
-/// What [`ClientEngine::cancel`](crate::ClientEngine::cancel) has found.
+/// The state of a call that [`ClientEngine::cancel`](crate::ClientEngine::cancel) has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cancelled {
     /// The call was over, and its result is dropped.
@@ -124,7 +124,7 @@ pub enum Cancelled {
     Task(String),
 }
 
-/// What [`ClientEngine::detach`](crate::ClientEngine::detach) has found.
+/// The state of a call that [`ClientEngine::detach`](crate::ClientEngine::detach) was to leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Detached {
     /// The task, which the server goes on with.
@@ -135,7 +135,7 @@ pub enum Detached {
     Undecided,
 }
 
-/// How far connecting is.
+/// The progress of connecting.
 #[derive(Clone, Debug)]
 pub enum ConnectState {
     /// The server has not responded.

@@ -1,4 +1,5 @@
-//! What events of the core do: outcomes of calls, steps of tasks, questions, and the end of times.
+//! The handling of the core's events: outcomes of calls, steps of tasks, questions, and the end of
+//! times.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -146,14 +146,9 @@ impl Schedule {
 
     /// Sets its timer, unless that is set to an earlier time.
     pub(super) fn wake_at(&mut self, work: Work, at: Instant) {
-        if self.due(work).is_none_or(|due| at < due) {
+        if self.marks(work).is_some_and(|marks| marks.due.is_none_or(|due| at < due)) {
             self.set_timer(work, Some(at));
         }
-    }
-
-    /// Returns the time of its timer.
-    pub(super) fn due(&mut self, work: Work) -> Option<Instant> {
-        self.marks(work)?.due
     }
 
     /// Returns the exchange that is reported next.
@@ -201,5 +196,33 @@ impl Schedule {
             *marks = Marks::new(serial);
         }
         Some(marks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_key_leaves_the_marks_of_the_entry_that_took_its_place() {
+        let (mut table, mut schedule) = (Slab::new(), Schedule::new());
+        let old = table.insert("old");
+        schedule.turn(Work::Exchange(old));
+        table.remove(old);
+        let new = table.insert("new");
+        let due = Some(Instant::from_millis(5));
+        schedule.turn(Work::Exchange(new));
+        schedule.turn(Work::Exchange(new));
+        schedule.set_timer(Work::Exchange(new), due);
+
+        schedule.turn(Work::Exchange(old));
+        schedule.set_timer(Work::Exchange(old), Some(Instant::from_millis(1)));
+        schedule.ready(old);
+        assert_eq!((schedule.next_ready(), schedule.next_timeout()), (None, due));
+
+        let mut next = |now| schedule.next_turn(Instant::from_millis(now));
+        assert_eq!(next(0), Some(Work::Exchange(old)));
+        assert_eq!((next(0), next(0)), (Some(Work::Exchange(new)), None));
+        assert_eq!((next(5), next(5)), (Some(Work::Exchange(new)), None));
     }
 }
