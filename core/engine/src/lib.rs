@@ -1,11 +1,10 @@
 //! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]. The
-//! blocking client of the adapters drives it; the asynchronous one does not yet. The adapters
-//! export what programs name.
+//! clients of the adapters drive it, which export what programs name.
 //!
 //! ```
-//! use mcp_sansio::types::{Implementation, InputRequest};
-//! use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant, RawJson, Revision};
-//! use mcp_sansio_engine::{Answer, CallId, ClientEngine, Driver, InputId, Limits};
+//! use mcp_sansio::types::Implementation;
+//! use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant, RawJson};
+//! use mcp_sansio_engine::{Answer, ClientEngine, Driver, Limits, Question};
 //!
 //! static CONFIG: ClientConfig =
 //!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
@@ -19,13 +18,7 @@
 //!     fn random(&mut self) -> u32 {
 //!         4 // of the system
 //!     }
-//!     fn asked(
-//!         &mut self,
-//!         _: InputId,
-//!         _: Option<CallId>,
-//!         _: InputRequest<'_>,
-//!         _: Revision,
-//!     ) -> Option<Answer> {
+//!     fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
 //!         None // it will be answered later
 //!     }
 //! }
@@ -69,7 +62,7 @@ mod tasks;
 
 pub use client::{
     Answer, CallId, Cancelled, ClientEngine, ConnectState, Detached, Driver, Finished, InputId,
-    Limits,
+    Limits, Question,
 };
 #[cfg(feature = "http")]
 pub use errors::HttpError;

@@ -68,7 +68,6 @@ impl<K, F> Tasks<K, F> {
     }
 
     /// Drops all futures for which `is_over` returns true.
-    #[cfg(feature = "http")]
     pub(crate) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
         for place in 0..self.tasks.len() {
             let task = self.tasks.get(place).and_then(Option::as_ref);

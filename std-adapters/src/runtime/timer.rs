@@ -20,10 +20,6 @@ impl Timer {
         Self { at: None, sleep: Mutex::new(None) }
     }
 
-    pub(crate) const fn at(at: Instant) -> Self {
-        Self { at: Some(at), sleep: Mutex::new(None) }
-    }
-
     /// A time beyond the range of the clock never comes.
     pub(crate) fn after(duration: Duration) -> Self {
         Self { at: now().checked_add(duration), sleep: Mutex::new(None) }

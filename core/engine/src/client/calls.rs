@@ -1,6 +1,7 @@
 //! The calls of a client, found by the place where they are kept.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -30,21 +31,29 @@ pub(super) struct Pending {
     /// Parameters for another attempt; the filter of a `subscriptions/listen`.
     pub(super) params: Option<OwnedJson>,
     pub(super) options: CallOptions,
+    /// Later by the time that logins took.
     pub(super) started: Instant,
     /// Time at which the call, or its task, needs something without being told.
-    pub(super) due: Option<Instant>,
+    due: Option<Instant>,
     pub(super) inputs: Option<Box<Inputs>>,
     pub(super) task: Option<Box<FollowedTask>>,
     /// Whether the server has acknowledged a `subscriptions/listen`.
     pub(super) is_acknowledged: bool,
     /// Whether the server has refused to make the call a task, or not to.
     pub(super) was_refused: bool,
+    /// Whether nothing is sent for its task.
+    pub(super) is_held: bool,
+    /// Whether a request about its task is not sent therefore.
+    pub(super) is_postponed: bool,
     pub(super) result: Option<Result<OwnedJson, CallError>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
+    /// Nothing: the call ends when the server is connected, or changes are its own to report.
+    Nothing,
     Call,
+    Notification,
     State,
     Result,
     Update,
@@ -65,6 +74,8 @@ pub(super) struct Calls {
     free: Vec<u32>,
     /// By the index in the core's table.
     by_call: Vec<Option<CallId>>,
+    /// The calls that need something at a time.
+    times: BTreeSet<(Instant, CallId)>,
     made: u64,
 }
 
@@ -95,6 +106,8 @@ impl Calls {
             task: None,
             is_acknowledged: false,
             was_refused: false,
+            is_held: false,
+            is_postponed: false,
             result: None,
         };
         // The place was made above.
@@ -115,9 +128,40 @@ impl Calls {
     }
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<Pending> {
-        self.get(id)?;
+        self.set_due(id, None)?;
         self.free.push(id.place);
         self.places.get_mut(id.place as usize)?.take()
+    }
+
+    /// Sets the time at which a call needs something. `None` if there is no such call.
+    pub(super) fn set_due(&mut self, id: CallId, due: Option<Instant>) -> Option<()> {
+        let pending = self.get_mut(id)?;
+        if let Some(before) = core::mem::replace(&mut pending.due, due) {
+            self.times.remove(&(before, id));
+        }
+        self.times.extend(due.map(|due| (due, id)));
+        Some(())
+    }
+
+    /// Adds the time of a login, since which the time of all calls has stood still.
+    #[cfg(feature = "http")]
+    pub(super) fn postpone(&mut self, since: Instant, now: Instant) {
+        self.times.clear();
+        let open = self.places.iter_mut().flatten().filter(|pending| pending.result.is_none());
+        for pending in open {
+            let by = now.saturating_duration_since(pending.started.max(since));
+            pending.started = pending.started.saturating_add(by);
+            pending.due = match pending.task {
+                None => pending.due.map(|due| due.saturating_add(by)),
+                Some(_) => [pending.due, pending.limit()].into_iter().flatten().min(),
+            };
+            self.times.extend(pending.due.map(|due| (due, pending.id)));
+        }
+    }
+
+    /// Returns the calls that need something at a time, the earliest first.
+    pub(super) fn times(&self) -> impl Iterator<Item = (Instant, CallId)> {
+        self.times.iter().copied()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pending> {
@@ -162,7 +206,7 @@ impl Pending {
 
     /// Whether nothing was sent for the call.
     pub(super) fn is_new(&self) -> bool {
-        self.call.is_none() && self.task.is_none()
+        self.call.is_none() && self.task.is_none() && self.asked != Asked::Nothing
     }
 
     pub(super) fn is_listen(&self) -> bool {

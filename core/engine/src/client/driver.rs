@@ -4,7 +4,7 @@
 use alloc::string::String;
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, OwnedJson, Revision};
+use mcp_sansio::{ClientEvent, Encode, Encoder, Instant, JsonStr, OwnedJson, RawJson, Revision};
 
 use super::CallId;
 use crate::errors::{CallError, ConnectError, Refusal};
@@ -19,24 +19,17 @@ pub trait Driver {
     /// Returns a random number, which nobody guesses.
     fn random(&mut self) -> u32;
 
-    /// A question for the application, of the server to the client or about a call. Returns the
-    /// answer if it is there at once; otherwise
+    /// A question for the application. Returns the answer if it is there at once; otherwise
     /// [`ClientEngine::answer`](crate::ClientEngine::answer) takes it.
-    fn asked(
-        &mut self,
-        input: InputId,
-        about: Option<CallId>,
-        request: InputRequest<'_>,
-        revision: Revision,
-    ) -> Option<Answer>;
+    fn asked(&mut self, question: Question<'_>) -> Option<Answer>;
 
     /// A question does not need an answer any more.
     fn withdrawn(&mut self, input: InputId) {
         let _ = input;
     }
 
-    /// A call has a [result](crate::ClientEngine::take).
-    fn finished(&mut self, call: CallId) {
+    /// A call has a [result](crate::ClientEngine::take), or the server runs it as a task.
+    fn updated(&mut self, call: CallId) {
         let _ = call;
     }
 
@@ -62,6 +55,32 @@ pub trait Driver {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InputId(pub(super) u64);
 
+/// A question of the server to the application. As JSON it is an object with the members `method`
+/// and `params`, as received.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Question<'q> {
+    /// Its id.
+    pub id: InputId,
+    /// The call that needs the answer. `None` for a request of a legacy server.
+    pub about: Option<CallId>,
+    /// The typed question.
+    pub request: InputRequest<'q>,
+    /// The revision of the connection.
+    pub revision: Revision,
+    pub(super) method: JsonStr<'q>,
+    pub(super) params: RawJson<'q>,
+}
+
+impl Encode for Question<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("method", &self.method);
+        to.member("params", &self.params);
+        to.end_object();
+    }
+}
+
 /// The answer of the application to a question, or why there is none.
 pub type Answer = Result<OwnedJson, Refusal>;
 
@@ -74,8 +93,10 @@ pub struct Limits {
     pub in_flight: u16,
     /// Bytes of a line of the server. Default: 16 MiB.
     pub max_line: usize,
-    /// Bytes that wait to be written. Default: no limit.
+    /// Bytes that wait to be written; over HTTP, one message more. Default: no limit.
     pub max_output: usize,
+    /// Number of messages that wait to be posted. Default: no limit.
+    pub max_posts: usize,
     /// Number of calls that wait for room in the output, or for others to end. More are refused
     /// with `SendError::Full` or `SendError::TooManyCalls`. Default: none.
     pub max_pending: usize,
@@ -89,6 +110,7 @@ impl Limits {
         in_flight: 64,
         max_line: 16 << 20,
         max_output: isize::MAX as usize,
+        max_posts: usize::MAX,
         max_pending: 0,
         max_inputs: 64,
     };
@@ -108,6 +130,8 @@ pub struct Finished {
     pub id: CallId,
     /// Its method.
     pub method: String,
+    /// The time at which it was made, without the time that [logins](crate::ClientEngine) took.
+    pub started: Instant,
     /// Its result.
     pub result: Result<OwnedJson, CallError>,
 }

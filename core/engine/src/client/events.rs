@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::types::{InputRequest, TaskStatus};
+use mcp_sansio::types::{InputRequest, SubscriptionFilter, TaskStatus};
 use mcp_sansio::{
     CallOutcome, Changed, ClientEvent, Connected, Instant, JsonStr, OwnedJson, PollStep, RawJson,
     RequestHandle, Revision, RpcError, ServerFeatures, ServerRequest, Violation, methods,
@@ -13,8 +13,8 @@ use mcp_sansio::{
 
 use super::calls::{Asked, Inputs, Pending};
 use super::{
-    Answer, CallId, ConnectState, Driver, InputId, Purpose, State, Times as _, Unsent, Waiting,
-    tool,
+    Answer, CallId, ConnectState, Driver, InputId, Purpose, Question, State, Times as _, Unsent,
+    Waiting, tool,
 };
 use crate::errors::{CallError, Refusal};
 use crate::hosted::HostedStep;
@@ -29,10 +29,9 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let about = match event {
-            ClientEvent::Connected(connected) => return self.connected(connected),
+            ClientEvent::Connected(connected) => return self.connected(connected, driver),
             ClientEvent::ConnectFailed(error) => {
-                self.connect_state = ConnectState::Failed((*error).into());
-                return;
+                return self.set_connect_state(ConnectState::Failed((*error).into()), driver);
             }
             ClientEvent::CallFinished { call, outcome } => {
                 let Some(pending) = self.calls.of(*call) else { return };
@@ -60,6 +59,9 @@ impl State {
                 if let Changed::Task(state) = what {
                     self.task_state(now, revision, *state, driver);
                 }
+                if listen.is_none() {
+                    self.changed(*what, event, driver);
+                }
                 *listen
             }
             ClientEvent::Unresponsive => {
@@ -72,14 +74,47 @@ impl State {
         driver.event(about, event);
     }
 
-    fn connected(&mut self, connected: &Connected<'_>) {
+    fn connected(&mut self, connected: &Connected<'_>, driver: &mut impl Driver) {
         self.has_old_tasks = connected.revision == Revision::V2025_11_25
             && connected.capabilities.contains(ServerFeatures::TASKS);
         let name = connected.server_info().and_then(|info| info.get("name"));
         let name = name.and_then(RawJson::as_string).map(|name| name.to_string());
         self.server = name.unwrap_or_default();
-        self.connect_state = ConnectState::Connected;
         self.connect_result = Some(connected.result.into());
+        self.set_connect_state(ConnectState::Connected, driver);
+    }
+
+    /// Ends the calls that wait for this.
+    pub(super) fn set_connect_state(&mut self, state: ConnectState, driver: &mut impl Driver) {
+        let result = match state {
+            ConnectState::Connected => Ok(RawJson::EMPTY.into()),
+            _ => Err(CallError::Closed),
+        };
+        self.connect_state = state;
+        let waits = |it: &&Pending| it.asked == Asked::Nothing && !it.is_listen();
+        let waiting: Vec<CallId> = self.calls.iter().filter(waits).map(|it| it.id).collect();
+        waiting.into_iter().for_each(|id| self.finish(id, result.clone(), driver));
+    }
+
+    /// Tells those who listen to a legacy server of a change.
+    fn changed(&self, what: Changed<'_>, event: &ClientEvent<'_>, driver: &mut impl Driver) {
+        let listens = |it: &&Pending| it.asked == Asked::Nothing && it.is_listen();
+        for pending in self.calls.iter().filter(listens).filter(|it| it.result.is_none()) {
+            let filter = pending.params.as_ref().and_then(|filter| filter.to().ok());
+            let filter: SubscriptionFilter<'_> = filter.unwrap_or(SubscriptionFilter::new());
+            let is_named = match what {
+                Changed::Tools => filter.tools_list_changed,
+                Changed::Prompts => filter.prompts_list_changed,
+                Changed::Resources => filter.resources_list_changed,
+                Changed::Resource { .. } => {
+                    filter.resource_subscriptions.map(|uris| !uris.is_empty())
+                }
+                _ => None,
+            };
+            if is_named == Some(true) {
+                driver.event(Some(pending.id), event);
+            }
+        }
     }
 
     /// Ends a call.
@@ -89,6 +124,7 @@ impl State {
         result: Result<OwnedJson, CallError>,
         driver: &mut impl Driver,
     ) {
+        self.calls.set_due(id, None);
         let Some(pending) = self.calls.open_mut(id) else { return };
         self.new_calls -= usize::from(pending.is_new());
         if pending.is_in_flight {
@@ -99,13 +135,13 @@ impl State {
         pending.result = Some(result);
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
-        driver.finished(id);
+        driver.updated(id);
     }
 
     /// Removes a call.
     pub(super) fn forget(&mut self, id: CallId, driver: &mut impl Driver) -> Option<Pending> {
         let mut pending = self.calls.remove(id)?;
-        self.new_calls -= usize::from(pending.is_new());
+        self.new_calls -= usize::from(pending.is_new() && pending.result.is_none());
         self.waiting.retain(|waiting| !matches!(waiting, Waiting::Call(other) if *other == id));
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
@@ -164,6 +200,7 @@ impl State {
                 match FollowedTask::created(now, random, revision, server, tool, *task) {
                     Some(followed) => {
                         pending.task = Some(followed.into());
+                        driver.updated(id);
                         return self.next_step(now.now, revision, id, driver);
                     }
                     None => Err(CallError::Invalid(Violation::InvalidResult)),
@@ -256,25 +293,25 @@ impl State {
         step: PollStep<'_>,
         driver: &mut impl Driver,
     ) {
+        let stands_still = self.stands_still();
         let Some(pending) = self.calls.open_mut(id) else { return };
-        let limit = pending.limit();
-        let Some(task) = &mut pending.task else { return };
-        pending.due = [task.poll.expires(), limit].into_iter().flatten().min();
+        let Some(task) = &pending.task else { return };
+        let limit = pending.limit().filter(|_| !stands_still);
+        let due = [task.poll.expires(), limit].into_iter().flatten().min();
         if task.status() != TaskStatus::InputRequired
             && let Some(inputs) = pending.inputs.take()
         {
             // What the application is still asked is not needed any more.
             self.withdraw(inputs.open, driver);
         }
+        self.calls.set_due(id, due);
         let result = match step {
             PollStep::Get => return self.ask_about(id, Asked::State),
             PollStep::Result => return self.ask_about(id, Asked::Result),
             PollStep::Update => return self.ask_about(id, Asked::Update),
             PollStep::Input(requests) => return self.ask(now, revision, id, requests, driver),
             PollStep::Sleep(until) => {
-                if let Some(pending) = self.calls.get_mut(id) {
-                    pending.due = [Some(until), pending.due].into_iter().flatten().min();
-                }
+                self.calls.set_due(id, Some(due.map_or(until, |due| due.min(until))));
                 return;
             }
             PollStep::Done(result) => Ok(result.into()),
@@ -292,7 +329,27 @@ impl State {
     fn ask_about(&mut self, id: CallId, asked: Asked) {
         if let Some(pending) = self.calls.get_mut(id) {
             pending.asked = asked;
+            pending.is_postponed = pending.is_held;
+            self.waiting.extend((!pending.is_held).then_some(Waiting::Call(id)));
+        }
+    }
+
+    pub(super) fn hold(
+        &mut self,
+        now: Instant,
+        revision: Revision,
+        id: CallId,
+        is_held: bool,
+        driver: &mut impl Driver,
+    ) {
+        let Some(pending) = self.calls.open_mut(id) else { return };
+        if !core::mem::replace(&mut pending.is_held, is_held) || is_held {
+            return;
+        }
+        if core::mem::take(&mut pending.is_postponed) {
             self.waiting.push_back(Waiting::Call(id));
+        } else {
+            self.next_step(now, revision, id, driver);
         }
     }
 
@@ -328,13 +385,18 @@ impl State {
         if new.len() > self.limits.max_inputs {
             return self.give_up(id, refused(Refusal::TooMany), driver);
         }
-        for (key, request) in new {
-            let request = match request.to::<InputRequest<'_>>() {
+        for (key, json) in new {
+            let request = match json.to::<InputRequest<'_>>() {
                 Ok(request) => request,
                 Err(error) => return self.give_up(id, CallError::Read(error), driver),
             };
+            let (method, params) = (json.get("method"), json.get("params"));
+            let method =
+                method.and_then(RawJson::as_string).unwrap_or(JsonStr::from_static("\"\""));
             let input = self.number();
-            let answer = driver.asked(input, Some(id), request, revision);
+            let (about, params) = (Some(id), params.unwrap_or(RawJson::EMPTY));
+            let question = Question { id: input, about, request, revision, method, params };
+            let answer = driver.asked(question);
             let Some(inputs) = self.calls.open_mut(id).and_then(|it| it.inputs.as_mut()) else {
                 return;
             };
@@ -461,16 +523,17 @@ impl State {
                 }
             }
         };
-        let params = request.params.raw();
-        let input = self.number();
-        match (driver.asked(input, None, question, revision), task) {
+        let (id, params) = (self.number(), request.params.raw());
+        let (about, method) = (None, request.method);
+        let question = Question { id, about, request: question, revision, method, params };
+        match (driver.asked(question), task) {
             (Some(answer), None) => {
                 let answer = answer.map(|json| of_task(json, params, revision));
                 self.unsent.push_back(Unsent::Response(handle, answer));
             }
             (Some(answer), Some(key)) => self.end_hosted(now, key, answer, driver),
-            (None, None) => self.inputs.push((input, Purpose::Request(handle, params.into()))),
-            (None, Some(key)) => self.inputs.push((input, Purpose::Hosted(key))),
+            (None, None) => self.inputs.push((id, Purpose::Request(handle, params.into()))),
+            (None, Some(key)) => self.inputs.push((id, Purpose::Hosted(key))),
         }
     }
 
@@ -521,6 +584,21 @@ impl State {
 
     // Times that the core does not know: of tasks, and of calls that were not sent.
 
+    /// Returns the calls that need something at a time, the earliest first.
+    pub(super) fn times(&self) -> impl Iterator<Item = (Instant, CallId)> {
+        let has_task = |id| self.calls.get(id).is_some_and(|pending| pending.task.is_some());
+        let stands_still = self.stands_still();
+        self.calls.times().filter(move |(_, id)| !stands_still || has_task(*id))
+    }
+
+    /// Whether the time of calls stands still.
+    const fn stands_still(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.login.is_some();
+        #[cfg(not(feature = "http"))]
+        return false;
+    }
+
     pub(super) fn handle_timeouts(
         &mut self,
         now: Instant,
@@ -528,13 +606,13 @@ impl State {
         driver: &mut impl Driver,
     ) {
         self.expire_hosted(now, driver);
-        let is_due = |pending: &&Pending| {
-            pending.result.is_none() && pending.due.is_some_and(|due| due <= now)
-        };
-        let due: Vec<CallId> = self.calls.iter().filter(is_due).map(|pending| pending.id).collect();
+        let stands_still = self.stands_still();
+        let due: Vec<CallId> =
+            self.times().take_while(|(due, _)| *due <= now).map(|(_, id)| id).collect();
         for id in due {
             let Some(pending) = self.calls.open_mut(id) else { continue };
-            if pending.task.is_none() || pending.limit().is_some_and(|limit| limit <= now) {
+            let limit = pending.limit().filter(|_| !stands_still);
+            if pending.task.is_none() || limit.is_some_and(|limit| limit <= now) {
                 self.give_up(id, CallError::TimedOut, driver);
             } else {
                 self.next_step(now, revision, id, driver);

@@ -3,32 +3,32 @@
 mod calls;
 mod driver;
 mod events;
+mod io;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-#[cfg(feature = "http")]
 use core::time::Duration;
 
 #[cfg(feature = "http")]
-use mcp_sansio::Messages;
-#[cfg(feature = "http")]
-use mcp_sansio::http::client::{HttpFailure, Post};
+use mcp_sansio::http::client::Post;
 use mcp_sansio::tasks::{TaskKey, TaskTime};
 use mcp_sansio::types::{
     LoggingLevel, SubscriptionFilter, TaskParams, TaskStatus, TaskSupport, Text,
 };
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, Connection, Encode, Frame, GrowingClientState,
+    Call, CallOptions, Client, ClientConfig, Connection, Encode, GrowingClientState,
     InputResponseParams, Instant, OwnedJson, RawJson, RequestHandle, Revision, RxBuffer, SendError,
-    Step, Tx, TxBuffer, methods,
+    Step, Tx, methods,
 };
 
 pub use calls::CallId;
-use calls::{Asked, Calls, LISTEN};
-pub use driver::{Answer, Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits};
+use calls::{Asked, Calls, LISTEN, Pending};
+pub use driver::{
+    Answer, Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question,
+};
 
 use crate::errors::CallError;
 use crate::hosted::{HostedReply, HostedTasks};
@@ -63,6 +63,8 @@ struct State {
     new_calls: usize,
     /// Whether the first of them is partly written.
     is_begun: bool,
+    /// Whether a message was given up that is partly written.
+    is_cut_off: bool,
     /// Whether the message of a timeout is partly written.
     is_timing_out: bool,
     /// What needs no entry, and waits for room.
@@ -81,6 +83,9 @@ struct State {
     #[cfg(feature = "http")]
     session: u32,
     log_level: Option<LoggingLevel>,
+    /// Start of a login that goes on.
+    #[cfg(feature = "http")]
+    login: Option<Instant>,
     #[cfg(feature = "http")]
     posts: VecDeque<Post>,
     #[cfg(feature = "http")]
@@ -153,6 +158,7 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
+        state.is_cut_off = false;
         state.hosted = HostedTasks::new(state.limits.in_flight);
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
@@ -170,10 +176,22 @@ impl<'c> ClientEngine<'c> {
     fn send_connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
         self.send(now, driver, |client, tx| client.connect(now, tx))?;
         if self.core().is_open() {
-            self.state.connect_state = ConnectState::Connected;
             self.state.connect_result = None;
+            self.state.set_connect_state(ConnectState::Connected, driver);
         }
         Ok(())
+    }
+
+    /// Waits until the server is connected, as a call that nothing is sent for: its result is empty
+    /// then, [`CallError::Closed`] if the server cannot be used, and [`CallError::TimedOut`] after
+    /// `limit`.
+    pub fn when_connected(&mut self, now: Instant, limit: Duration) -> CallId {
+        let calls = &mut self.state.calls;
+        let pending = calls.add(now, String::new(), None, CallOptions::new());
+        pending.asked = Asked::Nothing;
+        let id = pending.id;
+        calls.set_due(id, Some(now.saturating_add(limit)));
+        id
     }
 
     /// Returns how far connecting is.
@@ -238,13 +256,62 @@ impl<'c> ClientEngine<'c> {
         &mut self,
         now: Instant,
         filter: &SubscriptionFilter<'_>,
+        options: CallOptions,
         driver: &mut impl Driver,
     ) -> Result<CallId, SendError> {
-        let (kept, options) = (OwnedJson::new(filter, Revision::LATEST)?, CallOptions::new());
+        let kept = OwnedJson::new(filter, Revision::LATEST)?;
         let is_free = !self.core.tx().is_mid_frame();
         let sent =
             self.send_first(now, driver, |client, tx| client.listen(now, filter, options, tx));
         self.begin(now, LISTEN, Some(kept), options, sent, is_free)
+    }
+
+    /// Reports those changes of a legacy server that the filter names, until it is cancelled.
+    /// Nothing is sent for it: such a server tells of its lists unasked, and of each resource after
+    /// a `resources/subscribe`.
+    ///
+    /// # Errors
+    /// If the filter cannot be serialized.
+    pub fn listen_to_legacy(
+        &mut self,
+        now: Instant,
+        filter: &SubscriptionFilter<'_>,
+    ) -> Result<CallId, SendError> {
+        let filter = Some(OwnedJson::new(filter, Revision::LATEST)?);
+        let pending = self.state.calls.add(now, LISTEN.to_owned(), filter, CallOptions::new());
+        (pending.asked, pending.is_acknowledged) = (Asked::Nothing, true);
+        Ok(pending.id)
+    }
+
+    /// Sends a notification: one with a method of its own, or that the roots have changed. Returns
+    /// `None` if there was room; otherwise a call that has an empty result once it is sent.
+    ///
+    /// # Errors
+    /// As [`Client::notify`] and [`Client::roots_changed`]; `Full` if [`Limits::max_pending`] wait
+    /// already.
+    pub fn notify<P: Encode + ?Sized>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: &P,
+        driver: &mut impl Driver,
+    ) -> Result<Option<CallId>, SendError> {
+        let is_free = !self.core.tx().is_mid_frame();
+        let sent = match self.has_precedence() {
+            Err(error) => Err(error),
+            Ok(()) => self.send(now, driver, |client, tx| notify(client, method, params, tx)),
+        };
+        let state = &mut self.state;
+        if sent != Err(SendError::Full) || state.new_calls >= state.limits.max_pending {
+            return sent.map(|()| None);
+        }
+        let revision = self.core().revision().unwrap_or(Revision::LATEST);
+        let params = Some(OwnedJson::new(params, revision)?);
+        let pending = self.state.calls.add(now, method.to_owned(), params, CallOptions::new());
+        pending.asked = Asked::Notification;
+        let id = pending.id;
+        self.wait(id, is_free);
+        Ok(Some(id))
     }
 
     /// Follows a task of an earlier connection, as a call. `None` if it is of another server, or of
@@ -279,8 +346,14 @@ impl<'c> ClientEngine<'c> {
         driver: &mut impl Driver,
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<Call, SendError>,
     ) -> Result<Call, SendError> {
-        if self.state.waiting.is_empty() {
-            return self.send(now, driver, call);
+        self.has_precedence()?;
+        self.send(now, driver, call)
+    }
+
+    /// Whether nothing waits to be sent.
+    fn has_precedence(&mut self) -> Result<(), SendError> {
+        if self.state.waiting.is_empty() && !self.state.is_cut_off {
+            return Ok(());
         }
         Err(if self.core.tx().is_idle() { SendError::TooManyCalls } else { SendError::Full })
     }
@@ -295,25 +368,28 @@ impl<'c> ClientEngine<'c> {
         sent: Result<Call, SendError>,
         is_free: bool,
     ) -> Result<CallId, SendError> {
-        let ClientConfig { call_timeout, call_limit, .. } = *self.core().config();
+        let limit = options.limit.unwrap_or(self.core().config().call_limit);
         let state = &mut self.state;
         let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
             && state.new_calls < state.limits.max_pending;
         let call = if waits { None } else { Some(sent?) };
-        let pending = state.calls.add(now, method.to_owned(), params, options);
-        let id = pending.id;
+        let id = state.calls.add(now, method.to_owned(), params, options).id;
         match call {
             Some(call) => state.calls.sent(id, call),
             None => {
-                let timeout = options.timeout.unwrap_or(call_timeout);
-                let limit = options.limit.unwrap_or(call_limit);
-                pending.due = Some(now.saturating_add(timeout.min(limit)));
-                state.is_begun |= is_free && self.core.tx().is_mid_frame();
-                state.waiting.push_back(Waiting::Call(id));
-                state.new_calls += 1;
+                state.calls.set_due(id, Some(now.saturating_add(limit)));
+                self.wait(id, is_free);
             }
         }
         Ok(id)
+    }
+
+    /// Adds a new call to those that wait. `is_free`: no other frame was partly written before it.
+    fn wait(&mut self, id: CallId, is_free: bool) {
+        let state = &mut self.state;
+        state.is_begun |= is_free && self.core.tx().is_mid_frame();
+        state.waiting.push_back(Waiting::Call(id));
+        state.new_calls += 1;
     }
 
     /// Sends a notification, or makes any other call of the core's client, at once or not at all.
@@ -326,6 +402,9 @@ impl<'c> ClientEngine<'c> {
         driver: &mut impl Driver,
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
+        if !self.state.has_room() {
+            return Err(SendError::Full);
+        }
         let mut turn = self.core.turn(now);
         let (client, tx) = turn.parts();
         let sent = call(client, tx);
@@ -337,7 +416,8 @@ impl<'c> ClientEngine<'c> {
     pub fn take(&mut self, call: CallId) -> Option<Finished> {
         self.state.calls.get(call)?.result.as_ref()?;
         let pending = self.state.calls.remove(call)?;
-        Some(Finished { id: call, method: pending.method, result: pending.result? })
+        let Pending { method, started, result, .. } = pending;
+        Some(Finished { id: call, method, started, result: result? })
     }
 
     /// Takes the result of the oldest call that has one.
@@ -379,6 +459,12 @@ impl<'c> ClientEngine<'c> {
         self.state.calls.get(call)?.task.as_deref()?.message()
     }
 
+    /// Returns what can be kept of that task.
+    #[must_use]
+    pub fn task(&self, call: CallId) -> Option<&TaskRef> {
+        Some(self.state.calls.get(call)?.task.as_deref()?.kept())
+    }
+
     /// Whether a tool is called as a task when the application would like that: always where the
     /// server decides (2026-07-28), and with 2025-11-25 unless the list of tools forbids it.
     #[must_use]
@@ -394,6 +480,10 @@ impl<'c> ClientEngine<'c> {
         reason: Option<&str>,
         driver: &mut impl Driver,
     ) -> Option<Cancelled> {
+        let is_first = matches!(self.state.waiting.front(), Some(Waiting::Call(id)) if *id == call);
+        if is_first && core::mem::take(&mut self.state.is_begun) {
+            self.state.is_cut_off = true;
+        }
         let pending = self.state.forget(call, driver)?;
         let was_open = pending.is_in_flight && pending.result.is_none();
         if let Some(call) = pending.call.filter(|_| was_open) {
@@ -412,6 +502,13 @@ impl<'c> ClientEngine<'c> {
     /// Cancels a task without waiting for the acknowledgement.
     pub fn cancel_task(&mut self, now: Instant, task: String, driver: &mut impl Driver) {
         self.state.waiting.push_back(Waiting::CancelTask(task));
+        self.flush(now, driver);
+    }
+
+    /// Sends nothing for the task of a call while it is held; what the server tells of it is noted.
+    pub fn hold(&mut self, now: Instant, call: CallId, is_held: bool, driver: &mut impl Driver) {
+        let revision = self.core().revision().unwrap_or(Revision::LATEST);
+        self.state.hold(now, revision, call, is_held, driver);
         self.flush(now, driver);
     }
 
@@ -437,8 +534,9 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         for pending in state.calls.iter_mut() {
             if pending.is_listen() && matches!(pending.result, Some(Err(CallError::Closed))) {
-                (pending.result, pending.is_acknowledged) = (None, false);
-                state.waiting.push_back(Waiting::Call(pending.id));
+                let is_sent = pending.asked != Asked::Nothing;
+                (pending.result, pending.is_acknowledged) = (None, !is_sent);
+                state.waiting.extend(is_sent.then_some(Waiting::Call(pending.id)));
             }
         }
         self.flush(now, driver);
@@ -455,60 +553,6 @@ impl<'c> ClientEngine<'c> {
         let revision = self.core().revision().unwrap_or(Revision::LATEST);
         self.state.answer(now, revision, input, answer, driver);
         self.flush(now, driver);
-    }
-
-    /// Calls a function with the bytes to write, and the memory to read into, which is empty while
-    /// the server leaves too many responses unread.
-    pub fn io<R>(&mut self, io: impl FnOnce(&[u8], &mut [u8]) -> R) -> R {
-        let reads = self.reads();
-        let mut turn = self.core.turn(Instant::from_millis(0));
-        let (output, spare) = turn.io();
-        io(output, if reads { spare.spare() } else { &mut [] })
-    }
-
-    /// Records that the first `n` bytes of the output were written.
-    pub fn written(&mut self, n: usize) {
-        self.core.wrote(n);
-        self.state.traced = self.state.traced.saturating_sub(n);
-        self.give_back();
-    }
-
-    /// Records that `n` bytes were read into the input.
-    pub fn received(&mut self, n: usize) {
-        self.core.rx().commit(n);
-    }
-
-    /// Records that nothing more can be read. An unterminated last line is taken for a line.
-    pub fn end_of_input(&mut self) {
-        self.core.rx().end_of_input();
-        self.state.input_ended = true;
-    }
-
-    /// Frees the memory that a long message needed.
-    fn give_back(&mut self) {
-        let Self { core, state } = self;
-        if core.tx().is_idle() && state.most_pending > MAX_KEPT {
-            (*core.tx(), state.most_pending) = (state.empty_tx(), 0);
-        }
-        let rx = core.rx();
-        if rx.unfinished() == 0 && rx.spare().len() > MAX_KEPT {
-            *rx = RxBuffer::with_limit(Vec::new(), state.limits.max_line);
-        }
-    }
-
-    /// Returns the number of bytes that wait to be written, or to be posted.
-    pub fn pending(&mut self) -> usize {
-        #[cfg(feature = "http")]
-        let posts: usize = self.state.posts.iter().map(|post| post.body().len()).sum();
-        #[cfg(not(feature = "http"))]
-        let posts = 0;
-        posts + self.core.tx().pending().len()
-    }
-
-    /// Whether the server reads its responses, so that more of it can be read.
-    pub fn reads(&mut self) -> bool {
-        self.state.unread = self.state.unread.min(self.pending());
-        self.state.unread <= MAX_UNREAD
     }
 
     /// Whether the server has not responded to a ping: the connection is probably lost.
@@ -550,17 +594,6 @@ impl<'c> ClientEngine<'c> {
         is_more
     }
 
-    fn trace_received(&mut self, driver: &mut impl Driver) {
-        if driver.traces()
-            && !self.state.is_traced
-            && let Some(messages) = self.core.rx().next_messages()
-        {
-            let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = messages.frame();
-            driver.frame(false, line);
-            self.state.is_traced = true;
-        }
-    }
-
     /// Begins to wait: what has come since the last time is handled before any timeout, since the
     /// response may be in it.
     pub fn begin_wait(&mut self, now: Instant) {
@@ -576,8 +609,7 @@ impl<'c> ClientEngine<'c> {
             return Some(Instant::from_millis(0));
         }
         let Self { core, state } = self;
-        let calls = state.calls.iter().filter(|pending| pending.result.is_none());
-        let due = calls.filter_map(|pending| pending.due).min();
+        let due = state.times().next().map(|(due, _)| due);
         let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
         all.into_iter().flatten().min()
     }
@@ -634,19 +666,29 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         state.waiting.clear();
         state.unsent.clear();
-        (state.new_calls, state.is_begun) = (0, false);
+        state.is_cut_off |= core::mem::take(&mut state.is_begun);
         for (input, _) in state.inputs.drain(..) {
             driver.withdrawn(input);
         }
-        for pending in state.calls.iter_mut().filter(|pending| pending.result.is_none()) {
-            (pending.inputs, pending.is_in_flight) = (None, false);
-            pending.result = Some(Err(CallError::Closed));
-            driver.finished(pending.id);
-        }
+        let open = state.calls.iter_mut().filter(|pending| pending.result.is_none());
+        let open: Vec<CallId> = open
+            .map(|pending| {
+                (pending.inputs, pending.is_in_flight) = (None, false);
+                pending.id
+            })
+            .collect();
+        open.into_iter().for_each(|id| state.finish(id, Err(CallError::Closed), driver));
     }
 
     /// Sends what waits, as far as there is room.
     fn flush(&mut self, now: Instant, driver: &mut impl Driver) {
+        if self.state.is_cut_off {
+            let aborted = self.send(now, driver, |client, tx| client.abort_frame(tx));
+            self.state.is_cut_off = aborted == Err(SendError::Full);
+            if self.state.is_cut_off {
+                return;
+            }
+        }
         // A frame that has begun is gone on with.
         if self.state.is_begun && !self.send_waiting(now, driver) {
             return;
@@ -705,14 +747,29 @@ impl<'c> ClientEngine<'c> {
         id: CallId,
         driver: &mut impl Driver,
     ) -> Result<(), SendError> {
+        if !self.state.has_room() {
+            return Err(SendError::Full);
+        }
         let Self { core, state } = self;
         let Some(pending) = state.calls.open_mut(id) else { return Ok(()) };
         let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
         let round =
             pending.inputs.as_ref().and_then(|it| Some((it.round.as_ref()?, &it.responses)));
-        let (method, options) = (pending.method.as_str(), pending.options);
+        let (method, mut options) = (pending.method.as_str(), pending.options);
         let mut turn = core.turn(now);
         let (client, tx) = turn.parts();
+        if pending.asked == Asked::Notification {
+            let sent = notify(client, method, &params, tx);
+            state.sent(tx, driver);
+            sent?;
+            state.finish(id, Ok(RawJson::EMPTY.into()), driver);
+            return Ok(());
+        }
+        if pending.is_new() {
+            // It has waited for a part of its time.
+            let waited = now.saturating_duration_since(pending.started);
+            options.limit = options.limit.map(|limit| limit.saturating_sub(waited));
+        }
         let sent = match (pending.asked, &pending.task, round) {
             (Asked::Call, _, Some(((result, round), responses))) => {
                 let result = result.as_raw();
@@ -743,88 +800,13 @@ impl<'c> ClientEngine<'c> {
         if sent.is_ok() {
             pending.inputs = pending.inputs.take().filter(|inputs| inputs.round.is_none());
             if pending.is_new() {
-                pending.due = None;
                 state.new_calls -= 1;
+                state.calls.set_due(id, None);
             }
         }
         state.sent(tx, driver);
         state.calls.sent(id, sent?);
         Ok(())
-    }
-}
-
-/// Messages in place of bytes.
-#[cfg(feature = "http")]
-impl ClientEngine<'_> {
-    /// Returns the messages to be sent, each as a POST request, for the driver to take.
-    pub const fn posts(&mut self) -> &mut VecDeque<Post> {
-        &mut self.state.posts
-    }
-
-    /// Handles a message that came in the body of a response, or in an event.
-    pub fn message(&mut self, now: Instant, message: &[u8], driver: &mut impl Driver) {
-        let before = self.pending();
-        if driver.traces() {
-            driver.frame(false, message);
-        }
-        let mut messages = Messages::new(Frame::Complete(message));
-        let Self { core, state } = self;
-        loop {
-            let mut turn = core.turn(now);
-            let (client, tx) = turn.parts();
-            let event = client.next_event(now, &mut messages, tx);
-            let revision = client.revision().unwrap_or(Revision::LATEST);
-            state.sent(tx, driver);
-            let Ok(Some(event)) = event else { break };
-            state.event(now, revision, &event, driver);
-        }
-        self.after_message(now, before, driver);
-    }
-
-    /// Handles the failure of a request with this JSON-RPC id.
-    pub fn fail(
-        &mut self,
-        now: Instant,
-        id: &str,
-        failure: HttpFailure<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let before = self.pending();
-        let Self { core, state } = self;
-        let mut turn = core.turn(now);
-        let (client, tx) = turn.parts();
-        let event = client.fail(now, id, failure, tx);
-        let revision = client.revision().unwrap_or(Revision::LATEST);
-        state.sent(tx, driver);
-        if let Ok(Some(event)) = event {
-            state.event(now, revision, &event, driver);
-        }
-        self.after_message(now, before, driver);
-    }
-
-    fn after_message(&mut self, now: Instant, before: usize, driver: &mut impl Driver) {
-        self.flush(now, driver);
-        let pending = self.pending();
-        self.state.unread += pending.saturating_sub(before);
-        self.give_back();
-    }
-
-    /// Lets the time of a call stand still for so long, since a person logs in.
-    pub fn postpone(&mut self, id: &str, by: Duration) {
-        self.core().postpone(id, by);
-    }
-
-    /// Takes back what was too much of that.
-    pub fn bring_forward(&mut self, id: &str, by: Duration) {
-        self.core().bring_forward(id, by);
-    }
-
-    /// Sets the number of the session with the server, which may not know the tasks of the last.
-    pub fn set_session(&mut self, session: u32) {
-        if core::mem::replace(&mut self.state.session, session) != session {
-            let tasks = self.state.calls.iter_mut().filter_map(|pending| pending.task.as_mut());
-            tasks.for_each(|task| task.poll.session_changed());
-        }
     }
 }
 
@@ -836,6 +818,7 @@ impl State {
             waiting: VecDeque::new(),
             new_calls: 0,
             is_begun: false,
+            is_cut_off: false,
             is_timing_out: false,
             unsent: VecDeque::new(),
             inputs: Vec::new(),
@@ -851,6 +834,8 @@ impl State {
             session: 0,
             log_level: None,
             #[cfg(feature = "http")]
+            login: None,
+            #[cfg(feature = "http")]
             posts: VecDeque::new(),
             #[cfg(feature = "http")]
             is_http: false,
@@ -860,34 +845,6 @@ impl State {
             unread: 0,
             most_pending: 0,
             late_steps: 0,
-        }
-    }
-
-    fn empty_tx(&self) -> TxBuffer<Vec<u8>> {
-        #[cfg(feature = "http")]
-        if self.is_http {
-            return TxBuffer::for_http_requests(Vec::new(), self.limits.max_output);
-        }
-        TxBuffer::with_limit(Vec::new(), self.limits.max_output)
-    }
-
-    /// Traces what was written, and takes it if it is a POST request.
-    fn sent(&mut self, tx: &mut Tx<'_>, driver: &mut impl Driver) {
-        let pending = tx.pending();
-        if driver.traces() {
-            let fresh = pending.get(self.traced..).unwrap_or_default();
-            for line in fresh.split_inclusive(|byte| *byte == b'\n') {
-                driver.frame(true, line.strip_suffix(b"\n").unwrap_or(line));
-            }
-        }
-        self.traced = pending.len();
-        self.most_pending = self.most_pending.max(pending.len());
-        #[cfg(feature = "http")]
-        if self.is_http
-            && let Some(post) = tx.take_post()
-        {
-            self.posts.push_back(post);
-            self.traced = 0;
         }
     }
 
@@ -905,6 +862,18 @@ impl State {
             Some(TaskSupport::Required) => options.task(None),
             _ => options,
         }
+    }
+}
+
+fn notify<P: Encode + ?Sized>(
+    client: &mut Client<'_>,
+    method: &str,
+    params: &P,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
+    match method {
+        "notifications/roots/list_changed" => client.roots_changed(tx),
+        _ => client.notify(method, params, tx),
     }
 }
 

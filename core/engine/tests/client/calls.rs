@@ -102,7 +102,8 @@ fn a_call_that_is_cancelled_is_told_to_the_server_and_its_response_is_ignored() 
 fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
     let mut scene = Scene::new(E);
     let filter = SubscriptionFilter::new().tools_list_changed(true);
-    let listen = scene.engine.listen(scene.now, &filter, &mut scene.person).unwrap();
+    let listen =
+        scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person).unwrap();
     let request = scene.sent_one();
     assert!(!scene.engine.is_acknowledged(listen));
     let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
@@ -128,7 +129,8 @@ fn a_level_of_log_messages_is_asked_for_with_each_call() {
 fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next() {
     let mut scene = Scene::new(E);
     let filter = SubscriptionFilter::new().tools_list_changed(true);
-    let listen = scene.engine.listen(scene.now, &filter, &mut scene.person).unwrap();
+    let listen =
+        scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person).unwrap();
     scene.sent_one();
     let (call, _) = scene.tool("slow");
     scene.engine.end(&mut scene.person);

@@ -64,7 +64,7 @@ fn rounds_and_responses_leave_through_a_small_buffer() {
 #[test]
 fn a_call_that_waits_can_be_cancelled_and_runs_out_of_time() {
     let mut scene = Scene::with(D, limits(128, 3));
-    let options = CallOptions::new().timeout(Duration::from_secs(1));
+    let options = CallOptions::new().limit(Duration::from_secs(1));
     scene.call("tools/call", text(), CallOptions::new());
     let second = scene.call("tools/call", json!({"name": "b"}), options);
     let third = scene.call("tools/call", json!({"name": "c"}), CallOptions::new());

@@ -8,7 +8,8 @@ use mcp_sansio::{
     Revisions,
 };
 use mcp_sansio_engine::{
-    Answer, CallError, CallId, ClientEngine, ConnectState, Driver, InputId, Limits, Refusal,
+    Answer, CallError, CallId, ClientEngine, ConnectState, Driver, InputId, Limits, Question,
+    Refusal,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +41,8 @@ pub(crate) struct Person {
     pub(crate) answers_later: bool,
     pub(crate) asked: Vec<(InputId, Option<CallId>, String)>,
     pub(crate) log: Vec<String>,
+    /// The questions as JSON.
+    pub(crate) seen: Vec<OwnedJson>,
     random: u32,
 }
 
@@ -53,14 +56,9 @@ impl Driver for Person {
         self.random
     }
 
-    fn asked(
-        &mut self,
-        input: InputId,
-        about: Option<CallId>,
-        request: InputRequest<'_>,
-        _: Revision,
-    ) -> Option<Answer> {
-        let text = match request {
+    fn asked(&mut self, question: Question<'_>) -> Option<Answer> {
+        self.seen.push(OwnedJson::new(&question, E).unwrap());
+        let text = match question.request {
             InputRequest::Elicit(params) => {
                 let json = OwnedJson::new(&params, E).unwrap();
                 let message = json.as_raw().get("message").and_then(RawJson::as_string).unwrap();
@@ -71,7 +69,7 @@ impl Driver for Person {
             _ => "other".to_owned(),
         };
         self.log.push(format!("asked {text}"));
-        self.asked.push((input, about, text.clone()));
+        self.asked.push((question.id, question.about, text.clone()));
         if self.answers_later {
             return None;
         }

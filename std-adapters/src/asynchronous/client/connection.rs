@@ -3,18 +3,16 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use std::{fmt, io};
 
-use mcp_sansio::{ClientEvent, SendError};
+use mcp_sansio_engine::ConnectState;
 
-use super::connector::{Connected, Limits, OnEvent};
-use super::inner::{ConnectionInner, Phase, State};
-use super::server_requests::ServerRequests;
+use super::connector::Limits;
+use super::inner::{Command, ConnectionInner, End, Session};
 use super::transport::{Link as _, Transport};
 use crate::client::ConnectError;
-use crate::panics::caught;
 use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
@@ -27,16 +25,14 @@ use crate::runtime::timer::LazyTimer;
 pub struct Connection<T: Transport> {
     link: T::Link,
     inner: Arc<ConnectionInner>,
-    server_requests: ServerRequests,
-    on_event: Option<OnEvent>,
+    /// While the connection works with it.
+    session: Option<Box<Session>>,
     limits: Limits,
     timer: LazyTimer,
     /// Whether connecting has not started.
     is_new: bool,
     /// Start of closing.
     closing_since: Option<Instant>,
-    /// Number of sessions that the link has begun.
-    sessions: u32,
     end: Option<ConnectionEnd>,
 }
 
@@ -58,22 +54,15 @@ pub enum ConnectionEnd {
 }
 
 impl<T: Transport> Connection<T> {
-    pub(crate) fn new(
-        transport: T,
-        inner: Arc<ConnectionInner>,
-        limits: Limits,
-        on_event: Option<OnEvent>,
-    ) -> Self {
+    pub(crate) fn new(transport: T, inner: Arc<ConnectionInner>, limits: Limits) -> Self {
         Self {
-            link: transport.into_link(limits.max_line),
+            link: transport.into_link(),
             inner,
-            server_requests: ServerRequests::new(limits.max_in_flight),
-            on_event,
+            session: None,
             limits,
             timer: LazyTimer::new(),
             is_new: true,
             closing_since: None,
-            sessions: 0,
             end: None,
         }
     }
@@ -100,7 +89,7 @@ impl<T: Transport> Connection<T> {
             result
         });
         let result = result.await;
-        inner.with(State::close);
+        inner.command(Command::Close);
         if let Some(connection) = connection {
             let _ = connection.await;
         }
@@ -108,25 +97,24 @@ impl<T: Transport> Connection<T> {
     }
 
     /// One pass over all sources; none blocks the others.
-    fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        let mut moved = self.begin();
-        moved |= self.link.read(cx)?;
-        self.note_sessions();
-        moved |= self.take_events();
-        moved |= self.server_requests.poll(self.inner.now(), cx);
-        moved |= self.handle_timeouts();
+    fn round(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool> {
         let now = self.inner.now();
-        let server_requests = &mut self.server_requests;
-        server_requests.handle_timeouts(now);
-        self.inner.with(|state| {
-            server_requests.send(state);
-            // Without room it is done in a later round.
-            let _ = state.tidy_up(now);
-        });
-        moved |= self.link.write(&self.inner, cx)?;
-        moved |= self.update_end(cx);
+        let mut moved = std::mem::take(&mut self.is_new);
+        if moved && session.engine.connect(now, &mut session.app).is_err() {
+            session.end(End::ConnectFailed(ConnectError::NoCommonRevision(None)));
+        }
+        moved |= self.link.read(session, cx)?;
+        moved |= self.link.handle(session, now);
+        while let Some((input, answer)) = session.app.poll_input(cx) {
+            moved = true;
+            session.engine.answer(now, input, answer, &mut session.app);
+        }
+        // An error is a call's own, which ends with it.
+        let _ = session.engine.handle_timeouts(now, true, &mut session.app);
+        moved |= self.link.write(session, now, cx)?;
+        moved |= self.update_end(session, cx);
         if self.end.is_none()
-            && let Some(due) = self.due()
+            && let Some(due) = self.due(session)
             && self.timer.poll(cx, due)
         {
             moved = true;
@@ -138,95 +126,35 @@ impl<T: Transport> Connection<T> {
         Ok(moved)
     }
 
-    /// Notes, before the next responses are handled, that a session has begun, in which tasks may
-    /// be unknown.
-    fn note_sessions(&mut self) {
-        let sessions = self.link.sessions();
-        if sessions != self.sessions {
-            self.sessions = sessions;
-            self.inner.with(|state| state.sessions = sessions);
+    fn update_end(&mut self, session: &mut Session, cx: &mut Context<'_>) -> bool {
+        if let ConnectState::Failed(why) = session.engine.connect_state() {
+            session.end(End::ConnectFailed(why.clone()));
         }
-    }
-
-    fn begin(&mut self) -> bool {
-        let now = self.inner.now();
-        self.is_new
-            && self.inner.with(|state| {
-                match state.call(|client, tx| client.connect(now, tx)) {
-                    Err(SendError::Full) => return false,
-                    // A server that is known to be modern is not asked.
-                    Ok(()) => {
-                        if let Some(revision) = state.client().revision() {
-                            state.on_connected(Connected {
-                                revision,
-                                capabilities: None,
-                                result: None,
-                            });
-                        }
-                    }
-                    Err(_) => state.end(Phase::ConnectFailed(ConnectError::NoCommonRevision(None))),
-                }
-                self.is_new = false;
-                true
-            })
-    }
-
-    fn take_events(&mut self) -> bool {
-        let Self { link, inner, server_requests, on_event, end, .. } = self;
-        link.take_events(inner, &mut |event| {
-            dispatch(event, inner, server_requests, on_event.as_mut(), end)
-        })
-    }
-
-    fn handle_timeouts(&mut self) -> bool {
-        let Self { inner, server_requests, on_event, end, .. } = self;
-        let now = inner.now();
-        let mut moved = false;
-        loop {
-            let (is_due, event) =
-                inner.with(|state| match state.call(|client, tx| client.handle_timeout(now, tx)) {
-                    Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
-                    Ok(None) | Err(_) => (false, None),
-                });
-            if let Some(event) = event {
-                dispatch(&event, inner, server_requests, on_event.as_mut(), end);
-            }
-            if !is_due {
-                return moved;
-            }
-            moved = true;
-        }
-    }
-
-    fn update_end(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.end.is_none() {
-            self.end = match self.inner.with(|state| state.phase.clone()) {
-                Phase::ConnectFailed(failure) => Some(ConnectionEnd::ConnectFailed(failure)),
-                Phase::Closing => self.close(cx),
-                _ if self.link.has_ended() => Some(ConnectionEnd::ServerClosed),
-                _ => None,
-            };
-        }
+        self.end = match &session.end {
+            Some(End::ConnectFailed(why)) => Some(ConnectionEnd::ConnectFailed(why.clone())),
+            Some(_) => self.close(session, cx),
+            None if session.engine.is_unresponsive() => Some(ConnectionEnd::Unresponsive),
+            None => self.link.has_ended(session).then_some(ConnectionEnd::ServerClosed),
+        };
         self.end.is_some()
     }
 
     /// Sends pending output, closes our side, and waits for the server to close its own. Input is
     /// read and discarded: closing a socket with unread input may reset it, and the server would
     /// lose what was sent last.
-    fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
-        self.server_requests.clear();
-        self.link.discard();
+    fn close(&mut self, session: &mut Session, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
+        session.app.drop_inputs();
+        self.link.discard(session);
         let since = *self.closing_since.get_or_insert_with(runtime::now);
-        let is_over = runtime::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
-        let is_closed = self.link.poll_close(&self.inner, cx);
-        (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
+        let has_ended = self.link.has_ended(session);
+        let is_over = runtime::elapsed(since) >= self.limits.close_timeout || has_ended;
+        let is_closed = self.link.poll_close(session, cx);
+        (is_over || is_closed && self.link.has_ended(session)).then_some(ConnectionEnd::Closed)
     }
 
-    fn due(&mut self) -> Option<Instant> {
-        let deadline = self.inner.with(|state| state.client().poll_timeout());
-        let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
-        // A deadline that has passed waits for room, not for time.
-        let deadline = deadline.and_then(|at| self.inner.real_time(at));
+    fn due(&mut self, session: &mut Session) -> Option<Instant> {
+        // A time that has passed waits for room, not for time.
+        let deadline = session.engine.next_timeout().and_then(|at| self.inner.real_time(at));
         let deadline = deadline.filter(|at| *at > runtime::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
@@ -235,25 +163,14 @@ impl<T: Transport> Connection<T> {
             .flatten()
             .min()
     }
-}
 
-/// Handles an event that belongs to no call.
-fn dispatch(
-    event: &ClientEvent<'_>,
-    inner: &ConnectionInner,
-    server_requests: &mut ServerRequests,
-    on_event: Option<&mut OnEvent>,
-    end: &mut Option<ConnectionEnd>,
-) {
-    match event {
-        ClientEvent::Request(request) => server_requests.insert(request, inner),
-        ClientEvent::RequestCancelled { request, .. }
-        | ClientEvent::RequestTimedOut { request } => server_requests.remove(*request),
-        ClientEvent::Unresponsive => *end = Some(ConnectionEnd::Unresponsive),
-        _ => {}
-    }
-    if let Some(on_event) = on_event {
-        let _ = caught(|| on_event(event));
+    /// Ends the session, and gives it back to the clients.
+    fn over(&mut self) {
+        if let Some(mut session) = self.session.take().or_else(|| self.inner.take()) {
+            session.end(End::Over);
+            session.app.drop_inputs();
+            self.inner.put(session, Waker::noop());
+        }
     }
 }
 
@@ -262,24 +179,33 @@ impl<T: Transport> Future for Connection<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.inner.begin_round();
+        this.session = this.inner.take();
         for _ in 0..ROUNDS {
-            match this.round(cx) {
+            // It is kept in the connection again before anything else: the round may panic.
+            let Some(mut session) = this.session.take() else { return Poll::Pending };
+            let moved = this.round(&mut session, cx);
+            this.session = Some(session);
+            match moved {
                 Err(error) => {
-                    this.inner.with(|state| state.end(Phase::Over));
+                    this.over();
                     return Poll::Ready(Err(error));
                 }
                 Ok(moved) => {
-                    if let Some(end) = &this.end {
-                        this.inner.with(|state| state.end(Phase::Over));
-                        return Poll::Ready(Ok(end.clone()));
+                    if let Some(end) = this.end.clone() {
+                        this.over();
+                        return Poll::Ready(Ok(end));
                     }
-                    if !moved && this.inner.register_driver(cx.waker()) {
+                    if !moved {
+                        this.session
+                            .take()
+                            .into_iter()
+                            .for_each(|it| this.inner.put(it, cx.waker()));
                         return Poll::Pending;
                     }
                 }
             }
         }
+        this.session.take().into_iter().for_each(|session| this.inner.put(session, cx.waker()));
         // Yields to other tasks.
         cx.waker().wake_by_ref();
         Poll::Pending
@@ -288,8 +214,7 @@ impl<T: Transport> Future for Connection<T> {
 
 impl<T: Transport> Drop for Connection<T> {
     fn drop(&mut self) {
-        self.server_requests.clear();
-        self.inner.with(|state| state.end(Phase::Over));
+        self.over();
     }
 }
 
@@ -392,13 +317,20 @@ mod tests {
         connector.connect(stream)
     }
 
+    fn kept(connection: &Connection<Fickle>) -> usize {
+        let session = connection.inner.take().unwrap();
+        let kept = session.app.open_inputs() + session.engine.unsent();
+        connection.inner.put(session, Waker::noop());
+        kept
+    }
+
     #[test]
     fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
         let (_client, mut connection) = fickle(usize::MAX);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
-            let kept = connection.server_requests.kept();
+            let kept = kept(&connection);
             assert!(kept <= usize::from(IN_FLIGHT), "{kept}");
         }
         assert!(
@@ -413,8 +345,7 @@ mod tests {
         let (_client, mut connection) = fickle(60);
         let mut cx = Context::from_waker(Waker::noop());
         assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
-        let kept = connection.server_requests.kept();
-        assert!(kept > 0);
+        assert!(kept(&connection) > 0);
         connection.link.stream.reads = usize::MAX;
         assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
         let heard = String::from_utf8(connection.link.stream.heard.clone()).unwrap();

@@ -8,7 +8,9 @@ use std::time::Duration;
 use mcp_sansio::{
     ClientConfig, ClientEvent, Era, JsonStr, OwnedJson, RawJson, Revision, ServerFeatures,
 };
+use mcp_sansio_engine::ClientEngine;
 
+use super::application::Application;
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
@@ -152,15 +154,26 @@ impl Connector {
     /// `poll_close`. A stream that only flushes there stays open until
     /// [`close_timeout`](Self::close_timeout) has passed.
     pub fn connect<T: Transport>(self, transport: T) -> (Client, Connection<T>) {
-        let inner = Arc::new(ConnectionInner::new(
-            self.config,
-            &self.limits,
-            self.input_handler,
-            transport.url_for_posts(),
-        ));
-        inner.with(|state| state.client().set_era(self.era));
+        let (config, url) = (self.config, transport.url_for_posts());
+        let mut limits = mcp_sansio_engine::Limits::DEFAULT;
+        (limits.in_flight, limits.max_line) = (self.limits.max_in_flight, self.limits.max_line);
+        (limits.max_output, limits.max_posts) = (self.limits.max_pending, MAX_POSTS);
+        // Each call that waits is a future of the application.
+        (limits.max_pending, limits.max_inputs) = (usize::MAX, MAX_INPUTS);
+        #[cfg(feature = "http")]
+        let mut engine = match url {
+            Some(_) => ClientEngine::over_http(config, limits),
+            None => ClientEngine::new(config, limits),
+        };
+        #[cfg(not(feature = "http"))]
+        let mut engine = ClientEngine::new(config, limits);
+        engine.core().set_era(self.era);
+        let app = Application::new(self.input_handler, self.on_event);
+        let max_list = self.limits.max_list;
+        let inner = ConnectionInner::new(engine, app, config.call_limit, max_list, url);
+        let inner = Arc::new(inner);
         let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
-        (client, Connection::new(transport, inner, self.limits, self.on_event))
+        (client, Connection::new(transport, inner, self.limits))
     }
 }
 
@@ -193,16 +206,6 @@ impl Connected {
     }
 }
 
-impl From<mcp_sansio::Connected<'_>> for Connected {
-    fn from(opened: mcp_sansio::Connected<'_>) -> Self {
-        Self {
-            revision: opened.revision,
-            capabilities: Some(opened.capabilities),
-            result: Some(opened.result.into()),
-        }
-    }
-}
-
 /// Default number of requests in flight on a connection.
 pub const IN_FLIGHT: u16 = 32;
 /// Default of [`Connector::max_line`], in bytes: 16 MiB.
@@ -213,3 +216,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Smallest buffer: every response that the core writes fits, including the id.
 const MIN_BUFFER: usize = 1024;
+/// Maximum number of messages that wait to be posted. At the limit calls wait.
+const MAX_POSTS: usize = 16;
+/// Maximum number of input requests in one result.
+const MAX_INPUTS: usize = 64;

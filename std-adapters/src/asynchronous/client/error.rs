@@ -81,6 +81,25 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
+impl From<mcp_sansio_engine::CallError> for CallError {
+    fn from(error: mcp_sansio_engine::CallError) -> Self {
+        use mcp_sansio_engine::CallError as E;
+        match error {
+            E::Server(error) => Self::Server(error),
+            E::TimedOut => Self::TimedOut,
+            E::InputRefused { refusal, .. } => Self::InputRefused(refusal.into()),
+            E::Invalid(violation) => Self::Invalid(violation),
+            E::Read(_) => Self::Invalid(Violation::InvalidResult),
+            E::TaskCancelled => Self::TaskCancelled,
+            E::TaskGone(why) => Self::TaskGone(why),
+            E::NotSent(error) => Self::NotSent(error),
+            #[cfg(feature = "http")]
+            E::Http(error) => Self::Http(error),
+            _ => Self::Closed,
+        }
+    }
+}
+
 impl From<ListError> for CallError {
     fn from(error: ListError) -> Self {
         Self::List(error)

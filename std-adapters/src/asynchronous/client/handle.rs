@@ -1,20 +1,19 @@
 //! The handle that requests are made with.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::types::ProgressParams;
-use mcp_sansio::{CallOptions, Encode, Era, OwnedJson};
+use mcp_sansio::{CallOptions, Encode, Era, Instant, OwnedJson, RawJson, SendError};
+use mcp_sansio_engine::CallId;
 
-use super::call::{PendingCall, send_when_ready};
-use super::calls::{CallEvent, OwnedOutcome};
+use super::call::PendingCall;
 use super::connector::Connected;
-use super::deadline::Deadline;
 use super::error::CallError;
-use super::inner::{ConnectionInner, State};
-use super::mrtr::RetryInputs;
+use super::inner::{Command, ConnectionInner, Session};
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
 /// connection, from any thread; it closes when the last one is dropped.
@@ -25,12 +24,6 @@ use super::mrtr::RetryInputs;
 ///
 /// Dropping the future of a call cancels it, and the server is notified.
 pub struct Client(pub(crate) Arc<ClientInner>);
-
-/// The end of a request that did not fail.
-pub(crate) enum Answer {
-    Result(OwnedJson),
-    Task(OwnedJson),
-}
 
 /// Shared by all clones; closes the connection when it is dropped.
 pub(crate) struct ClientInner {
@@ -92,60 +85,21 @@ impl Client {
     where
         P: Encode + ?Sized,
     {
-        self.request_or_task(method, params, options, &mut on_progress).await
+        let call = self.start(options, |session, now, options| {
+            session.engine.call(now, method, params, options, &mut session.app)
+        });
+        call.await?.result(&mut on_progress).await
     }
 
-    /// Makes a request, as often as the server requires input first.
-    pub(crate) async fn rounds<P>(
+    /// Makes a call as soon as the server is connected. `begin` gets what is left of its time.
+    pub(crate) async fn start(
         &self,
-        method: &str,
-        params: &P,
-        options: CallOptions,
-        on_progress: &mut impl FnMut(&ProgressParams<'_>),
-    ) -> Result<Answer, CallError>
-    where
-        P: Encode + ?Sized,
-    {
-        let mut inputs: Option<RetryInputs> = None;
-        let limit = self.limit(options);
-        loop {
-            let call = PendingCall::start(
-                &self.0,
-                Deadline::after(limit, &self.0.inner),
-                |client, now, left, tx| match &inputs {
-                    None => client.request(now, method, params, options.limit(left), tx),
-                    Some(inputs) => client.retry(
-                        now,
-                        method,
-                        params,
-                        &inputs.as_core(),
-                        options.limit(left),
-                        tx,
-                    ),
-                },
-            );
-            let call = call.await?;
-            let ended = loop {
-                match call.next_event().await {
-                    CallEvent::Finished(ended) => break ended,
-                    CallEvent::Progress(params) => {
-                        if let Ok(params) = params.to() {
-                            on_progress(&params);
-                        }
-                    }
-                    _ => {}
-                }
-            };
-            match ended {
-                OwnedOutcome::Result(result) => return Ok(Answer::Result(result)),
-                OwnedOutcome::Task(task) => return Ok(Answer::Task(task)),
-                OwnedOutcome::Error(error) => return Err(error),
-                OwnedOutcome::ByServer => return Err(CallError::Closed),
-                OwnedOutcome::InputRequired { result, round } => {
-                    inputs = Some(RetryInputs::find(&self.0.inner, result, round).await?)
-                }
-            }
-        }
+        mut options: CallOptions,
+        mut begin: impl FnMut(&mut Session, Instant, CallOptions) -> Result<CallId, SendError>,
+    ) -> Result<PendingCall, CallError> {
+        let (_, left) = self.connected_within(self.limit(options)).await?;
+        options.limit = options.limit.map(|_| left);
+        PendingCall::begin(&self.0, |session, now| begin(session, now, options)).await
     }
 
     /// Sends a notification whose method is not one of MCP's; those have methods of their own.
@@ -162,13 +116,14 @@ impl Client {
         method: &str,
         params: &P,
     ) -> Result<(), CallError> {
-        send_when_ready(
-            &self.0.inner,
-            Deadline::NEVER,
-            |client, _, _, tx| client.notify(method, params, tx),
-            |_, ()| (),
-        )
-        .await
+        self.connected().await?;
+        let waits = PendingCall::begin_unless(&self.0, |session, now| {
+            session.engine.notify(now, method, params, &mut session.app)
+        });
+        match waits.await? {
+            Some(call) => call.result(&mut |_| ()).await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// Notifies a legacy server that the roots have changed: see
@@ -178,13 +133,7 @@ impl Client {
     /// # Errors
     /// See [`CallError`].
     pub async fn roots_changed(&self) -> Result<(), CallError> {
-        send_when_ready(
-            &self.0.inner,
-            Deadline::NEVER,
-            |client, _, _, tx| client.roots_changed(tx),
-            |_, ()| (),
-        )
-        .await
+        self.notify("notifications/roots/list_changed", &RawJson::EMPTY).await
     }
 
     /// Waits until the connection is open. It need not be called before requests are made. Cancel
@@ -193,7 +142,7 @@ impl Client {
     /// # Errors
     /// [`CallError::ConnectFailed`], [`CallError::Closed`].
     pub async fn connected(&self) -> Result<Arc<Connected>, CallError> {
-        self.connected_before(Deadline::NEVER).await
+        self.connected_within(Duration::MAX).await.map(|(connected, _)| connected)
     }
 
     /// Returns the time limit of a call, including all waiting.
@@ -201,18 +150,27 @@ impl Client {
         options.limit.unwrap_or(self.0.inner.call_limit)
     }
 
-    pub(crate) async fn connected_before(
+    /// Waits until the connection is open, and returns what is left of the time.
+    pub(crate) async fn connected_within(
         &self,
-        deadline: Deadline,
-    ) -> Result<Arc<Connected>, CallError> {
-        if let Poll::Ready(connected) = self.0.inner.with(|state| state.connected()) {
-            return connected;
+        limit: Duration,
+    ) -> Result<(Arc<Connected>, Duration), CallError> {
+        let inner = &self.0.inner;
+        let connected = || poll_fn(|cx| inner.poll(cx, |it, _| Poll::Ready(inner.connected(it))));
+        if let Poll::Ready(connected) = connected().await {
+            return Ok((connected?, limit));
         }
-        // Nothing is sent before the connection is open.
-        send_when_ready(&self.0.inner, deadline, |_, _, _, _| Ok(()), |_, ()| ()).await?;
-        match self.0.inner.with(|state| state.connected()) {
-            Poll::Ready(connected) => connected,
-            Poll::Pending => Err(CallError::Closed),
+        let waiting = PendingCall::begin(&self.0, |session, now| {
+            Ok(session.engine.when_connected(now, limit))
+        });
+        let over = waiting.await?.finished(&mut |_| ()).await;
+        let waited = inner.now().saturating_duration_since(over.started);
+        match (over.result.map_err(CallError::from), connected().await) {
+            (Ok(_) | Err(CallError::Closed), Poll::Ready(connected)) => {
+                Ok((connected?, limit.saturating_sub(waited)))
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), Poll::Pending) => Err(CallError::Closed),
         }
     }
 
@@ -220,7 +178,7 @@ impl Client {
     /// [set](super::Connector::set_era) for the next connection.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.0.inner.with(|state| state.client().era())
+        self.0.inner.era()
     }
 
     /// Closes the connection for all clones: waiting calls end with [`CallError::Closed`], pending
@@ -232,7 +190,7 @@ impl Client {
 
 impl ClientInner {
     fn close(&self) {
-        self.inner.with(State::close);
+        self.inner.command(Command::Close);
     }
 }
 
@@ -250,7 +208,6 @@ impl Clone for Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.0.inner.with(|state| state.client().open_calls());
-        f.debug_struct("Client").field("open_calls", &waiting).finish_non_exhaustive()
+        f.debug_struct("Client").field("era", &self.era()).finish_non_exhaustive()
     }
 }

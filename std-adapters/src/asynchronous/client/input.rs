@@ -5,12 +5,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{
-    Encode, Encoder, ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision,
-    RpcError, ServerRequest,
-};
-
-use crate::client::of_task;
+use mcp_sansio::{Encode, ErrorCode, OwnedJson, Printable, RawJson, ReadError, Revision, RpcError};
+use mcp_sansio_engine::{Question, Refusal};
 
 /// A request of the server for elicitation, sampling or roots.
 ///
@@ -24,19 +20,10 @@ pub struct OwnedInputRequest {
 }
 
 impl OwnedInputRequest {
-    pub(crate) fn of(
-        request: &ServerRequest<'_>,
-        revision: Revision,
-    ) -> Result<Self, InputRefusal> {
-        request.input_request()?;
-        let wire = Wire { method: request.method, params: request.params.raw() };
-        let json = OwnedJson::new(&wire, revision).map_err(|_| InputRefusal::unsupported())?;
-        Ok(Self { json, revision })
-    }
-
-    pub(crate) fn read(json: RawJson<'_>, revision: Revision) -> Result<Self, ReadError> {
-        json.to::<InputRequest<'_>>()?;
-        Ok(Self { json: json.into(), revision })
+    pub(crate) fn of(question: &Question<'_>) -> Result<Self, InputRefusal> {
+        let json = OwnedJson::new(question, question.revision);
+        let json = json.map_err(|_| InputRefusal::unsupported())?;
+        Ok(Self { json, revision: question.revision })
     }
 
     /// Returns the typed request.
@@ -66,10 +53,7 @@ impl OwnedInputRequest {
     /// If `Serialize` fails, or the value is not an object.
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> Result<InputResponse, InputRefusal> {
         match OwnedJson::new(result, self.revision) {
-            Ok(json) if json.as_raw().is_object() => {
-                let params = self.json.as_raw().get("params").unwrap_or(RawJson::EMPTY);
-                Ok(InputResponse(of_task(json, params, self.revision)))
-            }
+            Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
             _ => {
                 Err(InputRefusal::error(ErrorCode::InternalError, "Response cannot be serialized"))
             }
@@ -113,9 +97,18 @@ impl InputRefusal {
     pub(crate) fn panicked() -> Self {
         Self::error(ErrorCode::InternalError, "Input request handler panicked")
     }
+}
 
-    pub(crate) fn as_error(&self) -> RpcError<'_> {
-        RpcError::new(self.code, &self.message)
+impl From<InputRefusal> for Refusal {
+    fn from(refusal: InputRefusal) -> Self {
+        Self::Error(RpcError::new(refusal.code, &refusal.message).into())
+    }
+}
+
+impl From<Refusal> for InputRefusal {
+    fn from(refusal: Refusal) -> Self {
+        let error = refusal.as_error();
+        Self::error(error.code, error.message)
     }
 }
 
@@ -132,21 +125,6 @@ impl fmt::Display for InputRefusal {
 }
 
 impl std::error::Error for InputRefusal {}
-
-/// An input request as JSON.
-struct Wire<'f> {
-    method: JsonStr<'f>,
-    params: RawJson<'f>,
-}
-
-impl Encode for Wire<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("method", &self.method);
-        to.member("params", &self.params);
-        to.end_object();
-    }
-}
 
 /// A response that is being computed.
 pub(crate) type InputFuture =

@@ -7,11 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use futures_lite::Stream;
 use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
-use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
+use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 
+use super::application::CallEvent;
 use super::call::PendingCall;
-use super::calls::{CallEvent, OwnedOutcome};
-use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 
@@ -32,22 +31,6 @@ pub enum Change {
     /// Changes were dropped, because more arrived than are kept: anything subscribed to may have
     /// changed.
     Missed,
-}
-
-impl From<Changed<'_>> for Change {
-    fn from(changed: Changed<'_>) -> Self {
-        match changed {
-            Changed::Tools => Self::Tools,
-            Changed::Prompts => Self::Prompts,
-            Changed::Resources => Self::Resources,
-            Changed::Resource { uri } => Self::Resource(uri.to_string().into()),
-            Changed::Task(task) => match task.get("taskId").and_then(RawJson::as_string) {
-                Some(id) => Self::Task(id.to_string().into()),
-                None => Self::Missed,
-            },
-            _ => Self::Missed,
-        }
-    }
 }
 
 /// A stream of changes. It ends when the server ends the subscription, or with the connection.
@@ -74,22 +57,22 @@ impl Client {
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
     ) -> Result<Subscription, CallError> {
-        let deadline = Deadline::after(self.limit(options), &self.0.inner);
-        if !self.connected_before(deadline).await?.revision.is_modern() {
-            return self
-                .listen_to_legacy(filter, options.limit(deadline.left(&self.0.inner)))
-                .await;
+        let (connected, left) = self.connected_within(self.limit(options)).await?;
+        if !connected.revision.is_modern() {
+            return self.listen_to_legacy(filter, options.limit(left)).await;
         }
-        let call = PendingCall::start(&self.0, deadline, |client, now, left, tx| {
-            client.listen(now, filter, options.limit(left), tx)
-        })
-        .await?;
+        let call = PendingCall::begin(&self.0, |session, now| {
+            session.engine.listen(now, filter, options.limit(left), &mut session.app)
+        });
+        let call = call.await?;
         loop {
             match call.next_event().await {
                 CallEvent::Listening(filter) => {
                     return Ok(Subscription { call, filter: Some(filter), ended: None });
                 }
-                CallEvent::Finished(ended) => return Err(ended.into_error()),
+                CallEvent::Finished(over) => {
+                    return Err(over.result.map_or_else(CallError::from, |_| CallError::Closed));
+                }
                 _ => {}
             }
         }
@@ -100,17 +83,11 @@ impl Client {
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
     ) -> Result<Subscription, CallError> {
-        let resources = filter.resource_subscriptions.unwrap_or_default();
-        let legacy_filter = LegacyFilter {
-            tools: filter.tools_list_changed.unwrap_or(false),
-            prompts: filter.prompts_list_changed.unwrap_or(false),
-            list: filter.resources_list_changed.unwrap_or(false),
-            resources: !resources.is_empty(),
-        };
-        let call = PendingCall::without_call(&self.0, |state, number| {
-            state.calls.set_legacy_filter(number, legacy_filter)
+        let call = PendingCall::begin(&self.0, |session, now| {
+            session.engine.listen_to_legacy(now, filter)
         });
-        for uri in resources.iter().flatten() {
+        let call = call.await?;
+        for uri in filter.resource_subscriptions.unwrap_or_default().iter().flatten() {
             let mut params = ResourceParams::new("");
             params.uri = uri;
             self.request("resources/subscribe", &params, options).await?;
@@ -142,8 +119,9 @@ impl Stream for Subscription {
         while this.ended.is_none() {
             match ready!(this.call.poll_event(cx)) {
                 CallEvent::Change(change) => return Poll::Ready(Some(change)),
-                CallEvent::Finished(OwnedOutcome::Error(error)) => this.ended = Some(Some(error)),
-                CallEvent::Finished(_) => this.ended = Some(None),
+                CallEvent::Finished(over) => {
+                    this.ended = Some(over.result.err().map(CallError::from));
+                }
                 _ => {}
             }
         }
@@ -157,27 +135,5 @@ impl fmt::Debug for Subscription {
             .field("filter", &self.filter)
             .field("ended", &self.ended)
             .finish()
-    }
-}
-
-/// Kinds of changes of a legacy server that a subscription reports.
-#[derive(Clone, Copy)]
-pub(crate) struct LegacyFilter {
-    tools: bool,
-    prompts: bool,
-    list: bool,
-    resources: bool,
-}
-
-impl LegacyFilter {
-    pub(crate) fn has(self, change: &Change) -> bool {
-        match change {
-            Change::Tools => self.tools,
-            Change::Prompts => self.prompts,
-            Change::Resources => self.list,
-            Change::Resource(_) => self.resources,
-            Change::Task(_) => false,
-            Change::Missed => true,
-        }
     }
 }

@@ -5,7 +5,7 @@ use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{CompleteParams, ResourceParams, Skill};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
-use super::deadline::Deadline;
+use super::call::PendingCall;
 use super::error::CallError;
 use super::handle::Client;
 use crate::client::{
@@ -122,11 +122,16 @@ impl Client {
         mut pager: Pager,
         options: CallOptions,
     ) -> Result<List<L>, CallError> {
-        let deadline = Deadline::after(self.limit(options), &self.0.inner);
+        let (_, mut left) = self.connected_within(self.limit(options)).await?;
         let mut pages = Vec::new();
         while let Some(params) = pager.next_page() {
-            let options = options.limit(deadline.left(&self.0.inner));
-            pages.push(pager.check(self.request(method, &params, options).await?)?);
+            let page = PendingCall::begin(&self.0, |session, now| {
+                let options = options.limit(left);
+                session.engine.call(now, method, &params, options, &mut session.app)
+            });
+            let over = page.await?.finished(&mut |_| ()).await;
+            left = left.saturating_sub(self.0.inner.now().saturating_duration_since(over.started));
+            pages.push(pager.check(over.result?)?);
         }
         Ok(List::new(pages))
     }

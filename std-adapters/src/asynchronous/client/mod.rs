@@ -106,26 +106,20 @@
 //! Where panics unwind, a panic of the [input handler](Connector::on_input_request) ends its own
 //! input request with -32603, and one of [`on_event`](Connector::on_event) ends nothing.
 
+mod application;
 mod call;
-mod calls;
 mod connection;
 mod connector;
-mod deadline;
 mod error;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
-mod incoming;
 mod inner;
 mod input;
+mod lines;
 mod listen;
 mod methods;
-mod mrtr;
-mod outgoing;
-mod send_queue;
-mod server_requests;
 mod task;
-mod task_call;
 mod transport;
 
 #[cfg(feature = "http")]

@@ -2,14 +2,13 @@
 
 use std::io;
 use std::task::Context;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant as SystemInstant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::ClientEvent;
+use mcp_sansio::Instant;
 
-use super::incoming::Incoming;
-use super::inner::ConnectionInner;
-use super::outgoing::Outgoing;
+use super::inner::Session;
+use super::lines::Lines;
 
 /// The transport of a client: any stream (one message a line), or an `HttpTransport`.
 pub trait Transport: 'static {
@@ -20,42 +19,37 @@ pub trait Transport: 'static {
     fn url_for_posts(&self) -> Option<String>;
 
     #[doc(hidden)]
-    fn into_link(self, max_line: usize) -> Self::Link;
+    fn into_link(self) -> Self::Link;
 }
 
 /// The input and output of a connection.
 #[doc(hidden)]
 pub trait Link: Unpin {
     /// Reads. Returns whether there is something new.
-    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool>;
+    fn read(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool>;
 
-    /// Handles messages; `dispatch` gets the events that belong to no call. Returns whether there
-    /// were any.
-    fn take_events(
-        &mut self,
-        inner: &ConnectionInner,
-        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
-    ) -> bool;
+    /// Handles messages. Returns whether there were any.
+    fn handle(&mut self, session: &mut Session, now: Instant) -> bool;
 
     /// Writes. Returns whether something was written.
-    fn write(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> io::Result<bool>;
+    fn write(
+        &mut self,
+        session: &mut Session,
+        now: Instant,
+        cx: &mut Context<'_>,
+    ) -> io::Result<bool>;
 
-    /// Returns whether the input has ended and everything is processed.
-    fn has_ended(&self) -> bool;
+    /// Returns whether the input has ended and everything is handled.
+    fn has_ended(&self, session: &mut Session) -> bool;
 
     /// Discards the input.
-    fn discard(&mut self);
+    fn discard(&mut self, session: &mut Session);
 
     /// Closes our side. Returns whether nothing is left to do.
-    fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool;
-
-    /// Returns how many sessions have begun in place of others.
-    fn sessions(&self) -> u32 {
-        0
-    }
+    fn poll_close(&mut self, session: &mut Session, cx: &mut Context<'_>) -> bool;
 
     /// Returns the time at which the server counts as unresponsive.
-    fn stalls_at(&self, timeout: Duration) -> Option<Instant>;
+    fn stalls_at(&self, timeout: Duration) -> Option<SystemInstant>;
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
@@ -65,49 +59,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
         None
     }
 
-    fn into_link(self, max_line: usize) -> Lines<T> {
-        Lines { stream: self, incoming: Incoming::new(max_line), outgoing: Outgoing::new() }
-    }
-}
-
-/// A stream with one message a line.
-#[doc(hidden)]
-pub struct Lines<T> {
-    pub(crate) stream: T,
-    incoming: Incoming,
-    outgoing: Outgoing,
-}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Link for Lines<T> {
-    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        self.incoming.read(&mut self.stream, cx)
-    }
-
-    fn take_events(
-        &mut self,
-        inner: &ConnectionInner,
-        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
-    ) -> bool {
-        self.incoming.take_events(inner, dispatch)
-    }
-
-    fn write(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> io::Result<bool> {
-        self.outgoing.write(&mut self.stream, inner, cx)
-    }
-
-    fn has_ended(&self) -> bool {
-        self.incoming.has_ended()
-    }
-
-    fn discard(&mut self) {
-        self.incoming.discard();
-    }
-
-    fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool {
-        self.outgoing.is_done(inner) && self.outgoing.poll_close(&mut self.stream, cx)
-    }
-
-    fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
-        self.outgoing.stalls_at(timeout)
+    fn into_link(self) -> Lines<T> {
+        Lines::new(self)
     }
 }

@@ -1,8 +1,7 @@
 //! The application's side of a client: its handler, its clock and its trace.
 
-use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, Instant, Revision};
-use mcp_sansio_engine::{Answer, Driver, InputId, Refusal};
+use mcp_sansio::{ClientEvent, Instant};
+use mcp_sansio_engine::{Answer, Driver, Question, Refusal};
 
 use super::connector::Clock;
 use super::handler::{Handler, ReceivedInputRequest};
@@ -56,13 +55,8 @@ impl Driver for Application<'_> {
         random()
     }
 
-    fn asked(
-        &mut self,
-        _: InputId,
-        about: Option<CallId>,
-        request: InputRequest<'_>,
-        revision: Revision,
-    ) -> Option<Answer> {
+    fn asked(&mut self, question: Question<'_>) -> Option<Answer> {
+        let Question { about, request, revision, .. } = question;
         let input = ReceivedInputRequest::new(request, revision);
         let begun = (self.clock)().as_millis();
         let response = caught(|| self.handler.on_input_request(&input));

@@ -200,7 +200,8 @@ impl<'c> Client<'c> {
     /// [`Error::Unsupported`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
-        let begun = self.engine.listen(self.app.now(), filter, &mut self.app);
+        let options = CallOptions::new();
+        let begun = self.engine.listen(self.app.now(), filter, options, &mut self.app);
         let listen = begun.map_err(|error| not_sent(error, LISTEN))?;
         while self.engine.is_known(listen) && !self.engine.is_acknowledged(listen) {
             self.step(None)?;

@@ -8,8 +8,6 @@ use mcp_sansio_engine::ConnectState;
 
 use super::calls::Peer;
 use super::{Client, ConnectionEnd, Error, Transferred};
-#[cfg(all(feature = "http", feature = "smol"))]
-use crate::asynchronous::client::http::Received;
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
@@ -155,16 +153,8 @@ impl Client<'_> {
         let (done, received) = http.exchange(self.engine.posts(), reads, timeout)?;
         self.engine.set_session(http.sessions());
         let now = self.app.now();
-        match received {
-            Some(Received::Message(message)) => {
-                self.engine.message(now, &message, &mut self.app);
-            }
-            Some(Received::Postponed(id, by)) => self.engine.postpone(&id, by),
-            Some(Received::BroughtForward(id, by)) => self.engine.bring_forward(&id, by),
-            Some(Received::Failed { id, failure }) => {
-                self.engine.fail(now, &id, failure.as_core(), &mut self.app);
-            }
-            None => {}
+        if let Some(received) = received {
+            received.hand_to(&mut self.engine, now, &mut self.app);
         }
         Ok(done)
     }

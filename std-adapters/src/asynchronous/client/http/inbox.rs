@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::task::Waker;
 use std::time::Duration;
 
-use mcp_sansio::OwnedJson;
 use mcp_sansio::http::client::HttpFailure;
+use mcp_sansio::{Instant, OwnedJson};
+use mcp_sansio_engine::{ClientEngine, Driver};
 
 use crate::client::HttpError;
 
@@ -81,6 +82,21 @@ impl Inbox {
 }
 
 impl Received {
+    /// Hands it to the client.
+    pub(crate) fn hand_to(
+        self,
+        engine: &mut ClientEngine<'_>,
+        now: Instant,
+        driver: &mut impl Driver,
+    ) {
+        match self {
+            Self::Message(message) => engine.message(now, &message, driver),
+            Self::Failed { id, failure } => engine.fail(now, &id, failure.as_core(), driver),
+            Self::Postponed(id, by) => engine.postpone(&id, by),
+            Self::BroughtForward(id, by) => engine.bring_forward(&id, by),
+        }
+    }
+
     fn bytes(&self) -> usize {
         let text = match self {
             Self::Message(message) => message.len(),

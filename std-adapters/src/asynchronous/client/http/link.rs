@@ -2,14 +2,13 @@
 
 use std::io;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant as SystemInstant};
 
-use mcp_sansio::{ClientEvent, Frame, Messages};
+use mcp_sansio::Instant;
 
 use super::builder::HttpTransport;
 use super::engine::HttpEngine;
-use super::inbox::Received;
-use crate::asynchronous::client::inner::ConnectionInner;
+use crate::asynchronous::client::inner::Session;
 use crate::asynchronous::client::transport::{Link, Transport};
 use crate::runtime;
 
@@ -20,13 +19,12 @@ impl Transport for HttpTransport {
         Some(self.url())
     }
 
-    fn into_link(self, _: usize) -> HttpLink {
+    fn into_link(self) -> HttpLink {
         HttpLink {
             engine: HttpEngine::new(self),
             has_ended: false,
             failed: None,
             waits_since: None,
-            is_logging_in: false,
         }
     }
 }
@@ -39,31 +37,23 @@ pub struct HttpLink {
     has_ended: bool,
     failed: Option<io::Error>,
     /// Start of the time in which messages were pending and none was accepted.
-    waits_since: Option<Instant>,
-    is_logging_in: bool,
+    waits_since: Option<SystemInstant>,
 }
 
 impl Link for HttpLink {
-    fn sessions(&self) -> u32 {
-        self.engine.sessions()
-    }
-
-    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+    fn read(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool> {
         self.engine.work(cx);
+        // Before the next responses: tasks may be unknown in another session.
+        session.engine.set_session(self.engine.sessions());
         self.failed.take().map_or(Ok(false), Err)
     }
 
-    fn take_events(
-        &mut self,
-        inner: &ConnectionInner,
-        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
-    ) -> bool {
-        let now = inner.now();
-        let mut moved = false;
-        // The rest is processed in the next round.
+    fn handle(&mut self, session: &mut Session, now: Instant) -> bool {
+        let Session { engine, app, .. } = session;
+        let mut moved = engine.step(now, app);
+        // The rest is handled in the next round. The responses to the messages need room.
         for _ in 0..MESSAGES {
-            // The responses to the messages need room.
-            if self.has_ended || !inner.with(|state| state.has_room()) {
+            if self.has_ended || !engine.reads() {
                 return moved;
             }
             let received = match self.engine.poll_received() {
@@ -79,67 +69,27 @@ impl Link for HttpLink {
                 Poll::Pending => return moved,
             };
             moved = true;
-            match received {
-                Received::Message(message) => {
-                    let mut messages = Messages::new(Frame::Complete(&message));
-                    // The buffer is empty before each message, and takes one of any length.
-                    while let Ok(Some(event)) = inner.with(|state| {
-                        let event =
-                            state.call(|client, tx| client.next_event(now, &mut messages, tx))?;
-                        Ok::<_, mcp_sansio::SendError>(
-                            event.map(|event| (state.take(&event), event)),
-                        )
-                    }) {
-                        if let (false, event) = event {
-                            dispatch(&event);
-                        }
-                    }
-                }
-                Received::Postponed(id, by) => {
-                    inner.with(|state| state.client().postpone(&id, by));
-                }
-                Received::BroughtForward(id, by) => {
-                    inner.with(|state| state.client().bring_forward(&id, by));
-                }
-                Received::Failed { id, failure } => {
-                    let event = inner.with(|state| {
-                        let failure = failure.as_core();
-                        let event = state.call(|client, tx| client.fail(now, &id, failure, tx));
-                        event.ok().flatten().filter(|event| !state.take(event))
-                    });
-                    if let Some(event) = event {
-                        dispatch(&event);
-                    }
-                }
-            }
+            received.hand_to(engine, now, app);
         }
         moved
     }
 
-    fn write(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> io::Result<bool> {
+    fn write(
+        &mut self,
+        session: &mut Session,
+        now: Instant,
+        cx: &mut Context<'_>,
+    ) -> io::Result<bool> {
         let mut moved = false;
-        let mut is_waiting = false;
-        loop {
-            if self.engine.is_full() {
-                is_waiting = inner.with(|state| !state.posts.is_empty());
-                break;
-            }
-            let Some(post) = inner.with(|state| {
-                let post = state.posts.pop_front();
-                if post.is_some() {
-                    state.wake_next();
-                }
-                post
-            }) else {
-                break;
-            };
+        while !self.engine.is_full()
+            && let Some(post) = session.engine.posts().pop_front()
+        {
             self.engine.send(post);
             moved = true;
         }
         let is_logging_in = self.engine.is_logging_in();
-        if std::mem::replace(&mut self.is_logging_in, is_logging_in) != is_logging_in {
-            inner.with(|state| state.set_logging_in(is_logging_in));
-        }
+        session.engine.set_logging_in(now, is_logging_in);
+        let is_waiting = !session.engine.posts().is_empty();
         self.waits_since = match self.waits_since {
             _ if moved || !is_waiting || is_logging_in => None,
             Some(since) => Some(since),
@@ -147,22 +97,22 @@ impl Link for HttpLink {
         };
         self.engine.work(cx);
         let has_more = self.engine.has_received() && !self.has_ended;
-        Ok(moved || has_more && inner.with(|state| state.has_room()))
+        Ok(moved || has_more && session.engine.reads())
     }
 
-    fn has_ended(&self) -> bool {
+    fn has_ended(&self, _: &mut Session) -> bool {
         self.failed.is_none() && (self.has_ended || self.engine.has_ended())
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self, _: &mut Session) {
         self.engine.discard();
     }
 
-    fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool {
-        inner.with(|state| state.posts.is_empty()) && self.engine.poll_close(cx).is_ready()
+    fn poll_close(&mut self, session: &mut Session, cx: &mut Context<'_>) -> bool {
+        session.engine.posts().is_empty() && self.engine.poll_close(cx).is_ready()
     }
 
-    fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
+    fn stalls_at(&self, timeout: Duration) -> Option<SystemInstant> {
         self.waits_since?.checked_add(timeout)
     }
 }
