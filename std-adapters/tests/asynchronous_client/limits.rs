@@ -221,7 +221,8 @@ fn c1_more_input_requests_at_once_than_the_limit_end_the_call() {
         } else {
             assert!(matches!(result, Err(CallError::InputRefused(_))), "{result:?}");
         }
-        assert_eq!(answered.load(Ordering::Relaxed), 64);
+        // Of too many questions none is asked.
+        assert_eq!(answered.load(Ordering::Relaxed), if questions == 64 { 64 } else { 0 });
     }
 }
 

@@ -33,8 +33,8 @@ pub trait Driver {
         let _ = call;
     }
 
-    /// Progress, a log message, a change, or any other event that the engine has not handled
-    /// itself. The progress of a task is that of its call.
+    /// The result of connecting, progress, a log message, a change, or any other event that the
+    /// engine has not handled itself. The progress of a task is that of its call.
     fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
     }

@@ -29,9 +29,13 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let about = match event {
-            ClientEvent::Connected(connected) => return self.connected(connected, driver),
+            ClientEvent::Connected(connected) => {
+                self.connected(connected, driver);
+                None
+            }
             ClientEvent::ConnectFailed(error) => {
-                return self.set_connect_state(ConnectState::Failed((*error).into()), driver);
+                self.set_connect_state(ConnectState::Failed((*error).into()), driver);
+                None
             }
             ClientEvent::CallFinished { call, outcome } => {
                 let Some(pending) = self.calls.of(*call) else { return };

@@ -174,3 +174,55 @@ fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
     assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
     assert_eq!(methods(&scene.sent()), ["notifications/cancelled"]);
 }
+
+#[test]
+fn a_subscription_to_a_legacy_server_reports_what_its_filter_names() {
+    let mut scene = Scene::new(D);
+    let uris = [mcp_sansio::types::Text::new("test://a")];
+    let filter = SubscriptionFilter::new().prompts_list_changed(true).resource_subscriptions(&uris);
+    let listen = scene.engine.listen_to_legacy(scene.now, &filter).unwrap();
+    assert!(scene.sent().is_empty() && scene.engine.is_acknowledged(listen));
+    scene.gets(&notification("notifications/tools/list_changed", json!({})));
+    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
+    assert_eq!(scene.log(), ["Tools of none", "Prompts of a call", "Prompts of none"]);
+    scene.gets(&notification("notifications/resources/updated", json!({"uri": "test://a"})));
+    assert!(scene.log()[0].ends_with("of a call"));
+    let cancelled = scene.engine.cancel(scene.now, listen, None, &mut scene.person);
+    assert_eq!((cancelled, scene.sent().len()), (Some(Cancelled::Call), 0));
+    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
+    assert_eq!(scene.log(), ["Prompts of none"]);
+    // It ends with the connection, and begins again with the next.
+    let listen = scene.engine.listen_to_legacy(scene.now, &filter).unwrap();
+    scene.engine.end(&mut scene.person);
+    scene.connect();
+    scene.engine.listen_again(scene.now, &mut scene.person);
+    assert!(scene.sent().is_empty() && scene.engine.take(listen).is_none());
+    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
+    assert_eq!(scene.log(), ["Prompts of a call", "Prompts of none"]);
+}
+
+#[test]
+fn who_waits_for_the_connection_is_told_when_it_is_open_or_cannot_be_or_time_is_over() {
+    let mut scene = Scene::new(D);
+    for [opens, fails] in [[true, false], [false, true], [false, false]] {
+        scene.engine.end(&mut scene.person);
+        scene.engine.connect(scene.now, &mut scene.person).unwrap();
+        let initialize = scene.sent_one();
+        let waits = scene.engine.when_connected(scene.now, Duration::from_secs(5));
+        assert!(scene.engine.is_known(waits) && scene.engine.take(waits).is_none());
+        if opens {
+            let info = json!({"name": "lab", "version": "1"});
+            let result =
+                json!({"protocolVersion": D.as_str(), "capabilities": {}, "serverInfo": info});
+            scene.gets(&ok(&initialize, result));
+            assert_eq!(scene.take(waits).unwrap(), json!({}));
+            assert_eq!(methods(&scene.sent()), ["notifications/initialized"]);
+        } else if fails {
+            scene.gets(&error(&initialize, -32603));
+            assert!(matches!(scene.take(waits), Err(CallError::Closed)));
+        } else {
+            scene.later(5_000);
+            assert!(matches!(scene.take(waits), Err(CallError::TimedOut)));
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! The client as a value, in virtual time: tests that read like traces.
 
 mod calls;
+#[cfg(feature = "http")]
+mod posts;
 mod questions;
 mod room;
 mod scene;

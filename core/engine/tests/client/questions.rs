@@ -199,3 +199,19 @@ fn a_question_that_is_answered_at_once_is_a_task_that_has_ended() {
     scene.gets(&error(&request, -32000));
     assert!(matches!(scene.take(call), Err(CallError::Server(_))));
 }
+
+#[test]
+fn a_question_keeps_the_members_that_its_type_does_not_know() {
+    let params = json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}, "_meta": {"x": 1}, "more": [2]});
+    let whole = json!({"method": "elicitation/create", "params": params});
+    let seen = |scene: &Scene| -> Value {
+        serde_json::from_str(scene.person.seen[0].as_raw().as_str()).unwrap()
+    };
+    let mut scene = Scene::new(E);
+    let (_, request) = scene.tool("ask");
+    scene.gets(&ok(&request, requires(json!({ "a": whole }), "s")));
+    assert_eq!(seen(&scene), whole);
+    let mut scene = Scene::new(D);
+    scene.gets(&question(1, "elicitation/create", params));
+    assert_eq!(seen(&scene), whole);
+}

@@ -181,3 +181,83 @@ fn a_client_and_a_server_in_memory() {
     }
     panic!("there is no result");
 }
+
+/// Takes what the client has written, whatever it is.
+fn drain(scene: &mut Scene) -> Vec<u8> {
+    let mut written = Vec::new();
+    loop {
+        scene.work();
+        let piece = scene.engine.io(|output, _| output.to_vec());
+        if piece.is_empty() {
+            return written;
+        }
+        scene.engine.written(piece.len());
+        written.extend(piece);
+    }
+}
+
+#[test]
+fn a_long_call_that_is_given_up_is_cut_off_and_others_follow() {
+    for ends in [false, true] {
+        let mut scene = Scene::with(D, limits(256, 2));
+        let long = scene.call("tools/call", text(), CallOptions::new());
+        let begun = scene.engine.io(|output, _| output.len());
+        scene.engine.written(begun);
+        scene.work();
+        if ends {
+            scene.engine.end(&mut scene.person);
+            assert!(matches!(scene.take(long), Err(CallError::Closed)));
+            let written = drain(&mut scene);
+            assert!(written.ends_with(b"\n") && written.len() < 1_000, "the line is cut off");
+            assert!(scene.engine.is_idle());
+            continue;
+        }
+        let cancelled = scene.engine.cancel(scene.now, long, None, &mut scene.person);
+        assert_eq!(cancelled, Some(Cancelled::Call));
+        let next = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+        let written = drain(&mut scene);
+        let lines: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
+        let [rest, request] = lines[..] else { panic!("{lines:?}") };
+        assert!(serde_json::from_slice::<Value>(rest).is_err() && rest.len() < 1_000);
+        let request: Value = serde_json::from_slice(request).unwrap();
+        assert_eq!(request["params"]["name"], "b");
+        scene.gets(&ok(&request, content(D, "done")));
+        scene.take(next).unwrap();
+    }
+}
+
+#[test]
+fn a_notification_is_sent_at_once_or_waits_in_its_place() {
+    let mut scene = Scene::with(D, limits(256, 3));
+    let own = "notifications/own";
+    let sent = scene.engine.notify(scene.now, own, &owned(&json!({"n": 1})), &mut scene.person);
+    assert_eq!(sent, Ok(None));
+    scene.call("tools/call", text(), CallOptions::new());
+    let params = owned(&json!({"n": 2, "text": "x".repeat(1_000)}));
+    let waits = scene.engine.notify(scene.now, own, &params, &mut scene.person).unwrap().unwrap();
+    let after = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    assert!(scene.engine.take(waits).is_none());
+    let full = scene.engine.notify(scene.now, own, &params, &mut scene.person);
+    assert_eq!(full, Err(SendError::Full), "three wait");
+    let sent = scene.sent();
+    assert_eq!(methods(&sent), [own, "tools/call", own, "tools/call"]);
+    assert_eq!((&sent[0]["params"]["n"], &sent[2]["params"]["n"]), (&json!(1), &json!(2)));
+    assert_eq!(scene.take(waits).unwrap(), json!({}));
+    scene.gets(&ok(&sent[3], content(D, "done")));
+    scene.take(after).unwrap();
+    let roots = "notifications/roots/list_changed";
+    let refused = scene.engine.notify(scene.now, roots, &owned(&json!({})), &mut scene.person);
+    assert!(matches!(refused, Err(SendError::NotAllowed(_))), "not declared");
+}
+
+#[test]
+fn the_time_in_which_a_call_waits_is_a_part_of_its_limit() {
+    let mut scene = Scene::with(D, limits(128, 2));
+    scene.call("tools/call", text(), CallOptions::new());
+    let limit = CallOptions::new().limit(Duration::from_secs(10));
+    let call = scene.call("tools/call", json!({"name": "b"}), limit);
+    scene.later(6_000);
+    assert_eq!(scene.sent().len(), 2);
+    assert_eq!(scene.until_next(), 4_000);
+    assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
+}

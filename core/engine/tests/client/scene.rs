@@ -94,6 +94,7 @@ impl Driver for Person {
                 what => format!("{what:?} {about}"),
             },
             ClientEvent::Listening { .. } => format!("listening {about}"),
+            ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_) => return,
             ClientEvent::RequestCancelled { .. } => "request cancelled".to_owned(),
             event => format!("{event:?}"),
         });

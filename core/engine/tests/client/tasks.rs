@@ -252,3 +252,32 @@ fn progress_of_a_task_is_that_of_its_call() {
     scene.gets(&notification("notifications/progress", report));
     assert_eq!(scene.log(), ["progress 0.5  of a call"]);
 }
+
+#[test]
+fn nothing_is_sent_for_a_task_that_is_held() {
+    for revision in [D, E] {
+        let mut scene = Scene::new(revision);
+        let call = begin(&mut scene);
+        scene.engine.hold(scene.now, call, true, &mut scene.person);
+        scene.later(10_000);
+        assert!(scene.sent().is_empty());
+        let params = state(revision, "working", json!({"statusMessage": "half"}));
+        let method =
+            if revision.is_modern() { "notifications/tasks" } else { "notifications/tasks/status" };
+        scene.gets(&notification(method, params));
+        scene.later(10_000);
+        assert!(scene.sent().is_empty());
+        assert_eq!(scene.engine.task_message(call), Some("half"));
+        scene.engine.hold(scene.now, call, false, &mut scene.person);
+        let poll = scene.sent_one();
+        assert_eq!(poll["method"], "tasks/get");
+        // What was asked before is heard; what follows waits.
+        scene.engine.hold(scene.now, call, true, &mut scene.person);
+        scene.gets(&ok(&poll, state(revision, "working", json!({}))));
+        scene.later(10_000);
+        assert!(scene.sent().is_empty());
+        let kept = scene.engine.task(call).cloned();
+        let detached = scene.engine.detach(scene.now, call, &mut scene.person);
+        assert_eq!(Some(detached), kept.map(Detached::Task));
+    }
+}

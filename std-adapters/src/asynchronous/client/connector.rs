@@ -86,7 +86,8 @@ impl Connector {
 
     /// Sets the handler of events that belong to no call: log messages, changes that a legacy
     /// server reports, other notifications, and protocol violations of the server. The connection
-    /// calls it and waits for it. A panic in it is caught and ignored.
+    /// calls it and waits for it, so it must not wait for a call. A panic in it is caught and
+    /// ignored.
     #[must_use]
     pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
         Self { on_event: Some(Box::new(on_event)), ..self }

@@ -203,7 +203,10 @@ impl ToolTask {
             let inner = Arc::clone(&self.client.0.inner);
             let cx = Context::from_waker(Waker::noop());
             // If the connection works with it just now, what was seen last is kept.
-            let _ = inner.poll(&cx, |session, _| Poll::Ready(self.note(session, call.id)));
+            let _ = inner.poll(&cx, |session, _| {
+                self.note(session, call.id);
+                Poll::Ready(())
+            });
             inner.command(Command::Detach(call.id));
         }
         self.kept.take()

@@ -1,0 +1,90 @@
+//! Messages that leave as POST requests: how many wait, and logins.
+
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant};
+use mcp_sansio_engine::{CallError, CallId, ClientEngine, Limits};
+use serde_json::{Value, json};
+
+use crate::scene::{E, Person, content, ok, owned};
+
+static CONFIG: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+
+struct Posts {
+    engine: ClientEngine<'static>,
+    person: Person,
+    now: Instant,
+}
+
+impl Posts {
+    /// A client of a modern server, two of whose messages may wait to be posted.
+    fn new() -> Self {
+        let mut limits = Limits::DEFAULT;
+        (limits.max_posts, limits.max_pending) = (2, usize::MAX);
+        let mut engine = ClientEngine::over_http(&CONFIG, limits);
+        let (mut person, now) = (Person::default(), Instant::from_millis(0));
+        engine.core().set_era(Some(Era::Modern));
+        engine.connect(now, &mut person).unwrap();
+        Self { engine, person, now }
+    }
+
+    fn call(&mut self, name: &str, options: CallOptions) -> CallId {
+        let params = owned(&json!({ "name": name }));
+        self.engine.call(self.now, "tools/call", &params, options, &mut self.person).unwrap()
+    }
+
+    fn posted(&mut self) -> Vec<Value> {
+        let mut posted = Vec::new();
+        loop {
+            while self.engine.step(self.now, &mut self.person) {}
+            let Some(post) = self.engine.posts().pop_front() else { return posted };
+            posted.push(serde_json::from_slice(post.body()).unwrap());
+        }
+    }
+
+    fn later(&mut self, seconds: u64) {
+        self.now = self.now.saturating_add(Duration::from_secs(seconds));
+        self.engine.handle_timeouts(self.now, false, &mut self.person).unwrap();
+    }
+}
+
+#[test]
+fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
+    let mut client = Posts::new();
+    let calls = ["a", "b", "c"].map(|name| client.call(name, CallOptions::new()));
+    assert_eq!(client.engine.posts().len(), 2);
+    assert!(!client.engine.reads(), "a message may need room for its response");
+    let posted = client.posted();
+    let names: Vec<&Value> = posted.iter().map(|request| &request["params"]["name"]).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert!(client.engine.reads() && client.engine.is_idle());
+    let response = ok(&posted[2], content(E, "three")).to_string();
+    client.engine.message(client.now, response.as_bytes(), &mut client.person);
+    let over = client.engine.take(calls[2]).unwrap();
+    assert!(over.result.unwrap().as_raw().as_str().contains("three"));
+}
+
+#[test]
+fn the_time_of_calls_that_wait_stands_still_during_a_login() {
+    let mut client = Posts::new();
+    let limit = CallOptions::new().limit(Duration::from_secs(10));
+    let [.., waits] = ["a", "b", "c"].map(|name| client.call(name, limit));
+    client.later(6);
+    client.engine.set_logging_in(client.now, true);
+    client.later(3);
+    let late = client.engine.when_connected(client.now, Duration::from_secs(5));
+    client.later(3_600);
+    assert!(client.engine.take(waits).is_none() && client.engine.take(late).is_none());
+    client.engine.set_logging_in(client.now, false);
+    client.later(3);
+    assert!(client.engine.take(waits).is_none());
+    client.later(1);
+    let over = client.engine.take(waits).unwrap();
+    assert!(matches!(over.result, Err(CallError::TimedOut)));
+    assert_eq!(over.started, Instant::from_millis(3_603_000));
+    assert!(client.engine.take(late).is_none());
+    client.later(1);
+    assert!(client.engine.take(late).is_some(), "its own time began during the login");
+}
