@@ -95,9 +95,14 @@ pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
 pub mod internal {
     pub use crate::buffers::rx::newline;
     pub use crate::buffers::{grow, move_down};
+    pub use crate::connection::{Outbox, PendingOutcome};
     #[cfg(feature = "http")]
     pub use crate::http::origin::v6;
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub use crate::http::server::replay::RecordedPart;
     pub use crate::json::Decimal;
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub use crate::message::BodyPosition;
     pub use crate::sha256::{Sha256, sha256};
     pub use crate::text::{copy, split, split_once};
 }

@@ -14,7 +14,7 @@ use super::owned::{OwnedParts, rendered};
 use super::{CatalogError, EntryList, SchemaError, assert_disjoint};
 use crate::encode::{Encode, Encoder};
 #[cfg(all(feature = "http", feature = "alloc"))]
-use crate::http::site::Operation;
+use crate::http::Operation;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::json::JsonStr;
 use crate::json::RawJson;

@@ -3,10 +3,7 @@
 mod outbox;
 mod role;
 
-pub(crate) use outbox::Outbox;
-pub use outbox::Outcome;
-#[cfg(all(feature = "alloc", feature = "http"))]
-pub(crate) use outbox::PendingOutcome;
+pub use outbox::{Outbox, Outcome, PendingOutcome};
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;
@@ -222,7 +219,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         let mut event = None;
         // A frame that has begun is continued whatever the time is.
-        if outbox.timeouts.is_blocked()
+        if outbox.has_blocked_timeout()
             || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
         {
             event = outbox.handle_timeout(&mut machine, now, waits);
@@ -303,14 +300,14 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns the outcome if the request has one already, if a later request in its entry of the
     /// table has one, or if that entry is not among the first `N`.
     pub fn answer(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
-        T::Outcomes::<O, N>::lend(&mut self.outbox.outcomes).keep(request, outcome)
+        self.outbox.keep(request, outcome)
     }
 
     /// Returns whether a message, a timeout, an outcome or a change waits for room in the output
     /// buffer, which a loop leaves to it before it begins anything of its own.
     pub fn waits_for_room(&self) -> bool {
         self.outbox.is_blocked() && !self.is_held()
-            || self.outbox.outcomes.is_blocked()
+            || self.outbox.has_blocked_outcome()
             || self.memory.is_blocked()
             || self.outbox.tx.is_mid_frame()
     }

@@ -84,19 +84,21 @@ impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
 /// The output of a machine. What finds no room in the buffer is repeated once that is worth it, so
 /// that its work stays linear even if the peer takes single bytes.
 #[derive(Debug)]
-pub(crate) struct Outbox<W: Storage, P> {
-    pub(crate) tx: TxBuffer<W>,
+pub struct Outbox<W: Storage, P> {
+    /// The buffer.
+    pub tx: TxBuffer<W>,
     pub(crate) outcomes: Outcomes<P>,
     /// When to repeat the handling of the message that found no room.
     messages: Backoff,
     /// When to repeat the handling of the timeout that found no room.
-    pub(crate) timeouts: Backoff,
+    timeouts: Backoff,
     /// Whether the open frame is that of a timeout: the handler of an event could not send.
     pub(crate) is_timing_out: bool,
 }
 
 impl<W: Storage, P> Outbox<W, P> {
-    pub(crate) const fn new<O>(tx: TxBuffer<W>) -> Self
+    /// Creates an outbox in which nothing waits.
+    pub const fn new<O>(tx: TxBuffer<W>) -> Self
     where
         P: OutcomeMemory<O>,
     {
@@ -120,6 +122,26 @@ impl<W: Storage, P> Outbox<W, P> {
         self.is_timing_out = false;
     }
 
+    /// Keeps an outcome until it is sent. Returns it if there is no place.
+    pub fn keep<O>(&mut self, request: RequestHandle, outcome: O) -> Result<(), O>
+    where
+        P: OutcomeMemory<O>,
+    {
+        P::lend(&mut self.outcomes).keep(request, outcome)
+    }
+
+    /// Returns whether an outcome waits for room.
+    #[inline]
+    pub const fn has_blocked_outcome(&self) -> bool {
+        self.outcomes.is_blocked()
+    }
+
+    /// Returns whether a timeout waits for room.
+    #[inline]
+    pub const fn has_blocked_timeout(&self) -> bool {
+        self.timeouts.is_blocked()
+    }
+
     /// Returns whether a message or a timeout waits for room.
     pub(crate) const fn is_blocked(&self) -> bool {
         self.messages.is_blocked() || self.timeouts.is_blocked()
@@ -127,14 +149,15 @@ impl<W: Storage, P> Outbox<W, P> {
 
     /// Returns whether a message may be handled now: its events may write. Once the frame of a
     /// timeout has ended it does, also if that timeout is not handled again.
-    pub(crate) fn may_handle(&self) -> bool {
+    #[inline]
+    pub fn may_handle(&self) -> bool {
         !(self.is_timing_out && self.tx.is_mid_frame()) && self.messages.may_retry(&self.tx)
     }
 
     /// Sends outcomes while there is room: at most [`STEP_OUTPUT`](crate::STEP_OUTPUT) bytes of a
     /// longer one. Returns whether it goes on at once, and whether one waits.
     #[inline(always)]
-    pub(crate) fn send<O, M: Machine>(&mut self, machine: &mut M) -> (bool, bool)
+    pub fn send<O, M: Machine>(&mut self, machine: &mut M) -> (bool, bool)
     where
         P: OutcomeMemory<O>,
         O: Outcome<M>,
@@ -147,7 +170,7 @@ impl<W: Storage, P> Outbox<W, P> {
 
     /// Handles a timeout, or goes on with one that found no room.
     #[inline(always)]
-    pub(crate) fn handle_timeout<'f, M: Machine>(
+    pub fn handle_timeout<'f, M: Machine>(
         &mut self,
         machine: &mut M,
         now: Instant,
@@ -175,7 +198,7 @@ impl<W: Storage, P> Outbox<W, P> {
     /// Handles the next message. While an outcome waits for room it may not begin a frame. After
     /// `Full` the next attempt comes when it is worth it, or when an entry is free.
     #[inline(always)]
-    pub(crate) fn handle<'f, M: Machine>(
+    pub fn handle<'f, M: Machine>(
         &mut self,
         machine: &mut M,
         now: Instant,

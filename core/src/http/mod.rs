@@ -7,9 +7,13 @@ pub mod client;
 pub(crate) mod head;
 pub(crate) mod origin;
 pub mod param_headers;
+#[cfg(feature = "alloc")]
+mod principal;
 pub mod server;
 #[cfg(feature = "alloc")]
 pub mod site;
 pub mod sse;
 
 pub use head::{Fields, RequestHead, ResponseHead, SingleValue};
+#[cfg(feature = "alloc")]
+pub use principal::{Operation, Operations, Principal};

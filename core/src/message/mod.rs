@@ -69,6 +69,29 @@ enum FullTable {
     Delayed,
 }
 
+/// The position in a body of several steps: its next message, and what was found in the first of
+/// them when it was routed, so that it is read once.
+#[cfg(all(feature = "http", feature = "alloc"))]
+#[derive(Debug)]
+pub struct BodyPosition {
+    cursor: Cursor,
+    found: Option<Found>,
+}
+
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl BodyPosition {
+    pub(crate) const fn start(found: Option<Found>) -> Self {
+        Self { cursor: Cursor::Start, found }
+    }
+}
+
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl Default for BodyPosition {
+    fn default() -> Self {
+        Self::start(None)
+    }
+}
+
 /// The item at the cursor.
 pub(crate) enum Item<'f> {
     /// A message; its members are in the envelope.
@@ -152,16 +175,17 @@ impl<'f> Messages<'f> {
         Self { transport: TransportContext::http(head.fields, exchange), ..Self::new(body) }
     }
 
-    /// Creates a cursor over the messages in a body, whose position is kept in `kept`. `found` is
-    /// what was found in the first of them.
+    /// Creates a cursor over the messages in a body, which goes on at `position`.
     #[cfg(all(feature = "http", feature = "alloc"))]
-    pub(crate) fn of_body(
+    #[doc(hidden)]
+    pub fn of_body(
         body: &'f [u8],
-        kept: &'f mut Cursor,
-        found: Option<&'f Found>,
+        position: &'f mut BodyPosition,
         http: Option<(&'f dyn Fields, ExchangeId)>,
     ) -> Self {
-        let messages = Self { found, ..Self::of_buffer(Frame::Complete(body), kept) };
+        let BodyPosition { cursor, found } = position;
+        let found = found.as_ref();
+        let messages = Self { found, ..Self::of_buffer(Frame::Complete(body), cursor) };
         match http {
             Some((fields, exchange)) => {
                 Self { transport: TransportContext::http(fields, exchange), ..messages }
@@ -179,7 +203,9 @@ impl<'f> Messages<'f> {
     }
 
     /// Lets requests wait while the table is full, instead of refusing them.
-    pub(crate) fn await_entries(&mut self) {
+    #[doc(hidden)]
+    #[inline]
+    pub fn await_entries(&mut self) {
         self.full_table = FullTable::Delays;
     }
 
@@ -192,7 +218,9 @@ impl<'f> Messages<'f> {
     }
 
     /// Returns whether the next request was delayed.
-    pub(crate) fn lacks_entry(&self) -> bool {
+    #[doc(hidden)]
+    #[inline]
+    pub fn lacks_entry(&self) -> bool {
         self.full_table == FullTable::Delayed
     }
 

@@ -330,6 +330,15 @@ impl SlotHeads<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestHandle(pub(crate) Slot);
 
+impl RequestHandle {
+    /// Returns its index in the table of requests: unique among the open ones.
+    #[cfg(feature = "alloc")]
+    #[doc(hidden)]
+    pub const fn index(self) -> u16 {
+        self.0.index
+    }
+}
+
 /// Handle of a call: a request to the peer. Valid only for the server or client that created it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);

@@ -353,7 +353,9 @@ impl<'c> Server<'c> {
 }
 
 impl Messages<'_> {
-    pub(crate) fn is_request_next(&self) -> bool {
+    /// Returns whether the next message is a request for the application.
+    #[doc(hidden)]
+    pub fn is_request_next(&self) -> bool {
         let mut envelope = self.envelope();
         let Some((Item::Message(Classified::Request { method, .. }), _)) = self.peek(&mut envelope)
         else {

@@ -44,7 +44,8 @@ use crate::types::task::TaskId;
 impl Server<'_> {
     /// Returns an open `subscriptions/listen` that has been acknowledged.
     #[cfg(feature = "alloc")]
-    pub(crate) fn next_listen(&self) -> Option<RequestHandle> {
+    #[doc(hidden)]
+    pub fn next_listen(&self) -> Option<RequestHandle> {
         let is_listen = |slot: &Slot| {
             self.requests.get(*slot).is_some_and(|pending| {
                 matches!(pending.kind, RequestKind::Listen(_) | RequestKind::Ending)
@@ -456,7 +457,8 @@ impl KeptChange {
 #[cfg(feature = "alloc")]
 impl GrowingServerState {
     /// Keeps a change until it is sent. Returns `false` if it has no subscriber, or waits already.
-    pub(crate) fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
+    #[doc(hidden)]
+    pub fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
         let (name, task) = change.texts();
         let kept = KeptChange {
             change: change.resume(0).with_texts("", ""),
@@ -484,8 +486,10 @@ impl GrowingServerState {
         is_new
     }
 
+    /// Returns whether changes wait to be sent.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn has_changes(&self) -> bool {
+    pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
 
@@ -522,7 +526,8 @@ impl GrowingServerState {
     }
 
     /// Notifies subscribers of all changes. If there is no room for all of it, call again.
-    pub(crate) fn send_changes(
+    #[doc(hidden)]
+    pub fn send_changes(
         &mut self,
         config: &ServerConfig<'_>,
         tx: &mut Tx<'_>,

@@ -24,9 +24,7 @@ use crate::encode::Encode;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 #[cfg(all(feature = "alloc", feature = "http"))]
-use crate::http::RequestHead;
-#[cfg(all(feature = "alloc", feature = "http"))]
-use crate::http::site::Principal;
+use crate::http::{Principal, RequestHead};
 #[cfg(feature = "alloc")]
 use crate::json::RawJson;
 use crate::progress::Progress;

@@ -74,12 +74,10 @@
 //! the crate `mcp-sansio-adapters` implements it on asynchronous streams.
 
 mod host_policy;
-mod replay;
+pub(crate) mod replay;
 
 pub use crate::buffers::framing::{EventId, InvalidEventId};
 pub use host_policy::HostPolicy;
-#[cfg(feature = "alloc")]
-pub(crate) use replay::RecordedPart;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};
 
 use core::fmt;
@@ -89,6 +87,8 @@ use super::{Fields, RequestHead, SingleValue};
 use crate::buffers::Storage;
 use crate::buffers::framing::{Delimiters, EventHead, Exchange, Framing, Mode};
 use crate::buffers::tx::{Tx, TxBuffer, WriterId};
+#[cfg(feature = "alloc")]
+use crate::message::BodyPosition;
 use crate::message::{Classified, Envelope, Id, Item, Member, Messages};
 use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{Method, Revision, Revisions};
@@ -189,10 +189,8 @@ impl<'c> Endpoint<'c> {
     }
 
     /// Checks all of a head but its host and origin.
-    pub(super) fn check_method(
-        &self,
-        head: &RequestHead<'_>,
-    ) -> Result<HttpMethod, Refusal<'static>> {
+    #[doc(hidden)]
+    pub fn check_method(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Refusal<'static>> {
         let not_allowed = Err(Refusal::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         let method = match head.method {
             "POST" => HttpMethod::Post,
@@ -244,8 +242,22 @@ impl<'c> Endpoint<'c> {
         }
     }
 
+    /// Routes a request whose head was checked. Returns what was found in the first message, too.
+    #[cfg(feature = "alloc")]
+    #[doc(hidden)]
+    pub fn route_body<'f>(
+        &self,
+        method: HttpMethod,
+        head: &RequestHead<'f>,
+        messages: &Messages<'f>,
+    ) -> (Route<'f>, BodyPosition) {
+        let mut envelope = messages.envelope();
+        let route = self.route_checked(method, head, messages, &mut envelope);
+        (route, BodyPosition::start(envelope.found()))
+    }
+
     /// Routes a request whose head was checked. `envelope` is for the first message of a POST.
-    pub(super) fn route_checked<'f>(
+    fn route_checked<'f>(
         &self,
         method: HttpMethod,
         head: &RequestHead<'f>,
@@ -333,7 +345,8 @@ impl<'c> Endpoint<'c> {
 
 /// Checks that a body is declared as JSON: a page of another origin cannot send that without a
 /// preflight, but can send a body without a type.
-pub(super) fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
+#[doc(hidden)]
+pub fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
     match head.fields.single("content-type") {
         SingleValue::Value(kind) if is_json(kind) => Ok(()),
         _ => Err(Refusal::new(

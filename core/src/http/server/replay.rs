@@ -59,9 +59,10 @@ pub struct Overwritten;
 
 /// The place of a recorded part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordedPart {
+pub struct RecordedPart {
     start: u64,
-    pub(crate) len: usize,
+    /// Its length in bytes.
+    pub len: usize,
 }
 
 /// The header of a recorded part.
@@ -145,7 +146,8 @@ impl<S: Storage> ReplayBuffer<S> {
     }
 
     /// Returns where the next part is, for a reader that sends it by and by.
-    pub(crate) fn find_part(
+    #[doc(hidden)]
+    pub fn find_part(
         &self,
         cursor: &mut ReplayCursor,
     ) -> Result<Option<RecordedPart>, Overwritten> {
@@ -169,7 +171,8 @@ impl<S: Storage> ReplayBuffer<S> {
     }
 
     /// Returns the bytes of a part, unless it has been overwritten.
-    pub(crate) fn bytes_of(&self, part: RecordedPart) -> Result<[&[u8]; 2], Overwritten> {
+    #[doc(hidden)]
+    pub fn bytes_of(&self, part: RecordedPart) -> Result<[&[u8]; 2], Overwritten> {
         if part.start < self.oldest {
             Err(Overwritten)
         } else {

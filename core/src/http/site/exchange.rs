@@ -9,13 +9,13 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::instance::Reader;
-use super::principal::{Denied, Holder, Principal};
+use super::principal::{Denied, Holder};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Site};
-use crate::buffers::rx::Cursor;
+use crate::http::Principal;
 use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type};
 use crate::http::{Fields, RequestHead, SingleValue};
-use crate::message::Found;
+use crate::internal::BodyPosition;
 use crate::places::{PeerAddress, PlaceLimit, Places};
 use crate::protocol::error::ErrorCode;
 use crate::rpc::inflight::ExchangeId;
@@ -77,9 +77,7 @@ pub(super) struct Exchange {
     /// Number of bytes of the body that count in the budget.
     pub(super) counted: usize,
     /// The next message of the body.
-    pub(super) cursor: Cursor,
-    /// What was found in the first message, to route it.
-    pub(super) found: Option<Found>,
+    pub(super) position: BodyPosition,
     /// Taken by the instance that the request creates.
     pub(super) principal: Option<Arc<Principal>>,
     /// Whose share it counts in.
@@ -162,8 +160,7 @@ impl Exchange {
             head,
             body: Vec::new(),
             counted: 0,
-            cursor: Cursor::Start,
-            found: None,
+            position: BodyPosition::default(),
             principal: None,
             holder: None,
             has_place: false,

@@ -7,16 +7,16 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
-use super::principal::Principal;
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Site, SiteOptions};
 use crate::buffers::tx::TxBuffer;
-use crate::connection::{Outbox, Outcome, PendingOutcome};
+use crate::connection::Outcome;
+use crate::http::Principal;
 use crate::http::server::{
-    BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, SessionId,
-    StreamRecorder,
+    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
 };
 use crate::http::sse::ControlEvent;
+use crate::internal::{Outbox, PendingOutcome, RecordedPart};
 use crate::places::PeerAddress;
 use crate::protocol::Revision;
 use crate::rpc::inflight::{ExchangeId, RequestHandle};
@@ -160,7 +160,7 @@ impl<O> Instance<O> {
 
     /// Remembers the exchange of a request, to find it after its request has ended.
     pub(super) fn opened(&mut self, request: RequestHandle, id: ExchangeId) {
-        let index = usize::from(request.0.index);
+        let index = usize::from(request.index());
         if self.origins.len() <= index {
             self.origins.resize(index + 1, ExchangeId::SESSION);
         }
@@ -171,7 +171,7 @@ impl<O> Instance<O> {
 
     /// A request has ended without a response of the application.
     pub(super) fn ended(&mut self, request: RequestHandle) {
-        let origin = self.origins.get(usize::from(request.0.index)).copied();
+        let origin = self.origins.get(usize::from(request.index())).copied();
         self.touch(origin.unwrap_or(ExchangeId::SESSION));
     }
 
@@ -188,7 +188,7 @@ impl<O> Instance<O> {
         let server = self.state.server(config);
         if server.is_request_open(request) {
             let id = server.exchange(request);
-            let _ = self.streams.get_mut(id).outbox.outcomes.keep(request, outcome);
+            let _ = self.streams.get_mut(id).outbox.keep(request, outcome);
             self.touch(id);
         }
     }
@@ -238,7 +238,7 @@ impl<O> Instance<O> {
         touch(&mut self.touched, id);
         let outbox = &mut self.streams.get_mut(id).outbox;
         let event = outbox.handle_timeout(&mut server, now, false);
-        self.is_blocked = outbox.timeouts.is_blocked();
+        self.is_blocked = outbox.has_blocked_timeout();
         event
     }
 

@@ -115,8 +115,9 @@ mod principal;
 mod schedule;
 mod step;
 
+pub use crate::http::{Operation, Operations, Principal};
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
-pub use principal::{Denied, Holder, Operation, Operations, Principal, Unpermitted, bearer_token};
+pub use principal::{Denied, Holder, Unpermitted, bearer_token};
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,4 @@
-//! The principal of a request, from its token, and the operations that need a permission.
+//! Whose share a request counts in, and what is not authorized or not permitted yet.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -6,54 +6,8 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::ExchangeKey;
-use crate::buffers::rx::Frame;
-use crate::http::{RequestHead, SingleValue};
-use crate::json::JsonStr;
-use crate::message::{Classified, Item, Messages, Params};
+use crate::http::{Operations, Principal, RequestHead, SingleValue};
 use crate::places::PeerAddress;
-use crate::protocol::Method;
-use crate::time::Instant;
-
-/// An authenticated user or client. Sessions belong to the principal that opened them, and are
-/// found by it only.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Principal {
-    /// The authorization server that issued the token.
-    pub issuer: String,
-    /// The user or client, unique at its issuer.
-    pub subject: String,
-    /// The granted scopes, separated by spaces.
-    pub scopes: String,
-    /// When the token expires. Responses that are still open then are cut off: the client of a
-    /// session resumes them with a new token.
-    pub expires: Option<Instant>,
-    /// All claims of the token as a JSON object; may be empty.
-    pub claims: String,
-}
-
-impl Principal {
-    /// Creates a principal without scopes, whose token does not expire.
-    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
-        Self { issuer: issuer.into(), subject: subject.into(), ..Self::default() }
-    }
-
-    /// Returns whether a scope was granted.
-    pub fn has_scope(&self, scope: &str) -> bool {
-        self.scopes.split(' ').any(|granted| granted == scope)
-    }
-
-    /// Returns whether two requests come from the same principal.
-    pub(super) fn is_same(one: Option<&Self>, other: Option<&Self>) -> bool {
-        match (one, other) {
-            (Some(one), Some(other)) => {
-                core::ptr::eq(one, other)
-                    || (&one.issuer, &one.subject) == (&other.issuer, &other.subject)
-            }
-            (None, None) => true,
-            _ => false,
-        }
-    }
-}
 
 /// A client whose share of a server is limited.
 #[derive(Clone, Debug)]
@@ -104,6 +58,18 @@ impl Ord for Holder {
     }
 }
 
+/// Returns whether two requests come from the same principal.
+pub(super) fn is_same_principal(one: Option<&Principal>, other: Option<&Principal>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            core::ptr::eq(one, other)
+                || (&one.issuer, &one.subject) == (&other.issuer, &other.subject)
+        }
+        (None, None) => true,
+        _ => false,
+    }
+}
+
 /// The response to a request that is not authorized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Denied {
@@ -146,8 +112,6 @@ pub fn bearer_token<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-// The requests of a body, before they are handled.
-
 /// A POST with its whole body, which has to be permitted: [`SiteStep::Permit`]. It borrows nothing
 /// of the site, so that the check can be made where the site is not locked.
 ///
@@ -173,53 +137,6 @@ impl Unpermitted {
 
     /// Returns the requests in the body: one, those of a batch, or none.
     pub fn operations(&self) -> Operations<'_> {
-        Operations { messages: Messages::new(Frame::Complete(&self.body)) }
-    }
-}
-
-/// A request that has to be permitted. It is read as the server reads it later, so that both see
-/// the same.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation<'f> {
-    method: Method<'f>,
-    params: Params<'f>,
-}
-
-impl<'f> Operation<'f> {
-    /// Returns the method.
-    pub const fn method(&self) -> Method<'f> {
-        self.method
-    }
-
-    /// Returns `params.name`, of a tool or a prompt.
-    pub fn name(&self) -> Option<JsonStr<'f>> {
-        self.params.name()
-    }
-
-    /// Returns the parameters. They are not checked yet.
-    pub const fn params(&self) -> Params<'f> {
-        self.params
-    }
-}
-
-/// The requests of a body: one, or those of a batch (2025-03-26). Notifications, responses and
-/// invalid messages are left out.
-#[derive(Debug)]
-pub struct Operations<'f> {
-    messages: Messages<'f>,
-}
-
-impl<'f> Iterator for Operations<'f> {
-    type Item = Operation<'f>;
-
-    fn next(&mut self) -> Option<Operation<'f>> {
-        loop {
-            let mut envelope = self.messages.envelope();
-            let (item, next) = self.messages.peek(&mut envelope)?;
-            self.messages.advance(next);
-            if let Item::Message(Classified::Request { method, .. }) = item {
-                return Some(Operation { method, params: envelope.params() });
-            }
-        }
+        Operations::of_body(&self.body)
     }
 }

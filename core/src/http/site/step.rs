@@ -7,12 +7,13 @@ use core::mem::{replace, take};
 
 use super::exchange::{Exchange, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
-use super::principal::{Denied, Principal, Unpermitted};
+use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
 use crate::connection::Outcome;
+use crate::http::Principal;
 use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
 use crate::http::sse::ControlEvent;
 use crate::message::Messages;
@@ -105,8 +106,8 @@ impl<'c, O> Site<'c, O> {
         let Self { config, options, exchanges, instances, schedule, .. } = self;
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
-        let Exchange { stage, head, body, cursor, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, found, .. } = exchange;
+        let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -117,13 +118,13 @@ impl<'c, O> Site<'c, O> {
             return SiteStep::Again;
         }
         let http = id.map(|id| (head.as_head().fields, id));
-        let mut messages = Messages::of_body(body, cursor, found.as_ref(), http);
+        let mut messages = Messages::of_body(body, position, http);
         let mut server = state.server(config);
         // The response to a call may be behind the request.
         if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
             messages.await_entries();
         }
-        let waits = stream.outbox.outcomes.is_blocked();
+        let waits = stream.outbox.has_blocked_outcome();
         let event = stream.outbox.handle(&mut server, now, &mut messages, waits);
         let is_listen = match &event {
             Err(SendError::Full) if messages.lacks_entry() => {
@@ -485,9 +486,7 @@ impl<O> Site<'_, O> {
         let body = Frame::Complete(&exchange.body);
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
-        let mut envelope = messages.envelope();
-        let route = self.endpoint.route_checked(method, &head, &messages, &mut envelope);
-        let first = envelope.found();
+        let (route, position) = self.endpoint.route_body(method, &head, &messages);
         let decision = match route {
             Route::Stateless => Decision::Alone(None),
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
@@ -511,7 +510,7 @@ impl<O> Site<'_, O> {
             // Answered before the body was read.
             Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
         };
-        self.exchanges.get_mut(key)?.found = first;
+        self.exchanges.get_mut(key)?.position = position;
         Some(decision)
     }
 
@@ -524,7 +523,7 @@ impl<O> Site<'_, O> {
             InstanceKind::Session(session) if !is_sse => session.id?,
             _ => return None,
         };
-        let is_own = Principal::is_same(instance.principal.as_deref(), principal);
+        let is_own = is_same_principal(instance.principal.as_deref(), principal);
         (own.is(id) && is_own).then_some(key)
     }
 
@@ -545,7 +544,7 @@ impl<O> Site<'_, O> {
             if matches!(instance.kind, InstanceKind::Alone) {
                 continue;
             }
-            let is_own = Principal::is_same(instance.principal.as_deref(), principal)
+            let is_own = is_same_principal(instance.principal.as_deref(), principal)
                 && (principal.is_some() || instance.peer == peer);
             all += 1;
             own += usize::from(is_own);
