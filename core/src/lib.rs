@@ -16,8 +16,6 @@ mod encode;
 pub mod http;
 mod json;
 mod message;
-#[cfg(feature = "alloc")]
-mod places;
 mod progress;
 mod protocol;
 mod rpc;
@@ -56,8 +54,6 @@ pub use encode::OwnedJson;
 pub use encode::{Encode, Encoder, Json, to_slice};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params};
-#[cfg(feature = "alloc")]
-pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use progress::{Amount, Progress};
 pub use protocol::error::{
     ConfigError, ErrorCode, InvalidPayload, NotAllowed, SendError, Violation,

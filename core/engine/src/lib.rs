@@ -1,5 +1,8 @@
-//! A whole client of the Model Context Protocol as a value without I/O, above [`mcp_sansio`]. The
-//! clients of the adapters drive it, which export what programs name.
+//! Whole clients and HTTP servers of the Model Context Protocol as values without I/O, above
+//! [`mcp_sansio`].
+//!
+//! `site`, with the feature `http`, is the server, which the adapters drive. [`ClientEngine`] is the
+//! client; both clients of the adapters drive it, which export what programs name.
 //!
 //! ```
 //! use mcp_sansio::types::Implementation;
@@ -57,7 +60,10 @@ extern crate std;
 mod client;
 mod errors;
 mod hosted;
+mod places;
 mod results;
+#[cfg(feature = "http")]
+pub mod site;
 mod tasks;
 
 pub use client::{
@@ -67,6 +73,7 @@ pub use client::{
 #[cfg(feature = "http")]
 pub use errors::HttpError;
 pub use errors::{CallError, ConnectError, Refusal, ServerError};
+pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,

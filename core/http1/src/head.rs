@@ -46,8 +46,8 @@ impl fmt::Debug for HeadFields<'_> {
     }
 }
 
-/// The fields of a head, copied out of the buffer of the reader: for a
-/// [`Site`](mcp_sansio::http::site::Site). Their names are in lower case.
+/// The fields of a head, copied out of the buffer of the reader: for a `Site` of the crate
+/// `mcp-sansio-engine`. Their names are in lower case.
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {

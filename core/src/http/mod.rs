@@ -10,8 +10,6 @@ pub mod param_headers;
 #[cfg(feature = "alloc")]
 mod principal;
 pub mod server;
-#[cfg(feature = "alloc")]
-pub mod site;
 pub mod sse;
 
 pub use head::{Fields, RequestHead, ResponseHead, SingleValue};

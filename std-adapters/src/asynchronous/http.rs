@@ -81,4 +81,5 @@ pub use super::server::http::{
 };
 #[cfg(feature = "auth")]
 pub use crate::auth::tokens;
-pub use mcp_sansio::http::site::{Operation, Principal};
+pub use mcp_sansio_engine::PeerAddress;
+pub use mcp_sansio_engine::site::{Operation, OwnedHead, Principal};

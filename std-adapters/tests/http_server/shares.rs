@@ -6,11 +6,11 @@ use std::pin::pin;
 use std::task::Poll;
 
 use futures_lite::future;
-use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context};
+use mcp_sansio_engine::site::OwnedHead;
 
 use crate::scripted::{Takes, World};
 use crate::site::{modern, principal};

@@ -3,13 +3,13 @@
 
 use std::cell::Cell;
 
-use mcp_sansio::http::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     Connection, Encode, Encoder, GrowingServerState, Instant, Outcome, RawJson, RequestHandle,
     RxBuffer, STEP_OUTPUT, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Step,
     ToolOutput, Tx, TxBuffer,
 };
+use mcp_sansio_engine::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 
 use crate::world::{OPEN, call, ping, pong};
 

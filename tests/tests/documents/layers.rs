@@ -23,15 +23,15 @@ fn a_layer_of_the_core_imports_only_from_below() {
 #[test]
 fn an_import_of_a_layer_above_or_beside_is_wrong() {
     let layers = Layers::read(
-        "\n| layers, from the top | what |\n| --- | --- |\n| `http/site` | |\n| `http`, `rpc` | |\n\
+        "\n| layers, from the top | what |\n| --- | --- |\n| `http/server` | |\n| `http`, `rpc` | |\n\
          | `json` | |\n\n| `text` | |\n",
     );
     let wrong = |module: &[&str], text: &str| {
         let module: Vec<_> = module.iter().map(|name| (*name).to_owned()).collect();
         layers.wrong_imports(&module, text).len()
     };
-    assert_eq!(wrong(&["http", "site", "step"], "use crate::http::Head;\nuse super::Site;"), 0);
-    assert_eq!(wrong(&["http", "client"], "use super::site::Site;\nuse crate::json;"), 1);
+    assert_eq!(wrong(&["http", "server", "step"], "use crate::http::Head;\nuse super::Site;"), 0);
+    assert_eq!(wrong(&["http", "client"], "use super::server::Site;\nuse crate::json;"), 1);
     assert_eq!(wrong(&["http", "client"], "use crate::rpc::Id;\n/// [`crate::rpc::Id`]"), 1);
     assert_eq!(wrong(&["json", "de"], "fn a() { crate::rpc::b(); $crate::rpc::c!() }"), 1);
     assert_eq!(wrong(&["json"], "pub use crate::rpc::{A,\n B};\n#[cfg(test)]\nmod tests {"), 0);
@@ -136,7 +136,7 @@ fn paths_in(here: &[String], line: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// `http/site/mod.rs` is the module `http::site`.
+/// `http/server/mod.rs` is the module `http::server`.
 fn module_of(path: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         path.with_extension("").iter().map(|name| name.to_string_lossy().into_owned()).collect();

@@ -70,8 +70,8 @@
 //! | a body is [truncated](crate::TxBuffer::is_truncated) | close the connection without ending the body |
 //! | a session is unused for long | drop it; later requests with its id get 404 |
 //!
-//! With `alloc`, [`Site`](super::site::Site) does all of this for any HTTP library. `HttpServer` of
-//! the crate `mcp-sansio-adapters` implements it on asynchronous streams.
+//! `Site` of the crate `mcp-sansio-engine` does all of this for any HTTP library, and `HttpServer` of
+//! `mcp-sansio-adapters` on asynchronous streams.
 
 mod host_policy;
 pub(crate) mod replay;
@@ -107,7 +107,6 @@ pub struct Endpoint<'c> {
 
 /// Where a request goes: the result of [`Endpoint::route`].
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Route<'f> {
     /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that
     /// ends with the exchange. These are modern requests, and invalid ones that can be refused

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
-use mcp_sansio::{Change, OwnedJson, PeerAddress, PlaceLimit, Places};
+use mcp_sansio::{Change, OwnedJson};
+use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
 use super::driver_waker::WakerSet;
 use crate::lock::lock;

@@ -9,7 +9,7 @@ use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::PeerAddress;
+use mcp_sansio_engine::PeerAddress;
 
 use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};

@@ -7,8 +7,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
-#[cfg(feature = "http")]
-use mcp_sansio::http::site::{OwnedHead, Principal, ServerKey};
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
@@ -17,6 +15,8 @@ use mcp_sansio::{
     OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
     ToolContext, ToolError, ToolOutput,
 };
+#[cfg(feature = "http")]
+use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
 use super::broadcast::Broadcaster;
 use super::catalog::Found;

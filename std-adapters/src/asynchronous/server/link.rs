@@ -4,9 +4,9 @@ use std::fmt;
 use std::task::{self, Poll};
 
 #[cfg(feature = "http")]
-use mcp_sansio::http::RequestHead;
+use mcp_sansio::http::Principal;
 #[cfg(feature = "http")]
-use mcp_sansio::http::site::Principal;
+use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{

@@ -9,7 +9,7 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite, future};
-use mcp_sansio::{PeerAddress, PlaceLimit};
+use mcp_sansio_engine::{PeerAddress, PlaceLimit};
 
 use super::app::{App, Settings};
 use super::connection::Connection;

@@ -166,7 +166,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
-    use mcp_sansio::http::site::Principal;
+    use mcp_sansio::http::Principal;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
-use mcp_sansio::http::site::Holder;
+use mcp_sansio_engine::site::Holder;
 use mcp_sansio_oauth::{Form, Writer};
 
 use super::cache::TokenCache;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_sansio::http::site::Principal;
+use mcp_sansio::http::Principal;
 use mcp_sansio::{JsonStr, RawJson};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,

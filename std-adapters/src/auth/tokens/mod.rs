@@ -21,7 +21,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use mcp_sansio::http::site::Principal;
+use mcp_sansio::http::Principal;
 
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};

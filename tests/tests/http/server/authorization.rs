@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::http::site::Principal;
+use mcp_sansio_engine::site::Principal;
 
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::{
-    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest,
-    SiteStep, SiteTurn, bearer_token,
-};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
     Call, Catalog, ClientFeatures, ClientRequest, Instant, LogMessage, Outcome, OwnedRequest,
     Progress, RawJson, Request, RequestHandle, Revisions, RpcError, SendError, Server,
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries, types::LoggingLevel,
+};
+use mcp_sansio_engine::site::{
+    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest,
+    SiteStep, SiteTurn, bearer_token,
 };
 use mcp_sansio_http1::{Part, RequestReader};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::http::site::{Principal, SiteBody, SiteStep};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Change, ServerConfig, ServerFeatures};
+use mcp_sansio_engine::site::{Principal, SiteBody, SiteStep};
 
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 

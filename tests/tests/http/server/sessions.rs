@@ -1,7 +1,7 @@
 //! Sessions of legacy clients.
 
 use mcp_sansio::Change;
-use mcp_sansio::http::site::SiteStep;
+use mcp_sansio_engine::site::SiteStep;
 
 use super::host::{CONFIG, Host, bare, initialize, post};
 

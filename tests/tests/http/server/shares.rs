@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use mcp_sansio::http::site::{ExchangeKey, Holder, Principal, SiteOptions};
+use mcp_sansio_engine::site::{ExchangeKey, Holder, Principal, SiteOptions};
 
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post};
 

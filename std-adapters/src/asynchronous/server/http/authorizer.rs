@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_sansio::http::site::{Holder, OwnedHead, Principal};
+use mcp_sansio::Instant;
 use mcp_sansio::http::{RequestHead, SingleValue};
-use mcp_sansio::{Instant, PlaceLimit};
+use mcp_sansio_engine::PlaceLimit;
+use mcp_sansio_engine::site::{Holder, OwnedHead, Principal};
 
 use super::challenge::AuthorizationError;
 use super::places::{Place, SharedPlaces};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_sansio::http::site::Denied;
+use mcp_sansio_engine::site::Denied;
 
 use super::protected_resource::ProtectedResource;
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::server::Refusal;
-use mcp_sansio::http::site::SiteBody;
-use mcp_sansio::{ErrorCode, PeerAddress, TxBuffer};
+use mcp_sansio::{ErrorCode, TxBuffer};
+use mcp_sansio_engine::PeerAddress;
+use mcp_sansio_engine::site::SiteBody;
 use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 
 use super::exchange::HttpExchange;

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_sansio::Instant;
-use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody};
+use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 
 use super::authorizer::Check;
 use super::server::HttpServer;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use mcp_sansio::http::site::{ServerKey, SiteTurn};
+use mcp_sansio_engine::site::{ServerKey, SiteTurn};
 
 use super::challenge::AuthorizationError;
 use crate::asynchronous::server::pending_responses::PendingResponse;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::site::{Denied, Holder, Operation, OwnedHead, Principal, SiteOptions};
-use mcp_sansio::{Json, OwnedJson, PlaceLimit, Revision};
+use mcp_sansio::{Json, OwnedJson, Revision};
+use mcp_sansio_engine::PlaceLimit;
+use mcp_sansio_engine::site::{Denied, Holder, Operation, OwnedHead, Principal, SiteOptions};
 
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
 use super::challenge::AuthorizationError;
@@ -216,7 +217,7 @@ impl HttpOptions {
     /// [catalog](mcp_sansio::types::Tool::scopes); an empty text for operations that take none.
     ///
     /// With [`authorize`](Self::authorize) each request is compared with the scopes of its
-    /// [`Principal`](mcp_sansio::http::site::Principal) before anything of it is handled. If one is
+    /// [`Principal`](mcp_sansio_engine::site::Principal) before anything of it is handled. If one is
     /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
     /// or all requests of a batch. Streams other than HTTP have no scopes. The function may use the
     /// server, such as its [`Broadcaster`](crate::asynchronous::Broadcaster); requests whose scopes

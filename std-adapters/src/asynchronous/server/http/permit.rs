@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use mcp_sansio::http::site::{Operation, Unpermitted};
+use mcp_sansio_engine::site::{Operation, Unpermitted};
 
 use super::challenge::AuthorizationError;
 use crate::asynchronous::server::catalog::CatalogSource;

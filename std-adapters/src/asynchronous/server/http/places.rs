@@ -4,8 +4,8 @@ use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mcp_sansio::http::site::Holder;
-use mcp_sansio::{PlaceLimit, Places};
+use mcp_sansio_engine::site::Holder;
+use mcp_sansio_engine::{PlaceLimit, Places};
 
 use crate::lock::lock;
 

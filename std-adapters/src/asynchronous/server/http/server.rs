@@ -8,7 +8,7 @@ use std::{fmt, io, time};
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
+use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;

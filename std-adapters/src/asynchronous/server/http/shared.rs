@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-use mcp_sansio::http::site::{
-    ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
-};
 use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
+};
+use mcp_sansio_engine::site::{
+    ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
 
 use super::observed::{ObservedSessions, authorized};

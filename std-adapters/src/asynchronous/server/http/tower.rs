@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Version, header};
 use bytes::{Buf as _, Bytes};
 use http_body::{Body, Frame, SizeHint};
-use mcp_sansio::PeerAddress;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio_engine::PeerAddress;
+use mcp_sansio_engine::site::OwnedHead;
 use tower_service::Service;
 
 use super::exchange::{HttpExchange, HttpResponse, Interrupted};

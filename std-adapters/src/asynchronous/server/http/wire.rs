@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::PeerAddress;
-use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio_engine::PeerAddress;
+use mcp_sansio_engine::site::OwnedHead;
 use mcp_sansio_http1::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 
 use crate::runtime;

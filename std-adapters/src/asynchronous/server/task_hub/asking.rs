@@ -5,10 +5,11 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
-#[cfg(feature = "http")]
-use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::tasks::TaskKey;
-use mcp_sansio::{OwnedJson, PlaceLimit, RpcError, ToolError};
+use mcp_sansio::{OwnedJson, RpcError, ToolError};
+use mcp_sansio_engine::PlaceLimit;
+#[cfg(feature = "http")]
+use mcp_sansio_engine::site::OwnedHead;
 
 use super::{Input, Mailbox, TaskHub, Waiting};
 #[cfg(feature = "http")]

@@ -29,9 +29,10 @@ use mcp_sansio::tasks::{
     TaskStep, TaskTime,
 };
 use mcp_sansio::{
-    Change, ClientFeatures, Instant, Method, OwnedJson, Places, RawJson, Request, Revision,
-    RpcError, ToolError,
+    Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
+    ToolError,
 };
+use mcp_sansio_engine::Places;
 
 use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;

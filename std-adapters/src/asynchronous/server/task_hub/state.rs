@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskOwner, TaskReply, TaskTime, TaskTimeout};
-use mcp_sansio::{ClientFeatures, NoPlace, OwnedJson, PlaceLimit, Places};
+use mcp_sansio::{ClientFeatures, OwnedJson};
+use mcp_sansio_engine::{NoPlace, PlaceLimit, Places};
 
 use super::asking;
 use super::mailbox::{Mailbox, Message};

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
-use mcp_sansio::{
-    ClientFeatures, OwnedJson, OwnedRpcError, PlaceLimit, RawJson, Revision, RpcError,
-};
+use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
+use mcp_sansio_engine::PlaceLimit;
 
 use super::{Kept, Mailbox, TaskHub, TaskOutcome, response, share_of};
 use crate::asynchronous::server::context::{ActiveRequest, owner_text};

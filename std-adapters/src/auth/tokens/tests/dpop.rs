@@ -1,9 +1,9 @@
 //! Tokens that are bound to a key, and the proofs of it.
 
 use futures_lite::future::block_on;
-use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::types::{EmptyResult, Implementation};
 use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio_engine::site::OwnedHead;
 
 use super::keys::{self, encode, token};
 use super::*;

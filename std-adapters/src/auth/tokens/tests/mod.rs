@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_lite::future::block_on;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio_engine::site::OwnedHead;
 
 use super::jwt::Verified;
 use super::{Algorithm, Jwt, Moment, Refusal};

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use crate::time::Instant;
+use mcp_sansio::Instant;
 
 /// The key of an entry in a [`Slab`]: its index, and a serial number that differs for each later
 /// entry there.

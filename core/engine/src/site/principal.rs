@@ -5,8 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use mcp_sansio::http::{Operations, Principal, RequestHead, SingleValue};
+
 use super::ExchangeKey;
-use crate::http::{Operations, Principal, RequestHead, SingleValue};
 use crate::places::PeerAddress;
 
 /// A client whose share of a server is limited.

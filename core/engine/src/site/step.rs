@@ -5,23 +5,19 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
 
+use mcp_sansio::http::Principal;
+use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
+use mcp_sansio::http::sse::ControlEvent;
+use mcp_sansio::{
+    ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SendError, Server,
+    ServerEvent, TxBuffer,
+};
+
 use super::exchange::{Exchange, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
-use crate::buffers::rx::Frame;
-use crate::buffers::tx::TxBuffer;
-use crate::connection::Outcome;
-use crate::http::Principal;
-use crate::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
-use crate::http::sse::ControlEvent;
-use crate::message::Messages;
-use crate::protocol::error::SendError;
-use crate::protocol::{Method, Revision};
-use crate::rpc::inflight::ExchangeId;
-use crate::server::{Server, ServerEvent};
-use crate::time::Instant;
 
 impl<'c, O> Site<'c, O> {
     pub(super) fn run_exchange(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {

@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv6Addr};
 /// A client takes about 50 bytes while it has places. One without a key takes from the total only.
 ///
 /// ```
-/// use mcp_sansio::{NoPlace, PlaceLimit, Places};
+/// use mcp_sansio_engine::{NoPlace, PlaceLimit, Places};
 ///
 /// let limit = PlaceLimit { total: 4, share: 3 };
 /// let mut places = Places::new();

@@ -8,18 +8,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use mcp_sansio::http::Principal;
+use mcp_sansio::http::server::{
+    BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type,
+};
+use mcp_sansio::http::{Fields, RequestHead, SingleValue};
+use mcp_sansio::internal::BodyPosition;
+use mcp_sansio::{ErrorCode, ExchangeId, Instant};
+
 use super::instance::Reader;
 use super::principal::{Denied, Holder};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Site};
-use crate::http::Principal;
-use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Refusal, check_content_type};
-use crate::http::{Fields, RequestHead, SingleValue};
-use crate::internal::BodyPosition;
 use crate::places::{PeerAddress, PlaceLimit, Places};
-use crate::protocol::error::ErrorCode;
-use crate::rpc::inflight::ExchangeId;
-use crate::time::Instant;
 
 /// The head of an HTTP request, shared by its exchange and its handler.
 #[derive(Clone)]

@@ -14,7 +14,7 @@
 //! | [`SiteStep::Authorize`] | [`Site::authorized`], at once or later |
 //! | [`SiteStep::Permit`] | [`Site::permitted`] |
 //! | [`SiteStep::Event`] | the handler; its outcome with [`SiteTurn::answer`], later with [`Site::answer`] |
-//! | [`SiteStep::Room`] | what was [`Full`](crate::SendError::Full), again, in a [`Site::turn`] |
+//! | [`SiteStep::Room`] | what was [`Full`](mcp_sansio::SendError::Full), again, in a [`Site::turn`] |
 //! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
 //! | [`SiteStep::Ended`] | nothing; it drops the handlers of this server |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
@@ -22,7 +22,7 @@
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
 //!
 //! ```
-//! use mcp_sansio::http::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
+//! use mcp_sansio_engine::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 //! use mcp_sansio::types::{Implementation, TextResult};
 //! use mcp_sansio::*;
 //!
@@ -115,8 +115,8 @@ mod principal;
 mod schedule;
 mod step;
 
-pub use crate::http::{Operation, Operations, Principal};
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
+pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use principal::{Denied, Holder, Unpermitted, bearer_token};
 
 use alloc::boxed::Box;
@@ -128,15 +128,14 @@ use core::convert::Infallible;
 use core::fmt;
 use core::time::Duration;
 
-use super::RequestHead;
-use super::server::{Endpoint, HostPolicy, OutgoingResponse};
-use crate::buffers::tx::TxBuffer;
-use crate::connection::Outcome;
+use mcp_sansio::http::RequestHead;
+use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse};
+use mcp_sansio::{
+    Call, Change, ExchangeId, Instant, Outcome, RequestHandle, Revision, Server, ServerConfig,
+    ServerEvent, TxBuffer,
+};
+
 use crate::places::{PlaceLimit, Places};
-use crate::protocol::Revision;
-use crate::rpc::inflight::{Call, ExchangeId, RequestHandle};
-use crate::server::{Change, Server, ServerConfig, ServerEvent};
-use crate::time::Instant;
 use exchange::{Bodies, Exchange};
 use instance::{Instance, InstanceKind};
 use schedule::{Schedule, Slab, SlabKey, Work};
@@ -428,7 +427,7 @@ pub struct SiteOptions<'c> {
     /// parts. Default: 64 KiB.
     pub max_pending: usize,
     /// Maximum number of bytes of sent events that a session keeps for
-    /// [replay](crate::http::server::ReplayBuffer). Default: 64 KiB.
+    /// [replay](mcp_sansio::http::server::ReplayBuffer). Default: 64 KiB.
     pub replay: usize,
     /// Time after which an unused session ends. Default: 30 minutes.
     pub idle_timeout: Duration,
@@ -499,7 +498,7 @@ impl Default for SiteOptions<'_> {
 /// A server of a [`Site`] with the output of its exchanges.
 ///
 /// Comes with an event, and later from [`Site::turn`]. Each message goes to the
-/// exchange that it belongs to. A call that is [`Full`](crate::SendError::Full) is repeated in a
+/// exchange that it belongs to. A call that is [`Full`](mcp_sansio::SendError::Full) is repeated in a
 /// later turn: [`await_room`](Self::await_room). Results of any length are handed in with
 /// [`answer`](Self::answer).
 pub struct SiteTurn<'p, O> {

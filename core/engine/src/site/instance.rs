@@ -6,22 +6,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use mcp_sansio::http::Principal;
+use mcp_sansio::http::server::{
+    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
+};
+use mcp_sansio::http::sse::ControlEvent;
+use mcp_sansio::internal::{Outbox, PendingOutcome, RecordedPart};
+use mcp_sansio::{
+    Change, ExchangeId, GrowingServerState, Instant, Outcome, RequestHandle, Revision, Server,
+    ServerConfig, ServerEvent, TxBuffer,
+};
+
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Site, SiteOptions};
-use crate::buffers::tx::TxBuffer;
-use crate::connection::Outcome;
-use crate::http::Principal;
-use crate::http::server::{
-    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
-};
-use crate::http::sse::ControlEvent;
-use crate::internal::{Outbox, PendingOutcome, RecordedPart};
 use crate::places::PeerAddress;
-use crate::protocol::Revision;
-use crate::rpc::inflight::{ExchangeId, RequestHandle};
-use crate::server::{Change, GrowingServerState, Server, ServerConfig, ServerEvent};
-use crate::time::Instant;
 
 /// A server, and the output of its exchanges.
 pub(super) struct Instance<O> {
