@@ -76,10 +76,13 @@
 #[cfg(feature = "tower")]
 pub use super::server::http::ResponseBody;
 pub use super::server::http::{
-    AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,
-    HttpServer, Interrupted, ProtectedResource, Scheme, serve,
+    Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse, HttpServer, Interrupted,
+    serve,
 };
 #[cfg(feature = "auth")]
 pub use crate::auth::tokens;
 pub use mcp_sansio_engine::PeerAddress;
-pub use mcp_sansio_engine::site::{Operation, OwnedHead, Principal};
+pub use mcp_sansio_engine::site::credentials::Scheme;
+pub use mcp_sansio_engine::site::{
+    AuthorizationError, Operation, OwnedHead, Principal, ProtectedResource,
+};

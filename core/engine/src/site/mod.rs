@@ -109,15 +109,23 @@
 //! size of a table are [`Site::publish`] and opening a session (all servers), and finding out that
 //! a response is complete (the open requests of its session).
 
+mod challenge;
+pub mod credentials;
 mod exchange;
 mod instance;
+mod permit;
 mod principal;
+mod protected_resource;
 mod schedule;
 mod step;
 
+pub use challenge::AuthorizationError;
+pub use credentials::bearer_token;
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use mcp_sansio::http::{Operation, Operations, Principal};
-pub use principal::{Denied, Holder, Unpermitted, bearer_token};
+pub use permit::Scopes;
+pub use principal::{Denied, Holder, Unpermitted};
+pub use protected_resource::ProtectedResource;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

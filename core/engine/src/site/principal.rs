@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use mcp_sansio::http::{Operations, Principal, RequestHead, SingleValue};
+use mcp_sansio::http::{Operations, Principal};
 
 use super::ExchangeKey;
 use crate::places::PeerAddress;
@@ -102,15 +102,6 @@ impl Denied {
     pub const fn status(&self) -> u16 {
         self.status
     }
-}
-
-/// Returns the bearer token of a request, if it has exactly one `Authorization` field with one
-/// (RFC 6750, 2.1).
-pub fn bearer_token<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
-    let SingleValue::Value(value) = head.fields.single("authorization") else { return None };
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim_matches(' ');
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
 /// A POST with its whole body, which has to be permitted: [`SiteStep::Permit`]. It borrows nothing

@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::Instant;
-use mcp_sansio::http::{RequestHead, SingleValue};
+use mcp_sansio::http::RequestHead;
 use mcp_sansio_engine::PlaceLimit;
-use mcp_sansio_engine::site::{Holder, OwnedHead, Principal};
+use mcp_sansio_engine::site::credentials::{self, Scheme};
+use mcp_sansio_engine::site::{AuthorizationError, Holder, OwnedHead, Principal};
 
-use super::challenge::AuthorizationError;
 use super::places::{Place, SharedPlaces};
 use super::shared::time_at;
 use crate::panics::{Panic, caught};
@@ -80,16 +80,6 @@ pub struct Credentials {
     next_nonce: OnceLock<String>,
 }
 
-/// The scheme of a field `Authorization`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Scheme {
-    /// A bearer token (RFC 6750).
-    Bearer,
-    /// A token that is bound to a key, with a proof that the client has it (RFC 9449).
-    Dpop,
-}
-
 impl Credentials {
     pub(crate) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
         Self { head, origin, at: runtime::now(), next_nonce: OnceLock::new() }
@@ -105,39 +95,20 @@ impl Credentials {
     /// Returns scheme and token as [`authorization`](Self::authorization); the token may be no
     /// text.
     pub(crate) fn token_bytes(&self) -> Option<(Scheme, &[u8])> {
-        let [Some(value), None] = self.head().fields.first_two("authorization") else {
-            return None;
-        };
-        let (scheme, mut token) = if let Some(token) = value.strip_prefix(b"Bearer ") {
-            (Scheme::Bearer, token)
-        } else {
-            let (scheme, token) = value.split_at_checked(value.iter().position(|b| *b == b' ')?)?;
-            match scheme {
-                _ if scheme.eq_ignore_ascii_case(b"bearer") => (Scheme::Bearer, token),
-                _ if scheme.eq_ignore_ascii_case(b"dpop") => (Scheme::Dpop, token),
-                _ => return None,
-            }
-        };
-        while let [b' ', rest @ ..] | [rest @ .., b' ' | b'\t'] = token {
-            token = rest;
-        }
-        (!token.is_empty()).then_some((scheme, token))
+        credentials::authorization(&self.head())
     }
 
     /// Returns the bearer token. That of another scheme is not returned: a token that is bound to a
     /// key must not be accepted without its proof (RFC 9449, 7.2).
     #[must_use]
     pub fn token(&self) -> Option<&str> {
-        self.authorization().filter(|(scheme, _)| *scheme == Scheme::Bearer).map(|(_, token)| token)
+        credentials::bearer_token(&self.head())
     }
 
     /// Returns the proof of a bound token, if there is exactly one `DPoP` field (RFC 9449, 4.3).
     #[must_use]
     pub fn proof(&self) -> Option<&str> {
-        match self.head().fields.single("dpop") {
-            SingleValue::Value(proof) => Some(proof),
-            _ => None,
-        }
+        credentials::proof(&self.head())
     }
 
     /// Returns the method of the request, as in the claim `htm` of a proof.
@@ -151,14 +122,7 @@ impl Credentials {
     /// and the path.
     #[must_use]
     pub fn url(&self) -> String {
-        let head = self.head();
-        match &self.origin {
-            Some(origin) => [origin, head.path()].concat(),
-            None => {
-                let host = head.authority().or(head.fields.get("host")).unwrap_or_default();
-                ["http://", host, head.path()].concat()
-            }
-        }
+        credentials::url(&self.head(), self.origin.as_deref())
     }
 
     /// Sets the nonce for the next proof, which goes out with the response to a request that is

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use mcp_sansio_engine::site::{ServerKey, SiteTurn};
+use mcp_sansio_engine::site::{AuthorizationError, ServerKey, SiteTurn};
 
-use super::challenge::AuthorizationError;
 use crate::asynchronous::server::pending_responses::PendingResponse;
 use crate::observer::{Disconnect, Event, Hooks, Refusal, Telling, Transport, next_number};
 use crate::panics::Panic;

@@ -7,13 +7,14 @@ use std::time::Duration;
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::{Json, OwnedJson, Revision};
 use mcp_sansio_engine::PlaceLimit;
-use mcp_sansio_engine::site::{Denied, Holder, Operation, OwnedHead, Principal, SiteOptions};
+use mcp_sansio_engine::site::{
+    AuthorizationError, Denied, Holder, Operation, OwnedHead, Principal, ProtectedResource, Scopes,
+    SiteOptions,
+};
 
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
-use super::challenge::AuthorizationError;
-use super::permit::Scopes;
-use super::protected_resource::ProtectedResource;
 use crate::asynchronous::server::app::Settings;
+use crate::asynchronous::server::catalog::CatalogSource;
 use crate::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts and limits.
@@ -217,7 +218,7 @@ impl HttpOptions {
     /// [catalog](mcp_sansio::types::Tool::scopes); an empty text for operations that take none.
     ///
     /// With [`authorize`](Self::authorize) each request is compared with the scopes of its
-    /// [`Principal`](mcp_sansio_engine::site::Principal) before anything of it is handled. If one is
+    /// [`Principal`] before anything of it is handled. If one is
     /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
     /// or all requests of a batch. Streams other than HTTP have no scopes. The function may use the
     /// server, such as its [`Broadcaster`](crate::asynchronous::Broadcaster); requests whose scopes
@@ -286,7 +287,8 @@ impl HttpOptions {
         site.max_body = settings.max_line;
         site.max_pending = settings.max_pending;
         site.max_streams = site.max_streams.min(PlaceLimit::percent(site.max_exchanges, 75).share);
-        let has_scopes = self.scopes.are_set(settings.catalog.as_ref());
+        let has_scopes = self.scopes.of.is_some()
+            || settings.catalog.as_ref().is_some_and(CatalogSource::may_have_scopes);
         site.checks_operations = site.authorizes && has_scopes;
         site
     }

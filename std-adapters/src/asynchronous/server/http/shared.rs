@@ -19,6 +19,7 @@ use super::places::{Held, Released, SharedPlaces};
 use crate::asynchronous::server::admission::Admission;
 use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
+use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::{DriverWaker, WakerSet};
 use crate::asynchronous::server::input::{Destination, InputRequests, Outputs};
@@ -156,7 +157,11 @@ impl Shared {
             wakers.wake();
             let Some(next) = next else { return };
             let catalog = self.settings.catalog.as_ref();
-            let result = caught(|| self.options.scopes.check(catalog, &next));
+            let result = caught(|| {
+                let snapshot = catalog.map(CatalogSource::snapshot);
+                let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
+                self.options.scopes.check(catalog.as_ref(), &next)
+            });
             (state, now) = self.enter();
             let State { site, work, observed, is_checking, .. } = &mut *state;
             *is_checking = false;

@@ -1,9 +1,12 @@
 //! Refusals of requests: status, challenges and other header fields.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
-use mcp_sansio_engine::site::Denied;
-
+use super::principal::Denied;
 use super::protected_resource::ProtectedResource;
 
 /// The reason why a request is denied, and its HTTP response.
@@ -120,8 +123,10 @@ impl AuthorizationError {
         self.status
     }
 
-    /// Returns the response.
-    pub(crate) fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
+    /// Returns the response, for [`Site::authorized`](super::Site::authorized). Each challenge names
+    /// the metadata of the resource.
+    #[must_use]
+    pub fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
         let metadata = resource.map(ProtectedResource::url);
         let denied = self.challenges.iter().fold(Denied::new(self.status), |denied, challenge| {
             denied.challenge(challenge.text(metadata.as_deref()))
@@ -166,7 +171,7 @@ fn without_offline_access(scope: Cow<'static, str>) -> Cow<'static, str> {
 }
 
 /// The scope that asks for a refresh token.
-pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
+pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
 #[cfg(test)]
 mod tests {

@@ -1,44 +1,44 @@
 //! The scopes that operations take, compared with those that were granted.
 
-use std::collections::{BTreeMap, HashSet};
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
-use mcp_sansio_engine::site::{Operation, Unpermitted};
+use mcp_sansio::Catalog;
+use mcp_sansio::http::Operation;
 
 use super::challenge::AuthorizationError;
-use crate::asynchronous::server::catalog::CatalogSource;
+use super::principal::Unpermitted;
 
-/// The rules for scopes of an application.
+/// The rules for scopes of an application, beside those of its [catalog](Catalog::scopes_of).
 #[derive(Default)]
-pub(crate) struct Scopes {
-    pub(crate) of: Option<Box<ScopesOf>>,
-    pub(crate) implies: Option<Box<Implies>>,
+pub struct Scopes {
+    /// Returns the scopes that an operation takes, separated by spaces.
+    pub of: Option<Box<ScopesOf>>,
+    /// Returns whether a granted scope contains a wanted one. Default: each contains itself only.
+    pub implies: Option<Box<Implies>>,
 }
 
-/// Returns the scopes that an operation takes.
-pub(crate) type ScopesOf = dyn Fn(&Operation<'_>) -> &'static str + Send + Sync;
-/// Returns whether a granted scope contains a wanted one.
-pub(crate) type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
+type ScopesOf = dyn Fn(&Operation<'_>) -> &'static str + Send + Sync;
+type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
 
 impl Scopes {
-    /// Returns whether any operation may take scopes.
-    pub(crate) fn are_set(&self, catalog: Option<&CatalogSource>) -> bool {
-        self.of.is_some() || catalog.is_some_and(CatalogSource::may_have_scopes)
-    }
-
-    /// Checks the requests of a body. Each text of scopes is compared once, however many requests
-    /// take it.
+    /// Checks the requests of a body, of which [`SiteStep::Permit`](super::SiteStep::Permit)
+    /// reports. A request without a principal is permitted. Each text of scopes is compared once,
+    /// however many requests take it.
     ///
     /// # Errors
     /// A scope is missing. The error names all scopes that the requests take, in the order of the
     /// requests, also those that were granted.
-    pub(crate) fn check(
+    pub fn check(
         &self,
-        catalog: Option<&CatalogSource>,
+        catalog: Option<&Catalog<'_>>,
         unpermitted: &Unpermitted,
     ) -> Result<(), AuthorizationError> {
         let Some(principal) = unpermitted.principal() else { return Ok(()) };
-        let snapshot = catalog.map(CatalogSource::snapshot);
-        let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
         let mut granted = Granted::new(&principal.scopes);
         // The texts of scopes, and their order.
         let mut wanted = BTreeMap::<String, usize>::new();
@@ -52,7 +52,7 @@ impl Scopes {
             wanted.insert(text.to_owned(), wanted.len());
         };
         for operation in unpermitted.operations() {
-            if let Some(catalog) = &catalog {
+            if let Some(catalog) = catalog {
                 catalog.scopes_of(&operation, &mut each);
             }
             if let Some(of) = &self.of {
@@ -64,7 +64,7 @@ impl Scopes {
         }
         let mut texts: Vec<_> = wanted.iter().collect();
         texts.sort_unstable_by_key(|(_, order)| **order);
-        let mut named = HashSet::new();
+        let mut named = BTreeSet::new();
         let scopes: Vec<_> = texts
             .iter()
             .flat_map(|(text, _)| scopes_in(text))
@@ -81,18 +81,24 @@ impl Scopes {
     }
 }
 
+impl fmt::Debug for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scopes").finish_non_exhaustive()
+    }
+}
+
 /// The scopes of a principal.
 struct Granted<'p> {
     text: &'p str,
     /// Number of scopes that were searched for.
     searched: usize,
     /// Made when many are.
-    set: HashSet<&'p str>,
+    set: BTreeSet<&'p str>,
 }
 
 impl<'p> Granted<'p> {
     fn new(text: &'p str) -> Self {
-        Self { text, searched: 0, set: HashSet::new() }
+        Self { text, searched: 0, set: BTreeSet::new() }
     }
 
     fn contains(&mut self, scope: &str) -> bool {

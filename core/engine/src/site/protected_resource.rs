@@ -1,10 +1,17 @@
 //! Protected resource metadata (RFC 9728).
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use serde::Serialize;
 
 use super::challenge::OFFLINE_ACCESS;
 
-/// Protected resource metadata: where a client gets a token for this server (RFC 9728).
+/// Protected resource metadata: where a client gets a token for this server (RFC 9728). Serialized,
+/// it is the document.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectedResource {
     resource: String,
@@ -91,7 +98,8 @@ impl ProtectedResource {
 
     /// Returns the URL of the metadata: the well-known path, followed by path and query of the
     /// resource (RFC 9728, 3.1).
-    pub(crate) fn url(&self) -> String {
+    #[must_use]
+    pub fn url(&self) -> String {
         let (origin, path, query) = self.split();
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
@@ -107,7 +115,8 @@ impl ProtectedResource {
     }
 
     /// Returns scheme and host.
-    pub(crate) fn origin(&self) -> &str {
+    #[must_use]
+    pub fn origin(&self) -> &str {
         self.split().0
     }
 
