@@ -4,8 +4,8 @@
 //! Reading works as with [`RxBuffer`](mcp_sansio::RxBuffer): the transport reads into
 //! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends the head,
 //! pieces of the body in place, and the end. The parts do not depend on how the bytes are chunked,
-//! except for the boundaries of body pieces. Writing takes a [`HeadWriter`] and, for bodies of
-//! unknown length, chunks.
+//! except for the boundaries of body pieces. A [`ResponseWriter`] writes responses; a [`HeadWriter`]
+//! writes single heads.
 //!
 //! ```
 //! use mcp_sansio_http1::{BodyLength, HeadWriter, Part, RequestReader};
@@ -60,7 +60,9 @@ pub use head::OwnedFields;
 pub use head::{HeadFields, MAX_EMPTY_LINES, MAX_FIELDS};
 pub use request::{IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
-pub use write::{BodyLength, CONTINUE, ChunkHeader, HeadWriter, LAST_CHUNK};
+pub use write::{
+    BodyLength, CONTINUE, ChunkHeader, FramedPiece, HeadWriter, LAST_CHUNK, ResponseWriter,
+};
 
 use core::fmt;
 

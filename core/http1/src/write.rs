@@ -182,6 +182,188 @@ impl ChunkHeader {
     }
 }
 
+// One response: its head, the framing of its body, and whether the connection stays.
+
+/// Writes one response, as the version of the client, the method and the length of the body demand:
+/// with a length, in chunks, or until the connection is closed.
+///
+/// ```
+/// use mcp_sansio_http1::ResponseWriter;
+/// let (mut out, mut sent) = ([0; 128], Vec::new());
+/// let mut response = ResponseWriter::new();
+/// let fields = [("content-type", "text/event-stream")];
+/// let n = response.head(200, fields.into_iter(), None, &mut out).unwrap();
+/// sent.extend_from_slice(&out[..n]);
+/// sent.extend(response.piece(b"data: {}\n\n").parts().concat());
+/// sent.extend_from_slice(response.end());
+/// let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+/// assert_eq!(sent, [head, "a\r\ndata: {}\n\n\r\n", "0\r\n\r\n"].concat().as_bytes());
+/// assert!(response.keeps_alive());
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ResponseWriter {
+    stage: Stage,
+    is_http_1_0: bool,
+    keeps_alive: bool,
+    is_head: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Head,
+    /// The rest of a body of known length.
+    Rest(u64),
+    Chunks,
+    UntilClose,
+    Done,
+}
+
+/// A piece of a body as it is sent.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct FramedPiece<'b> {
+    chunk: Option<ChunkHeader>,
+    bytes: &'b [u8],
+}
+
+impl FramedPiece<'_> {
+    /// Returns the bytes before the piece, the piece, and the bytes behind it. Each may be empty.
+    pub fn parts(&self) -> [&[u8]; 3] {
+        match &self.chunk {
+            Some(header) => [header.as_bytes(), self.bytes, ChunkHeader::END],
+            None => [&[], self.bytes, &[]],
+        }
+    }
+}
+
+impl ResponseWriter {
+    /// Creates the writer of a response to a client of HTTP/1.1 that keeps the connection open.
+    pub const fn new() -> Self {
+        Self { stage: Stage::Head, is_http_1_0: false, keeps_alive: true, is_head: false }
+    }
+
+    /// Sets whether the client is of HTTP/1.0, which has no chunks:
+    /// [`is_http_1_0`](super::IncomingRequest::is_http_1_0).
+    pub const fn http_1_0(self, is_http_1_0: bool) -> Self {
+        Self { is_http_1_0, ..self }
+    }
+
+    /// Sets whether the connection stays open after the response:
+    /// [`keeps_alive`](super::RequestReader::keeps_alive).
+    pub const fn keep_alive(self, keeps_alive: bool) -> Self {
+        Self { keeps_alive, ..self }
+    }
+
+    /// Sets whether the request is a HEAD, [`is_head`](super::RequestReader::is_head): the head is
+    /// that of a GET, and there is no body (RFC 9110, 9.3.2).
+    pub const fn head_only(self, is_head: bool) -> Self {
+        Self { is_head, ..self }
+    }
+
+    /// Closes the connection after this response. To be called before the head is written, so that
+    /// the client knows.
+    pub const fn close(&mut self) {
+        self.keeps_alive = false;
+    }
+
+    /// Returns whether no head has been written.
+    pub fn is_new(&self) -> bool {
+        self.stage == Stage::Head
+    }
+
+    /// Returns whether all of the response has been written.
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// Returns whether the connection can be used for another response.
+    pub fn keeps_alive(&self) -> bool {
+        self.keeps_alive && self.is_done()
+    }
+
+    /// Returns how many bytes a head with these fields takes at most.
+    pub fn room_for<'n, 'v>(fields: impl Iterator<Item = (&'n str, &'v str)>) -> usize {
+        FRAMING + fields.map(|(name, value)| name.len() + value.len() + 4).sum::<usize>()
+    }
+
+    /// Writes the head into `out` and returns its length. The fields are those of the content: the
+    /// writer adds what frames the body, and `connection`. A status of 204 has no body.
+    ///
+    /// # Errors
+    /// As [`HeadWriter::finish`]. Nothing is decided then.
+    pub fn head<'n, 'v>(
+        &mut self,
+        status: u16,
+        fields: impl Iterator<Item = (&'n str, &'v str)>,
+        length: Option<u64>,
+        out: &mut [u8],
+    ) -> Result<usize, SendError> {
+        let (length, stage) = match length {
+            _ if status == 204 => (BodyLength::Absent, Stage::Done),
+            Some(length) => (BodyLength::Known(length), Stage::Rest(length)),
+            None if self.is_http_1_0 => (BodyLength::UntilClose, Stage::UntilClose),
+            None => (BodyLength::Chunked, Stage::Chunks),
+        };
+        let keeps_alive = self.keeps_alive && stage != Stage::UntilClose;
+        let connection = match (keeps_alive, self.is_http_1_0) {
+            (false, _) => Some("close"),
+            (true, true) => Some("keep-alive"),
+            (true, false) => None,
+        };
+        let mut writer = HeadWriter::response(out, status);
+        for (name, value) in fields.chain(connection.map(|value| ("connection", value))) {
+            writer = writer.field(name, value);
+        }
+        let written = writer.finish(length)?;
+        (self.stage, self.keeps_alive) = (stage, keeps_alive);
+        Ok(written)
+    }
+
+    /// Frames a piece of the body, which is not empty.
+    pub fn piece<'b>(&mut self, bytes: &'b [u8]) -> FramedPiece<'b> {
+        let mut chunk = None;
+        let is_sent = match &mut self.stage {
+            Stage::Head | Stage::Done => false,
+            Stage::Rest(rest) => {
+                *rest = rest.saturating_sub(bytes.len() as u64);
+                true
+            }
+            Stage::Chunks => {
+                chunk = Some(ChunkHeader::new(bytes.len())).filter(|_| !self.is_head);
+                true
+            }
+            Stage::UntilClose => true,
+        };
+        FramedPiece { chunk, bytes: if is_sent && !self.is_head { bytes } else { &[] } }
+    }
+
+    /// Ends the body, and returns the bytes that say so. If a part of a body of known length is
+    /// missing, the connection is closed, so that the client notices.
+    pub fn end(&mut self) -> &'static [u8] {
+        let stage = core::mem::replace(&mut self.stage, Stage::Done);
+        match stage {
+            Stage::Rest(1..) => self.keeps_alive = false,
+            Stage::Chunks if !self.is_head => return LAST_CHUNK,
+            _ => {}
+        }
+        &[]
+    }
+
+    /// Gives up a body that cannot be completed. The connection is closed without its end, so that
+    /// the client notices.
+    pub const fn cut(&mut self) {
+        self.keeps_alive = false;
+        self.stage = Stage::Done;
+    }
+}
+
+impl Default for ResponseWriter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -208,7 +390,73 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
+/// Room for the status line, the fields that frame the body, and `connection`, in bytes.
+const FRAMING: usize = 256;
 /// The end of a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// The interim response for a client that [expects](super::IncomingRequest::expects_continue) it.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::String;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// Returns a response of these pieces, and whether the connection stays.
+    fn sent(mut response: ResponseWriter, length: Option<u64>, pieces: &[&str]) -> (String, bool) {
+        let mut out = [0; 256];
+        let len = response.head(200, [].into_iter(), length, &mut out).unwrap();
+        let mut sent: Vec<u8> = out.get(..len).unwrap().into();
+        for piece in pieces {
+            sent.extend(response.piece(piece.as_bytes()).parts().concat());
+        }
+        sent.extend_from_slice(response.end());
+        assert!(response.is_done());
+        (String::from_utf8(sent).unwrap(), response.keeps_alive())
+    }
+
+    #[test]
+    fn a_body_is_framed_as_the_client_can_read_it() {
+        let (new, old) = (ResponseWriter::new, || ResponseWriter::new().http_1_0(true));
+        let head = "HTTP/1.1 200 OK\r\n";
+        for (response, length, expected, stays) in [
+            (new(), Some(2), "content-length: 2\r\n\r\nab", true),
+            (new(), Some(3), "content-length: 3\r\n\r\nab", false),
+            (new(), None, "transfer-encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n", true),
+            (old(), Some(2), "connection: keep-alive\r\ncontent-length: 2\r\n\r\nab", true),
+            (old(), None, "connection: close\r\n\r\nab", false),
+            (new().head_only(true), Some(2), "content-length: 2\r\n\r\n", true),
+            (new().head_only(true), None, "transfer-encoding: chunked\r\n\r\n", true),
+            (
+                new().keep_alive(false),
+                Some(2),
+                "connection: close\r\ncontent-length: 2\r\n\r\nab",
+                false,
+            ),
+        ] {
+            let (sent, keeps_alive) = sent(response, length, &["a", "b"]);
+            assert_eq!((sent.strip_prefix(head), keeps_alive), (Some(expected), stays));
+        }
+    }
+
+    #[test]
+    fn a_head_without_room_decides_nothing() {
+        let mut response = ResponseWriter::new();
+        let fields = [("a", "b")];
+        assert_eq!(
+            response.head(204, fields.into_iter(), None, &mut [0; 20]),
+            Err(SendError::TooLarge)
+        );
+        assert!(response.is_new() && response.piece(b"x").parts().concat().is_empty());
+        let mut out = [0; 300];
+        assert!(ResponseWriter::room_for(fields.into_iter()) <= out.len());
+        assert!(response.head(204, fields.into_iter(), None, &mut out).is_ok());
+        assert!(response.keeps_alive());
+        response.cut();
+        assert!(response.is_done() && !response.keeps_alive());
+    }
+}

@@ -334,6 +334,7 @@ impl RequestHandle {
     /// Returns its index in the table of requests: unique among the open ones.
     #[cfg(feature = "alloc")]
     #[doc(hidden)]
+    #[inline]
     pub const fn index(self) -> u16 {
         self.0.index
     }

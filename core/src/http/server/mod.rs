@@ -244,6 +244,7 @@ impl<'c> Endpoint<'c> {
     /// Routes a request whose head was checked. Returns what was found in the first message, too.
     #[cfg(feature = "alloc")]
     #[doc(hidden)]
+    #[inline]
     pub fn route_body<'f>(
         &self,
         method: HttpMethod,
