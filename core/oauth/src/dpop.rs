@@ -1,11 +1,17 @@
-//! Proofs of possession (DPoP, RFC 9449; draft extension `io.modelcontextprotocol/auth/dpop`) of a
-//! client.
+//! Proofs of possession (DPoP, RFC 9449; draft extension `io.modelcontextprotocol/auth/dpop`): a
+//! client writes them, a server checks them.
 
+use core::fmt::{self, Write as _};
+
+use super::access_token::{Refusal, later, text, time};
 use super::arena::{Writer, put_base64url};
-use super::jws::{HeaderKey, id_of, put_jwk, put_signed};
+use super::jwk::{PublicKey, Signature, thumbprint};
+use super::jws::{HeaderKey, Jws, Memory, id_of, put_jwk, put_signed};
 use super::setup::{SignError, Signer};
 use super::token::UnixTime;
-use mcp_sansio::internal::{Sha256, sha256};
+use super::url::Url;
+use mcp_sansio::internal::{Sha256, sha256, split_once};
+use mcp_sansio::{JsonStr, RawJson};
 
 /// The parts of a proof.
 #[derive(Clone, Copy)]
@@ -42,10 +48,7 @@ pub fn put_proof(
             .number("iat", proof.now.as_secs())
             .text_if("nonce", proof.nonce);
         if let Some(token) = proof.access_token {
-            let mut hash = [0; 43];
-            let mut hash = Writer::new(&mut hash);
-            put_base64url(&sha256(token.as_bytes()), &mut hash);
-            claims.text("ath", hash.as_str());
+            claims.text("ath", base64url(&sha256(token.as_bytes()), &mut [0; 43]));
         }
     })
 }
@@ -57,14 +60,165 @@ pub fn put_thumbprint(key: &dyn Signer, out: &mut Writer<'_>) {
     put_base64url(&hash.finish(), out);
 }
 
-impl core::fmt::Debug for Proof<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+/// Returns a hash as text.
+fn base64url<'m>(hash: &[u8; 32], memory: &'m mut [u8; 43]) -> &'m str {
+    let mut out = Writer::new(memory);
+    put_base64url(hash, &mut out);
+    out.finish().unwrap_or_default()
+}
+
+impl fmt::Debug for Proof<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proof")
             .field("method", &self.method)
             .field("url", &self.url)
             .finish_non_exhaustive()
     }
 }
+
+// The side of the server.
+
+/// A request with a token that is bound to a key, whose proof is checked. `Debug` does not show the
+/// token.
+#[derive(Clone, Copy)]
+pub struct ProvenRequest<'r> {
+    /// The method of the HTTP request.
+    pub method: &'r str,
+    /// Its URL, without query.
+    pub url: &'r str,
+    /// The access token.
+    pub access_token: &'r str,
+    /// Thumbprint of the key to which the token is bound.
+    pub jkt: &'r str,
+}
+
+/// A proof that is good if it was not used before.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedProof<'m> {
+    claims: RawJson<'m>,
+    /// A hash of the key and of `jti`. A server remembers it until `end`, and refuses a second
+    /// proof with it.
+    pub id: [u8; 32],
+    /// The second after which the proof is refused as too old.
+    pub end: UnixTime,
+}
+
+impl ProvenRequest<'_> {
+    /// Checks a proof (RFC 9449, 4.3): it is signed with the key to which the token is bound, names
+    /// this token, the method and the URL, and was made within the last five minutes or, as clocks
+    /// differ, the next 30 seconds. `memory` is twice as long as the proof.
+    ///
+    /// # Errors
+    /// [`InvalidProof`].
+    pub fn check<'m>(
+        &self,
+        proof: &'m str,
+        now: UnixTime,
+        memory: &'m mut [u8],
+        is_valid: impl FnOnce(&Signature<'_>) -> bool,
+    ) -> Result<CheckedProof<'m>, InvalidProof> {
+        let memory = &mut Memory::new(memory);
+        let jws = Jws::parse(proof, memory).map_err(malformed)?;
+        let header = jws.header().map_err(|refusal| InvalidProof(refusal.description()))?;
+        if !header.typ.eq_ignore_ascii_case("dpop+jwt") {
+            return Err(InvalidProof("the type is not dpop+jwt"));
+        }
+        let no_key = InvalidProof("the proof has no public key for its algorithm");
+        let jwk = jws.header.get("jwk").ok_or(no_key)?;
+        if SECRETS.iter().any(|name| jwk.get(name).is_some()) {
+            return Err(InvalidProof("the key of the proof is not public"));
+        }
+        let key = PublicKey::from_jwk(jwk, memory).filter(|key| key.fits(header.algorithm));
+        let key = key.ok_or(no_key)?;
+        if !is_valid(&jws.signature(header.algorithm, key)) {
+            return Err(InvalidProof("the signature of the proof is invalid"));
+        }
+        let claim = |name| text(jws.claims, name).map_err(malformed);
+        if claim("htm")?.is_none_or(|htm| htm != *self.method) {
+            return Err(InvalidProof("the proof is for another method"));
+        }
+        let htu = claim("htu")?.and_then(|htu| memory.text(htu));
+        if !htu.is_some_and(|htu| is_same(htu, self.url)) {
+            return Err(InvalidProof("the proof is for another URL"));
+        }
+        let mut hash = [0; 43];
+        let ath = base64url(&sha256(self.access_token.as_bytes()), &mut hash);
+        if claim("ath")?.is_none_or(|claimed| claimed != *ath) {
+            return Err(InvalidProof("the proof is for another token"));
+        }
+        if base64url(&thumbprint(jwk, &key), &mut hash) != self.jkt {
+            return Err(InvalidProof("the token is bound to another key"));
+        }
+        let made = time(jws.claims, "iat").map_err(malformed)?;
+        let made = made.filter(|made| *made <= later(now, AHEAD) && now <= later(*made, MAX_AGE));
+        let made = made.ok_or(InvalidProof("the proof is too old, or from the future"))?;
+        let jti = claim("jti")?.filter(|jti| !jti.inner().is_empty());
+        let jti = jti.ok_or(InvalidProof("the proof has no jti"))?;
+        let mut id = Sha256::EMPTY;
+        // It takes any text.
+        let _ = write!(id, "{} {jti}", self.jkt);
+        Ok(CheckedProof { claims: jws.claims, id: id.finish(), end: later(made, MAX_AGE) })
+    }
+}
+
+impl<'m> CheckedProof<'m> {
+    /// Returns the nonce of a server (RFC 9449, 9).
+    ///
+    /// # Errors
+    /// [`InvalidProof`] if it is no text.
+    pub fn nonce(&self) -> Result<Option<JsonStr<'m>>, InvalidProof> {
+        text(self.claims, "nonce").map_err(malformed)
+    }
+}
+
+impl fmt::Debug for ProvenRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProvenRequest")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("jkt", &self.jkt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reason why a proof is invalid. Its `Display` output is the text for developers in a challenge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidProof(&'static str);
+
+impl InvalidProof {
+    /// Returns the text for developers.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for InvalidProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl core::error::Error for InvalidProof {}
+
+fn malformed(_: Refusal) -> InvalidProof {
+    InvalidProof("the proof is malformed")
+}
+
+/// Whether `htu` names the URL of the request, which has no query.
+fn is_same(htu: &str, url: &str) -> bool {
+    let htu = split_once(htu, '#').map_or(htu, |(htu, _)| htu);
+    let (Ok(htu), Ok(url)) = (Url::parse(htu), Url::parse(url)) else { return false };
+    let path = |path| if path == "" { "/" } else { path };
+    htu.is_same_origin(url) && path(htu.path()) == path(url.path())
+}
+
+/// A proof is good for this many seconds.
+pub const MAX_AGE: u64 = 5 * 60;
+/// A proof may be made this many seconds after now: clocks differ.
+const AHEAD: u64 = 30;
+/// Members of private and of symmetric keys (RFC 7518, 6).
+const SECRETS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 #[cfg(test)]
 mod tests {

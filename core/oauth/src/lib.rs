@@ -20,6 +20,7 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod access_token;
 mod arena;
 pub mod dpop;
 #[cfg(feature = "eddsa")]
@@ -30,6 +31,7 @@ mod flow;
 mod flow_grant;
 mod flow_start;
 pub mod form;
+mod jwk;
 pub mod jws;
 mod metadata;
 pub mod pkce;
@@ -40,6 +42,7 @@ mod setup;
 mod token;
 mod url;
 
+pub use access_token::{AccessToken, Refusal, SignedToken, Subject, TokenRules};
 pub use arena::{Full, Writer, decode_base64url, put_base64url};
 #[cfg(feature = "eddsa")]
 pub use eddsa::Ed25519;
@@ -49,6 +52,7 @@ pub use flow::{
     Attempts, Authorization, AuthorizationState, NotReady, Purpose, Reaction, Request, Step,
 };
 pub use form::{Encoded, Form};
+pub use jwk::{Algorithm, Jwk, KeySetError, PublicKey, Signature};
 pub use metadata::{
     ClientMetadata, DocumentError, List, RedirectAnswer, RedirectError, RedirectOutcome,
     RegistrationResponse, ResourceMetadata, ServerMetadata,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use zeroize::Zeroizing;
 
-use super::jwt::Verified;
+use super::Verified;
 use crate::lock::lock;
 
 /// Known tokens. A token is found by a number made of its end, and counts as known if all of it is

@@ -6,12 +6,13 @@ use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_sansio::RawJson;
-use mcp_sansio_oauth::Url;
+use mcp_sansio_oauth::UnixTime;
+use mcp_sansio_oauth::dpop::{InvalidProof, MAX_AGE, ProvenRequest};
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 
-use super::jwt::{Header, Jws, PublicKey, text, time};
+use super::jwt::is_valid;
+use super::memory_for;
 use crate::asynchronous::http::Credentials;
 use crate::lock::lock;
 
@@ -93,44 +94,24 @@ impl Dpop {
     ) -> Result<(), BadProof> {
         use BadProof::Invalid;
         let proof = credentials.proof().ok_or(Invalid("there must be one proof"))?;
-        let malformed = |_| Invalid("the proof is malformed");
-        let jws = Jws::parse(proof).map_err(malformed)?;
-        let header = jws.header().map_err(|refusal| Invalid(refusal.description()))?;
-        if !header.typ.eq_ignore_ascii_case("dpop+jwt") {
-            return Err(Invalid("the type is not dpop+jwt"));
-        }
-        let thumbprint = check_signature(&jws, &header)?;
-        let claims = RawJson::parse(&jws.claims).map_err(|_| Invalid("the proof is malformed"))?;
-        let claim = |name| text(claims, name).map_err(malformed);
-        if claim("htm")?.as_deref() != Some(credentials.method()) {
-            return Err(Invalid("the proof is for another method"));
-        }
-        if !claim("htu")?.is_some_and(|htu| is_same(&htu, &credentials.url())) {
-            return Err(Invalid("the proof is for another URL"));
-        }
-        if claim("ath")?.as_deref() != Some(&*hash(token.as_bytes())) {
-            return Err(Invalid("the proof is for another token"));
-        }
-        if thumbprint != jkt {
-            return Err(Invalid("the token is bound to another key"));
-        }
-        let made = time(claims, "iat").map_err(malformed)?;
-        let made = made.filter(|made| *made <= now.saturating_add(AHEAD) && now <= *made + WINDOW);
-        let made = made.ok_or(Invalid("the proof is too old, or from the future"))?;
-        let jti = claim("jti")?.filter(|jti| !jti.is_empty());
-        let jti = jti.ok_or(Invalid("the proof has no jti"))?;
+        let mut memory = memory_for(proof.as_bytes());
+        let (method, url) = (credentials.method(), &*credentials.url());
+        let request = ProvenRequest { method, url, access_token: token, jkt };
+        let invalid = |invalid: InvalidProof| Invalid(invalid.description());
+        let checked = request.check(proof, UnixTime::from_secs(now), &mut memory, is_valid);
+        let checked = checked.map_err(invalid)?;
         let mut next_nonce = None;
         if let Some(key) = &self.nonces {
-            match claim("nonce")?.and_then(|nonce| age_of(key, &nonce, now)) {
-                Some(age) if age <= WINDOW / 2 => {}
-                Some(age) if age <= WINDOW => next_nonce = Some(nonce(key, now)),
+            let claimed = checked.nonce().map_err(invalid)?;
+            match claimed.and_then(|nonce| age_of(key, &nonce.to_string(), now)) {
+                Some(age) if age <= MAX_AGE / 2 => {}
+                Some(age) if age <= MAX_AGE => next_nonce = Some(nonce(key, now)),
                 _ => return Err(BadProof::Nonce(nonce(key, now))),
             }
         }
-        let [key, id] =
-            [jkt.to_owned(), format!("{jkt} {jti}")].map(|text| sha256(text.as_bytes()));
+        let (end, key) = (checked.end.as_secs(), sha256(jkt.as_bytes()));
         let mut seen = lock(&self.seen);
-        if !seen.insert(Proof { end: made + WINDOW, key, id }, now, self.max_proofs) {
+        if !seen.insert(Proof { end, key, id: checked.id }, now, self.max_proofs) {
             return Err(Invalid("the proof was used before"));
         }
         if let Some(nonce) = next_nonce {
@@ -150,40 +131,6 @@ impl fmt::Debug for Dpop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dpop").field("is_required", &self.is_required).finish_non_exhaustive()
     }
-}
-
-/// Checks the signature with the key in the header. Returns the thumbprint of the key (RFC 7638).
-fn check_signature(jws: &Jws<'_>, header: &Header<'_>) -> Result<String, BadProof> {
-    use BadProof::Invalid;
-    let no_key = Invalid("the proof has no public key for its algorithm");
-    let jwk = jws.member("jwk").ok_or(no_key.clone())?;
-    if SECRETS.iter().any(|name| jwk.get(name).is_some()) {
-        return Err(Invalid("the key of the proof is not public"));
-    }
-    let key = PublicKey::from_jwk(jwk).filter(|key| key.fits(header.algorithm)).ok_or(no_key)?;
-    if !key.verifies(header.algorithm, jws.signed.as_bytes(), &jws.signature) {
-        return Err(Invalid("the signature of the proof is invalid"));
-    }
-    let names: &[&str] = match key {
-        PublicKey::Rsa { .. } => &["e", "kty", "n"],
-        PublicKey::P256(_) => &["crv", "kty", "x", "y"],
-        PublicKey::Ed25519(_) => &["crv", "kty", "x"],
-    };
-    // The key was read, so these members are strings without escapes.
-    let members = names.iter().filter_map(|name| Some(format!("\"{name}\":{}", jwk.get(name)?)));
-    Ok(hash(format!("{{{}}}", members.collect::<Vec<_>>().join(",")).as_bytes()))
-}
-
-/// Whether `htu` names the URL of the request, which has no query.
-fn is_same(htu: &str, url: &str) -> bool {
-    let htu = htu.split_once('#').map_or(htu, |(htu, _)| htu);
-    let (Ok(htu), Ok(url)) = (Url::parse(htu), Url::parse(url)) else { return false };
-    let path = |url: &str| if url.is_empty() { "/" } else { url }.to_owned();
-    htu.is_same_origin(url) && path(htu.path()) == path(url.path())
-}
-
-fn hash(bytes: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode(digest(&SHA256, bytes))
 }
 
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
@@ -270,11 +217,5 @@ impl Seen {
     }
 }
 
-/// A proof may be this many seconds old; a nonce is good for as long.
-const WINDOW: u64 = 5 * 60;
-/// A proof may be made this many seconds after now: clocks differ.
-const AHEAD: u64 = 30;
 /// Default of [`Dpop::max_proofs`].
 const MAX_PROOFS: usize = 10_000;
-/// Members of private and of symmetric keys (RFC 7518, 6).
-const SECRETS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];

@@ -5,18 +5,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use mcp_sansio::RawJson;
 use mcp_sansio_engine::site::Holder;
-use mcp_sansio_oauth::{Form, Writer};
+use mcp_sansio_oauth::form::put_basic;
+use mcp_sansio_oauth::{Form, Refusal, UnixTime, Writer};
 
 use super::cache::TokenCache;
 use super::dpop::sha256;
 use super::jwks::SourceError;
-use super::jwt::{Verified, check_times, object, text, time};
 use super::turns::Turns;
-use super::{Checker, Moment, Refusal, Verifier};
+use super::{Checker, Moment, Verified, Verifier, memory_for};
 use crate::asynchronous::http::Credentials;
 use crate::auth::flights::Flights;
 use crate::lock::lock;
@@ -73,11 +70,11 @@ impl Introspection {
         id: &str,
         secret: &str,
     ) -> Self {
-        // Each is encoded as in a form, and a colon joins them (RFC 6749, 2.3.1).
-        let pair = form(&[(id, secret)]).replacen('=', ":", 1);
+        // Each byte takes three when it is encoded, and these four in Base64.
+        let length = 16 + 4 * (id.len() + secret.len());
         let introspected = Introspected {
             endpoint: Mutex::new(None),
-            authorization: format!("Basic {}", STANDARD.encode(pair)),
+            authorization: written(length, |out| put_basic(id, secret, out)),
             demands_audience: true,
             max_age: MAX_AGE,
             flights: Flights::new(),
@@ -134,27 +131,14 @@ impl Introspection {
         &self,
         answer: &[u8],
         credentials: &Credentials,
-        now: u64,
+        now: Moment,
     ) -> Result<(Verified, u64), Refusal> {
-        // An error says nothing about the token.
-        let answer = std::str::from_utf8(answer).map_err(|_| Refusal::Unavailable)?;
-        let answer = object(answer).map_err(|_| Refusal::Unavailable)?;
-        match answer.get("active").and_then(RawJson::as_bool) {
-            Some(true) => {}
-            Some(false) => return Err(Refusal::Inactive),
-            None => return Err(Refusal::Unavailable),
-        }
-        if answer.get("iss").is_some() {
-            self.check_issuer(answer)?;
-        }
-        if self.verifier.demands_audience || answer.get("aud").is_some() {
-            self.check_audience(answer)?;
-        }
-        let until = check_times(answer, now)?.unwrap_or(u64::MAX);
-        let verified = self.verified(answer, subject(answer)?, until, credentials)?;
+        let rules = self.rules().demands_audience(self.verifier.demands_audience);
+        let token = rules.check_introspection(answer, now.time(), &mut memory_for(answer))?;
         // Not longer than that (RFC 7662, 2.2): the difference of the clocks is not added.
-        let expires = time(answer, "exp")?.unwrap_or(u64::MAX);
-        Ok((verified, expires.min(now.saturating_add(self.verifier.max_age.as_secs()))))
+        let expires = token.expires.map_or(u64::MAX, UnixTime::as_secs);
+        let until = expires.min(now.unix.saturating_add(self.verifier.max_age.as_secs()));
+        Ok((self.verified(&token, credentials), until))
     }
 }
 
@@ -178,7 +162,7 @@ impl Verifier for Introspected {
             let _turn = turns.take(credentials.holder()).await;
             let answer = checker.source.in_time(checker.ask(token)).await;
             let answer = answer.map_err(|_| Refusal::Unavailable)?;
-            let read = checker.read(&answer, credentials, now.unix);
+            let read = checker.read(&answer, credentials, now);
             let (verified, until) = read.inspect_err(|refusal| {
                 if *refusal != Refusal::Unavailable {
                     let waited = runtime::elapsed(credentials.at()).as_secs();
@@ -198,21 +182,6 @@ impl fmt::Debug for Introspected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Introspected").finish_non_exhaustive()
     }
-}
-
-/// Returns the subject of a principal, which says whether it is a user or a program.
-fn subject(answer: RawJson<'_>) -> Result<Option<String>, Refusal> {
-    const CLIENT: &str = "client:";
-    const USER: &str = "sub:";
-    Ok(match text(answer, "sub")? {
-        Some(sub) if sub.starts_with(CLIENT) || sub.starts_with(USER) => {
-            Some(USER.to_owned() + &sub)
-        }
-        Some(sub) => Some(sub),
-        None => {
-            text(answer, "client_id")?.filter(|id| !id.is_empty()).map(|id| CLIENT.to_owned() + &id)
-        }
-    })
 }
 
 /// Tokens that were refused a moment ago, by the SHA-256 of each.
@@ -255,12 +224,19 @@ impl Refused {
 /// Writes a form, percent-encoded.
 fn form(pairs: &[(&str, &str)]) -> String {
     let length = pairs.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
+    written(length, |out| {
+        let mut form = Form::new(out);
+        for (name, value) in pairs {
+            form.pair(name, value);
+        }
+    })
+}
+
+/// Returns a text of at most this length.
+fn written(length: usize, write: impl FnOnce(&mut Writer<'_>)) -> String {
     let mut memory = vec![0; length];
     let mut out = Writer::new(&mut memory);
-    let mut form = Form::new(&mut out);
-    for (name, value) in pairs {
-        form.pair(name, value);
-    }
+    write(&mut out);
     out.as_str().to_owned()
 }
 

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use futures_lite::future;
-use mcp_sansio::{Printable, RawJson};
-use mcp_sansio_oauth::{ServerMetadata, Url, UrlRules, WellKnownPath};
+use mcp_sansio::Printable;
+use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules, WellKnownPath};
 
-use super::Refusal;
-use super::jwt::{Algorithm, Header, PublicKey, object};
+use super::memory_for;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::auth::flights::Flights;
@@ -218,65 +217,19 @@ impl fmt::Debug for Jwks {
 
 /// Keys that were fetched together.
 pub(super) struct KeySet {
-    keys: Vec<Key>,
+    pub(super) keys: Vec<Jwk<String, Vec<u8>>>,
     /// Grows when the keys change.
     pub(super) generation: u64,
 }
 
-#[derive(PartialEq)]
-struct Key {
-    kid: Option<String>,
-    /// The only algorithm of the key, if the set says so.
-    algorithm: Option<Algorithm>,
-    key: PublicKey,
-}
-
 impl KeySet {
-    fn parse(body: &[u8], generation: u64) -> Result<Self, &'static str> {
-        let text = std::str::from_utf8(body).map_err(|_| "no key set")?;
-        let set = object(text).map_err(|_| "no key set")?;
-        let keys = set.get("keys").filter(|keys| keys.is_array()).ok_or("no key set")?;
-        let keys = keys.elements().take(MAX_KEYS).filter_map(Key::parse).collect::<Vec<_>>();
-        if keys.is_empty() {
-            return Err("no key of the set is for RS256, PS256, ES256 or EdDSA");
-        }
+    pub(super) fn parse(body: &[u8], generation: u64) -> Result<Self, KeySetError> {
+        let mut keys = Vec::new();
+        Jwk::read_set(body, &mut memory_for(body), |jwk| {
+            let (kid, key) = (jwk.kid.map(|kid| kid.to_string()), jwk.key.map(|it| it.to_vec()));
+            keys.push(Jwk { kid, algorithm: jwk.algorithm, key });
+        })?;
         Ok(Self { keys, generation })
-    }
-
-    /// Returns the key of a token. Without a key id there must be no choice.
-    pub(super) fn find(&self, header: &Header<'_>) -> Option<&PublicKey> {
-        let mut fitting = self.keys.iter().filter(|key| {
-            let names = key.algorithm.is_none_or(|algorithm| algorithm == header.algorithm);
-            names && key.key.fits(header.algorithm)
-        });
-        let found = match header.kid {
-            Some(kid) => fitting.find(|key| key.kid.as_deref() == Some(kid)),
-            None => fitting.next().filter(|_| fitting.next().is_none()),
-        };
-        found.map(|key| &key.key)
-    }
-}
-
-impl Key {
-    /// Returns `None` for what is not a public key for signatures of ours.
-    fn parse(jwk: RawJson<'_>) -> Option<Self> {
-        let jwk = object(jwk.as_str()).ok()?;
-        let is = |name: &str, text: &str| {
-            jwk.get(name).is_none_or(|value| value.as_string().is_some_and(|value| value == *text))
-        };
-        let verifies = jwk.get("key_ops").is_none_or(|all| {
-            all.elements().any(|one| one.as_string().is_some_and(|one| one == *"verify"))
-        });
-        let algorithm = match jwk.get("alg") {
-            None => None,
-            Some(name) => Some(Algorithm::named(name.as_string()?.as_plain()?)?),
-        };
-        let kid = match jwk.get("kid") {
-            None => None,
-            Some(kid) => Some(kid.as_string()?.to_string()),
-        };
-        let key = PublicKey::from_jwk(jwk).filter(|_| is("use", "sig") && verifies)?;
-        Some(Self { kid, algorithm, key })
     }
 }
 
@@ -290,8 +243,6 @@ const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
 const PAUSE_AFTER_BEGUN: Duration = Duration::from_secs(1);
 /// Longest set, in bytes.
 const MAX_SET: usize = 256 << 10;
-/// Keys that are read from a set.
-const MAX_KEYS: usize = 100;
 
 // Documents of an authorization server: its metadata, its keys, its introspection.
 

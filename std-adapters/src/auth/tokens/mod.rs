@@ -13,7 +13,8 @@ pub(crate) mod turns;
 pub use dpop::Dpop;
 pub use introspection::Introspection;
 pub use jwks::{Jwks, SourceError};
-pub use jwt::{Algorithm, Jwt};
+pub use jwt::Jwt;
+pub use mcp_sansio_oauth::Algorithm;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,13 +23,14 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::http::Principal;
+use mcp_sansio_oauth::jws::MAX_TOKEN;
+use mcp_sansio_oauth::{AccessToken, Refusal, TokenRules, UnixTime};
 
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};
 use cache::TokenCache;
 use dpop::BadProof;
 use jwks::Source;
-use jwt::{MAX_TOKEN, Verified};
 
 /// A check of access tokens, with the settings of both kinds: [`Jwt`] and [`Introspection`].
 pub struct Checker<V> {
@@ -38,6 +40,14 @@ pub struct Checker<V> {
     cache: TokenCache,
     scope: Option<Cow<'static, str>>,
     dpop: Option<Dpop>,
+}
+
+/// A token that was found valid.
+#[derive(Clone, Debug)]
+struct Verified {
+    principal: Arc<Principal>,
+    /// Thumbprint of the key to which the token is bound (RFC 9449, 6.1).
+    jkt: Option<String>,
 }
 
 /// What differs between kinds of tokens.
@@ -86,6 +96,20 @@ impl<V> Checker<V> {
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache.set_max_bytes(bytes);
         self
+    }
+
+    fn rules(&self) -> TokenRules<'_> {
+        TokenRules::new(&self.source.issuer, &self.audience)
+    }
+
+    /// Returns what is kept of a token that passed all checks.
+    fn verified(&self, token: &AccessToken<'_>, credentials: &Credentials) -> Verified {
+        let mut principal = Principal::new(&*self.source.issuer, token.subject.to_string());
+        principal.scopes = token.scope.map(|scope| scope.to_string()).unwrap_or_default();
+        token.claims.as_str().clone_into(&mut principal.claims);
+        principal.expires = token.until.map(|until| credentials.time_of(until.as_secs()));
+        let jkt = token.jkt.map(|jkt| jkt.to_string());
+        Verified { principal: Arc::new(principal), jkt }
     }
 
     /// Returns scheme and token of a request.
@@ -213,6 +237,11 @@ impl<V: fmt::Debug> fmt::Debug for Checker<V> {
     }
 }
 
+/// Returns the memory that the check of a text needs.
+fn memory_for(text: &[u8]) -> Vec<u8> {
+    vec![0; 2 * text.len()]
+}
+
 /// The algorithms of proofs: all of [`Algorithm`](Algorithm), by all their names.
 const ALGORITHMS: &str = "RS256 PS256 ES256 EdDSA Ed25519";
 
@@ -229,60 +258,8 @@ impl Moment {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Self { unix, instant: credentials.at() }
     }
-}
 
-// Refusals of tokens.
-
-/// Reason why a token is refused. It does not quote the token.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Refusal {
-    TooLong,
-    Malformed,
-    Critical,
-    Algorithm,
-    Type,
-    Key,
-    Signature,
-    Issuer,
-    Audience,
-    Expired,
-    NotYet,
-    Subject,
-    Inactive,
-    /// The token is bound to a key, and there is no proof of it.
-    Bound,
-    /// The token comes with a proof of a key, to which it is not bound.
-    Unbound,
-    /// Proofs are not checked here.
-    Scheme,
-    /// Bearer tokens are refused here.
-    Bearer,
-    /// Keys or introspection cannot be reached.
-    Unavailable,
-}
-
-impl Refusal {
-    /// Returns the text for developers.
-    const fn description(self) -> &'static str {
-        match self {
-            Self::TooLong => "the token is longer than 16 KiB",
-            Self::Malformed => "the token is malformed",
-            Self::Critical => "there is an unknown critical extension",
-            Self::Algorithm => "the signature algorithm is not allowed",
-            Self::Type => "the token is no access token",
-            Self::Key => "the token is signed with an unknown key",
-            Self::Signature => "the signature is invalid",
-            Self::Issuer => "the token has another issuer",
-            Self::Audience => "the token was issued for another server",
-            Self::Expired => "the token has expired",
-            Self::NotYet => "the token is not valid yet",
-            Self::Subject => "the token has no subject",
-            Self::Inactive => "the token is not active",
-            Self::Bound => "the token is bound to a key, whose proof is missing",
-            Self::Unbound => "the token is not bound to a key",
-            Self::Scheme => "tokens are accepted as bearer tokens only",
-            Self::Bearer => "the token must be bound to a key",
-            Self::Unavailable => "the authorization server cannot be reached",
-        }
+    const fn time(self) -> UnixTime {
+        UnixTime::from_secs(self.unix)
     }
 }

@@ -9,8 +9,10 @@ use super::keys::{self, encode, token};
 use super::*;
 use crate::asynchronous::http::tokens::Jwks;
 use crate::asynchronous::http::{Authorizer as _, HttpOptions};
-use crate::auth::tokens::jwt::PublicKey;
-use crate::auth::tokens::jwt::{Jws, MAX_TOKEN};
+use crate::auth::tokens::jwks::KeySet;
+use crate::auth::tokens::jwt::is_valid;
+use mcp_sansio_oauth::Signature;
+use mcp_sansio_oauth::jws::MAX_TOKEN;
 
 /// The claims of RFC 7515, A.2 and A.3.
 const JOE: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
@@ -35,16 +37,20 @@ fn auth_154_signatures_of_the_rfcs_are_verified() {
         ),
     ];
     for (algorithm, message, signature) in vectors {
-        let jwk = mcp_sansio::RawJson::parse(keys::public(algorithm)).unwrap();
-        let key = PublicKey::from_jwk(jwk).unwrap();
+        let set = keys::set(&[keys::public(algorithm).to_owned()]);
+        let set = KeySet::parse(set.as_bytes(), 1).unwrap();
+        let key = set.keys[0].key.map(Vec::as_slice);
+        let verifies = |algorithm, signature: &[u8]| {
+            is_valid(&Signature { key, algorithm, message: message.as_bytes(), signature })
+        };
         let mut signature = keys::decode(signature);
-        assert!(key.verifies(algorithm, message.as_bytes(), &signature), "{algorithm:?}");
+        assert!(verifies(algorithm, &signature), "{algorithm:?}");
         for other in Algorithm::ALL.into_iter().filter(|other| *other != algorithm) {
-            assert!(!key.verifies(other, message.as_bytes(), &signature));
+            assert!(!verifies(other, &signature));
         }
         signature[5] ^= 1;
-        assert!(!key.verifies(algorithm, message.as_bytes(), &signature));
-        assert!(!key.verifies(algorithm, message.as_bytes(), b""));
+        assert!(!verifies(algorithm, &signature));
+        assert!(!verifies(algorithm, b""));
     }
 }
 
@@ -322,9 +328,6 @@ fn auth_154_a_token_has_at_most_16_kib() {
     assert!(longest.len() <= MAX_TOKEN && verify(&jwt, &longest, now).is_ok());
     let longer = of_length(MAX_TOKEN + 1);
     assert_eq!(verify(&jwt, &longer, now).map(|_| ()), Err(Refusal::TooLong));
-    for huge in ["A".repeat(100 << 20), format!("{}.A.A", "A".repeat(100 << 20))] {
-        assert!(Jws::parse(&huge).is_err());
-    }
     let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
     let deep = token(Algorithm::EdDsa, &header(Algorithm::EdDsa), &deep);
     assert_eq!(verify(&jwt, &deep, now).map(|_| ()), Err(Refusal::Malformed));

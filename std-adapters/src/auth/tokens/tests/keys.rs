@@ -28,7 +28,7 @@ pub(crate) const fn public(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Rs256 | Algorithm::Ps256 => RSA,
         Algorithm::Es256 => P256,
-        Algorithm::EdDsa => ED25519,
+        _ => ED25519,
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn sign(algorithm: Algorithm, message: &[u8]) -> Vec<u8> {
             );
             pair.unwrap().sign(&random, message).unwrap().as_ref().to_vec()
         }
-        Algorithm::EdDsa => {
+        _ => {
             let (seed, public) = (decode(ED25519_PRIVATE), member(ED25519, "x"));
             let pair = Ed25519KeyPair::from_seed_and_public_key(&seed, &public).unwrap();
             pair.sign(message).as_ref().to_vec()

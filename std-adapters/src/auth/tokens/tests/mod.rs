@@ -14,8 +14,7 @@ use futures_lite::future::block_on;
 use mcp_sansio::http::Fields;
 use mcp_sansio_engine::site::OwnedHead;
 
-use super::jwt::Verified;
-use super::{Algorithm, Jwt, Moment, Refusal};
+use super::{Algorithm, Jwt, Moment, Refusal, Verified};
 use crate::asynchronous::http::Credentials;
 use server::{Answer, Server};
 
