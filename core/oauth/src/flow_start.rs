@@ -10,7 +10,7 @@ use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
 use super::setup::{Grant, Reason, Setup, TokenEndpointAuth};
 use super::token::UnixTime;
-use super::url::{Url, WellKnownPath, resource_matches};
+use super::url::{AUTHORIZATION_SERVER, Url, WellKnownPath, resource_matches};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Challenge, UrlError, challenges};
 use mcp_sansio::internal::split;
@@ -345,21 +345,23 @@ impl Authorization<'_> {
                 _ => Some(endpoint),
             };
             let url = Url::parse(about.unwrap_or_default()).map_err(Reason::Url)?;
-            let (suffix, place) = match phase {
+            let url = match phase {
                 Phase::ChallengeMetadata => {
                     out.put(entries.get(Tag::ChallengeUrl).unwrap_or_default());
                     return Ok::<_, Reason>(());
                 }
                 Phase::ResourceMetadata { at_root: true } => {
-                    (PROTECTED_RESOURCE, WellKnownPath::Root)
+                    url.well_known(PROTECTED_RESOURCE, WellKnownPath::Root)
                 }
                 Phase::ResourceMetadata { at_root: false } => {
-                    (PROTECTED_RESOURCE, WellKnownPath::Inserted)
+                    url.well_known(PROTECTED_RESOURCE, WellKnownPath::Inserted)
                 }
-                Phase::ServerMetadata(at) => server_place(url, at).unwrap_or(FIRST_PLACE),
-                _ => (AUTHORIZATION_SERVER, WellKnownPath::Root),
+                Phase::ServerMetadata(at) => {
+                    url.server_metadata(at).ok_or(Reason::NoServerMetadata)?
+                }
+                _ => url.well_known(AUTHORIZATION_SERVER, WellKnownPath::Root),
             };
-            write_to(out, url.well_known(suffix, place));
+            write_to(out, url);
             Ok(())
         })
     }
@@ -378,7 +380,7 @@ impl Authorization<'_> {
                 let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
                 let issuer = Url::parse(issuer).map_err(Reason::Url)?;
                 let next = at + 1;
-                server_place(issuer, next).ok_or(Reason::NoServerMetadata)?;
+                issuer.server_metadata(next).ok_or(Reason::NoServerMetadata)?;
                 self.flow.phase = Phase::ServerMetadata(next);
                 Ok(())
             }
@@ -690,18 +692,6 @@ fn is_found(head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<bool> {
     }
 }
 
-/// Returns the n-th place of an authorization server's metadata (2025-11-25 and later,
-/// basic/authorization, server metadata discovery).
-fn server_place(issuer: Url<'_>, at: u8) -> Option<(&'static str, WellKnownPath)> {
-    let has_path = !matches!(issuer.path(), "" | "/");
-    match at {
-        0 => Some(FIRST_PLACE),
-        1 => Some((OPENID, WellKnownPath::Inserted)),
-        2 if has_path => Some((OPENID, WellKnownPath::Appended)),
-        _ => None,
-    }
-}
-
 /// Checks the URL of an issuer (RFC 8414, 2).
 fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
     let url = Url::parse(issuer).map_err(Reason::Url)?;
@@ -711,9 +701,6 @@ fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
     url.check(rules).map_err(Reason::Url)
 }
 
-const FIRST_PLACE: (&str, WellKnownPath) = (AUTHORIZATION_SERVER, WellKnownPath::Inserted);
 const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
-const AUTHORIZATION_SERVER: &str = "oauth-authorization-server";
-const OPENID: &str = "openid-configuration";
 /// An authorization server's metadata is used for this many seconds.
 const METADATA_AGE: u64 = 3600;

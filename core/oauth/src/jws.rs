@@ -223,19 +223,15 @@ pub(super) fn object<'j>(text: &'j str, memory: &mut [u8]) -> Option<RawJson<'j>
         at += 1;
     }
     let members = members.get_mut(..count)?;
-    let key = |member: &[u8; 8]| {
-        let place = u64::from_be_bytes(*member);
-        (place >> 32, name_at(text, place as u32 as usize))
+    let order = |a: &[u8; 8], b: &[u8; 8]| {
+        let [a, b] = [a, b].map(|place| u64::from_be_bytes(*place));
+        let names = [a, b].map(|place| name_at(text, place as u32 as usize));
+        let [a_name, b_name] = names;
+        (a >> 32).cmp(&(b >> 32)).then_with(|| a_name.cmp(b_name))
     };
-    members.sort_unstable_by(|a, b| {
-        let ((a, a_name), (b, b_name)) = (key(a), key(b));
-        a.cmp(&b).then_with(|| a_name.cmp(b_name))
-    });
-    let mut pairs = members.iter().zip(members.get(1..).unwrap_or_default());
-    let is_doubled = pairs.any(|(a, b)| {
-        let ((a, a_name), (b, b_name)) = (key(a), key(b));
-        a == b && a_name.eq(b_name)
-    });
+    members.sort_unstable_by(order);
+    let next = members.get(1..).unwrap_or_default();
+    let is_doubled = members.iter().zip(next).any(|(a, b)| order(a, b).is_eq());
     (!is_doubled).then_some(json)
 }
 

@@ -184,6 +184,20 @@ impl<'u> Url<'u> {
     pub const fn well_known(self, suffix: &'u str, place: WellKnownPath) -> WellKnown<'u> {
         WellKnown { url: self, suffix, place }
     }
+
+    /// Returns the URL of an authorization server's metadata, this being its issuer. There are two
+    /// or three places, which are tried in order from 0 (2025-11-25 and later, basic/authorization,
+    /// server metadata discovery); `None` behind the last.
+    pub fn server_metadata(self, place: u8) -> Option<WellKnown<'u>> {
+        const OPENID: &str = "openid-configuration";
+        let has_path = !matches!(self.path(), "" | "/");
+        match place {
+            0 => Some(self.well_known(AUTHORIZATION_SERVER, WellKnownPath::Inserted)),
+            1 => Some(self.well_known(OPENID, WellKnownPath::Inserted)),
+            2 if has_path => Some(self.well_known(OPENID, WellKnownPath::Appended)),
+            _ => None,
+        }
+    }
 }
 
 /// WellKnownPath of the well-known part in a URL.
@@ -384,6 +398,9 @@ fn digits(part: &str) -> (impl Iterator<Item = Option<u32>>, u32) {
     };
     (digits.iter().map(value), radix)
 }
+
+/// Suffix of an authorization server's metadata (RFC 8414, 3).
+pub(super) const AUTHORIZATION_SERVER: &str = "oauth-authorization-server";
 
 #[cfg(test)]
 mod url_tests {

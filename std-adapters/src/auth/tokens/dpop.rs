@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Mutex;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_sansio_oauth::UnixTime;
 use mcp_sansio_oauth::dpop::{InvalidProof, MAX_AGE, ProvenRequest};
+use mcp_sansio_oauth::{UnixTime, decode_base64url, put_base64url};
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 
 use super::jwt::is_valid;
-use super::memory_for;
+use super::{memory_for, written};
 use crate::asynchronous::http::Credentials;
 use crate::lock::lock;
 
@@ -142,13 +140,14 @@ pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
 /// Returns the nonce of a time.
 fn nonce(key: &hmac::Key, now: u64) -> String {
     let time = now.to_be_bytes();
-    URL_SAFE_NO_PAD.encode([&time[..], hmac::sign(key, &time).as_ref()].concat())
+    let nonce = [&time[..], hmac::sign(key, &time).as_ref()].concat();
+    written(2 * nonce.len(), |out| put_base64url(&nonce, out))
 }
 
 /// Returns the age of a nonce in seconds, if it is one of this server.
 fn age_of(key: &hmac::Key, nonce: &str, now: u64) -> Option<u64> {
-    let nonce = URL_SAFE_NO_PAD.decode(nonce).ok()?;
-    let (time, tag) = nonce.split_first_chunk::<8>()?;
+    let mut memory = [0; 40];
+    let (time, tag) = decode_base64url(nonce, &mut memory)?.split_first_chunk::<8>()?;
     // In constant time.
     hmac::verify(key, time, tag).ok()?;
     now.checked_sub(u64::from_be_bytes(*time))

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio_engine::site::Holder;
 use mcp_sansio_oauth::form::put_basic;
-use mcp_sansio_oauth::{Form, Refusal, UnixTime, Writer};
+use mcp_sansio_oauth::{Form, Refusal, UnixTime};
 
 use super::cache::TokenCache;
 use super::dpop::sha256;
 use super::jwks::SourceError;
 use super::turns::Turns;
-use super::{Checker, Moment, Verified, Verifier, memory_for};
+use super::{Checker, Moment, Verified, Verifier, memory_for, written};
 use crate::asynchronous::http::Credentials;
 use crate::auth::flights::Flights;
 use crate::lock::lock;
@@ -230,14 +230,6 @@ fn form(pairs: &[(&str, &str)]) -> String {
             form.pair(name, value);
         }
     })
-}
-
-/// Returns a text of at most this length.
-fn written(length: usize, write: impl FnOnce(&mut Writer<'_>)) -> String {
-    let mut memory = vec![0; length];
-    let mut out = Writer::new(&mut memory);
-    write(&mut out);
-    out.as_str().to_owned()
 }
 
 /// Default of [`Introspection::max_age`].

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future;
 use mcp_sansio::Printable;
-use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules, WellKnownPath};
+use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
 
 use super::memory_for;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
@@ -355,15 +355,9 @@ impl Source {
         url: impl Fn(&ServerMetadata<'_>) -> Option<String>,
     ) -> Result<String, SourceError> {
         let issuer = self.checked(&self.issuer)?;
-        let has_path = !matches!(issuer.path(), "" | "/");
-        let places = [
-            (OAUTH, WellKnownPath::Inserted),
-            (OPENID, WellKnownPath::Inserted),
-            (OPENID, WellKnownPath::Appended),
-        ];
         let mut last = None;
-        for (suffix, place) in places.into_iter().take(if has_path { 3 } else { 2 }) {
-            let place = issuer.well_known(suffix, place).to_string();
+        for place in (0..).map_while(|place| issuer.server_metadata(place)) {
+            let place = place.to_string();
             match self.get(&place, MAX_METADATA).await {
                 // "Not here": the next place is tried.
                 Err(error) if matches!(error.status, Some(400..500)) => last = Some(error),
@@ -407,8 +401,6 @@ fn owned((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-const OAUTH: &str = "oauth-authorization-server";
-const OPENID: &str = "openid-configuration";
 /// Default of [`Source::time`].
 const TIME: Duration = Duration::from_secs(5);
 /// Redirects that are followed, within an origin.

@@ -24,7 +24,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::http::Principal;
 use mcp_sansio_oauth::jws::MAX_TOKEN;
-use mcp_sansio_oauth::{AccessToken, Refusal, TokenRules, UnixTime};
+use mcp_sansio_oauth::{AccessToken, Refusal, TokenRules, UnixTime, Writer};
 
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};
@@ -240,6 +240,14 @@ impl<V: fmt::Debug> fmt::Debug for Checker<V> {
 /// Returns the memory that the check of a text needs.
 fn memory_for(text: &[u8]) -> Vec<u8> {
     vec![0; 2 * text.len()]
+}
+
+/// Returns a text of at most this length.
+fn written(length: usize, write: impl FnOnce(&mut Writer<'_>)) -> String {
+    let mut memory = vec![0; length];
+    let mut out = Writer::new(&mut memory);
+    write(&mut out);
+    out.as_str().to_owned()
 }
 
 /// The algorithms of proofs: all of [`Algorithm`](Algorithm), by all their names.
