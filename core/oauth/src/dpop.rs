@@ -209,8 +209,8 @@ fn malformed(_: Refusal) -> InvalidProof {
 fn is_same(htu: &str, url: &str) -> bool {
     let htu = split_once(htu, '#').map_or(htu, |(htu, _)| htu);
     let (Ok(htu), Ok(url)) = (Url::parse(htu), Url::parse(url)) else { return false };
-    let path = |path| if path == "" { "/" } else { path };
-    htu.is_same_origin(url) && path(htu.path()) == path(url.path())
+    let [path, expected] = [htu, url].map(|it| if it.path().is_empty() { "/" } else { it.path() });
+    htu.is_same_origin(url) && path == expected
 }
 
 /// A proof is good for this many seconds.
@@ -316,6 +316,63 @@ mod tests {
         let [_, claims] = parts(&proof);
         assert!(claims.ends_with("\"iat\":1562262618,\"nonce\":\"n\"}"), "{claims}");
         assert!(!std::format!("{proof:?}").contains("Kz"));
+    }
+
+    #[test]
+    fn auth_136_auth_140_a_server_accepts_the_proof_of_a_client() {
+        let made = UnixTime::from_secs(1_800_000_000);
+        let proof = Proof {
+            method: "POST",
+            url: "https://mcp.example.com/mcp?a=b",
+            now: made,
+            random: [7; 16],
+            access_token: Some("token"),
+            nonce: Some("n"),
+        };
+        let (mut text, mut jkt) = ([0; 1024], [0; 43]);
+        let (mut out, mut thumbprint) = (Writer::new(&mut text), Writer::new(&mut jkt));
+        put_proof(&proof, &EC, &mut out).unwrap();
+        put_thumbprint(&EC, &mut thumbprint);
+        let (text, jkt) = (out.finish().unwrap(), thumbprint.finish().unwrap());
+        let request = ProvenRequest {
+            method: "POST",
+            url: "https://MCP.example.com:443/mcp",
+            access_token: "token",
+            jkt,
+        };
+        let check = |request: ProvenRequest<'_>, at: u64, is_valid: bool| {
+            let mut memory = std::vec![0; 2 * text.len()];
+            let checked =
+                request.check(text, UnixTime::from_secs(at), &mut memory, |signature| {
+                    is_valid && signature.signature == sha256(signature.message)
+                })?;
+            assert_eq!(checked.nonce().unwrap().unwrap(), "n");
+            assert_eq!(checked.end, later(made, MAX_AGE));
+            Ok::<_, InvalidProof>(checked.id)
+        };
+        let at = made.as_secs();
+        let mut id = Sha256::EMPTY;
+        write!(id, "{jkt} BwcHBwcHBwcHBwcHBwcHBw").unwrap();
+        assert_eq!(check(request, at, true), Ok(id.finish()));
+        assert!(
+            check(request, at - AHEAD, true).is_ok() && check(request, at + MAX_AGE, true).is_ok()
+        );
+        let refused = |request, at, is_valid| check(request, at, is_valid).unwrap_err().0;
+        assert_eq!(refused(request, at, false), "the signature of the proof is invalid");
+        for at in [at - AHEAD - 1, at + MAX_AGE + 1] {
+            assert_eq!(refused(request, at, true), "the proof is too old, or from the future");
+        }
+        for (request, why) in [
+            (ProvenRequest { method: "GET", ..request }, "the proof is for another method"),
+            (
+                ProvenRequest { url: "https://mcp.example.com/", ..request },
+                "the proof is for another URL",
+            ),
+            (ProvenRequest { access_token: "other", ..request }, "the proof is for another token"),
+            (ProvenRequest { jkt: "other", ..request }, "the token is bound to another key"),
+        ] {
+            assert_eq!(refused(request, at, true), why);
+        }
     }
 
     #[test]

@@ -203,41 +203,6 @@ fn auth_154_a_token_without_a_key_id_needs_the_only_key() {
 }
 
 #[test]
-fn auth_154_keys_that_are_not_for_signatures_are_ignored() {
-    let es256 = named(Algorithm::Es256, "k");
-    let with = |member: &str| set(&[es256.replacen('{', &format!("{{{member},"), 1)]);
-    for ignored in [
-        r#""use":"enc""#,
-        r#""key_ops":["sign"]"#,
-        r#""alg":"ES384""#,
-        r#""alg":"HS256""#,
-        r#""kid":"twice""#,
-    ] {
-        assert!(Jwks::from_json(&with(ignored)).is_err(), "{ignored}");
-    }
-    for used in [r#""use":"sig""#, r#""key_ops":["verify"]"#, r#""alg":"ES256""#, r#""x5c":[]"#] {
-        assert!(Jwks::from_json(&with(used)).is_ok(), "{used}");
-    }
-    for bad in [
-        r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#,
-        r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#,
-        r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#,
-        r#"{"kty":"OKP","crv":"X25519","x":"AA"}"#,
-        r#"{"kty":"oct","k":"AA"}"#,
-        "7",
-    ] {
-        assert!(Jwks::from_json(&set(&[bad.to_owned()])).is_err(), "{bad}");
-    }
-    // Others in the set are used all the same.
-    let mixed = set(&["7".to_owned(), es256.clone()]);
-    let jwt = Jwt::new(ISSUER, AUDIENCE).keys(Jwks::from_json(&mixed).unwrap());
-    let now = Moment::now();
-    assert!(verify(&jwt, &under("k", now), now).is_ok());
-    assert_eq!(refused(&jwt, &under("other", now), now.plus(9999)), Refusal::Expired);
-    assert_eq!(refused(&jwt, &under("other", now), now), Refusal::Key);
-}
-
-#[test]
 fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
     let issuer = "https://auth.example.com/tenant1";
     let places = [
