@@ -14,6 +14,29 @@
 //!
 //! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,
 //! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
+//!
+//! A server has [`TokenRules`], which check access tokens in memory that it lends, with keys that it
+//! has got ([`Jwk::read_set`]) and a function that verifies signatures. If the token is bound to a
+//! key, a [`ProvenRequest`](dpop::ProvenRequest) checks the proof.
+//!
+//! ```
+//! use mcp_sansio_oauth::{Jwk, Refusal, Signature, TokenRules, UnixTime};
+//!
+//! fn subject(token: &str, key_set: &[u8], now: UnixTime) -> Result<String, Refusal> {
+//!     let rules = TokenRules::new("https://auth.example.com", "https://mcp.example.com/mcp");
+//!     let mut memory = vec![0; 2 * token.len()];
+//!     let signed = rules.check_jwt(token, now, &mut memory)?;
+//!     let (mut memory, mut keys) = (vec![0; 2 * key_set.len()], Vec::new());
+//!     let read = Jwk::read_set(key_set, &mut memory, |key| keys.push(key));
+//!     read.map_err(|_| Refusal::Unavailable)?;
+//!     Ok(signed.verify(&keys, is_valid)?.subject.to_string())
+//! }
+//!
+//! fn is_valid(signature: &Signature<'_>) -> bool {
+//!     false // what the cryptography of the program says
+//! }
+//! # assert_eq!(subject("a.b.c", b"", UnixTime::from_secs(0)), Err(Refusal::Malformed));
+//! ```
 
 #![no_std]
 #![forbid(unsafe_code)]
