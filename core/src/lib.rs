@@ -82,6 +82,8 @@ pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use tools::BoxedContent;
 #[cfg(feature = "alloc")]
+pub use tools::context::InputLink;
+#[cfg(feature = "alloc")]
 pub use tools::context::OwnedInputResponse;
 pub use tools::context::{Link, ToolContext, TurnLink};
 pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};

@@ -2,19 +2,13 @@
 //! (2026-07-28, basic/patterns/mrtr), and the same in the memory of the server for older clients.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{self, Poll};
 
-#[cfg(feature = "http")]
-use mcp_sansio::http::Principal;
-#[cfg(feature = "http")]
-use mcp_sansio::http::RequestHead;
-use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, Progress,
-    RawJson, Request, RequestHandle, Revision, SendError, Server, ToolError, Tx,
+    CallOutcome, ClientRequest, InputLink, OrToolError as _, OwnedJson, RawJson, Request,
+    RequestHandle, Revision, SendError, Server, ToolError, Tx,
 };
 
 use crate::lock::lock;
@@ -281,67 +275,14 @@ pub(crate) fn response(outcome: &CallOutcome<'_>) -> Response {
     }
 }
 
-/// The connection of a tool that is called again in each round, whatever the revision.
-pub(crate) struct RoundLink<'l> {
-    pub(crate) link: &'l dyn Link,
-    pub(crate) round: &'l Round,
-}
-
-impl Link for RoundLink<'_> {
-    fn now(&self) -> Instant {
-        self.link.now()
-    }
-
-    fn poll_send(
-        &self,
-        cx: &mut task::Context<'_>,
-        request: RequestHandle,
-        place: &mut Option<u64>,
-        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
-    ) -> Poll<Result<(), SendError>> {
-        self.link.poll_send(cx, request, place, call)
-    }
-
-    fn leave(&self, place: u64) {
-        self.link.leave(place);
-    }
-
-    fn publish(&self, change: &Change<'_>) -> bool {
-        self.link.publish(change)
-    }
-
-    fn release_connection(&self, request: RequestHandle) -> bool {
-        self.link.release_connection(request)
-    }
-
-    fn task(&self) -> Option<TaskId> {
-        self.link.task()
-    }
-
-    fn set_status(&self, message: &dyn fmt::Display) {
-        self.link.set_status(message);
-    }
-
-    fn set_progress(&self, progress: &Progress<'_>) -> bool {
-        self.link.set_progress(progress)
-    }
-
-    #[cfg(feature = "http")]
-    fn principal(&self) -> Option<&Principal> {
-        self.link.principal()
-    }
-
-    #[cfg(feature = "http")]
-    fn http_head(&self) -> Option<RequestHead<'_>> {
-        self.link.http_head()
-    }
-
+/// Requests input of a tool that is called again in each round, whatever the revision.
+impl InputLink for Round {
     fn request_state(&self) -> Option<&str> {
-        self.round.request_state()
+        self.request_state()
     }
 
     fn set_request_state(&self, state: String) -> bool {
-        self.round.set_request_state(state);
+        self.set_request_state(state);
         true
     }
 
@@ -353,7 +294,7 @@ impl Link for RoundLink<'_> {
         input_request: &InputRequest<'_>,
         _: &mut Option<u64>,
     ) -> Poll<Response> {
-        Poll::Ready(self.round.input(request, key, input_request))
+        Poll::Ready(self.input(request, key, input_request))
     }
 }
 

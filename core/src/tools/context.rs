@@ -55,6 +55,8 @@ use serde::Deserialize;
 pub struct ToolContext<'a, L: ?Sized = dyn Link + 'a> {
     request: &'a Request<'a>,
     link: &'a L,
+    #[cfg(feature = "alloc")]
+    inputs: &'a dyn InputLink,
 }
 
 impl<L: ?Sized> Clone for ToolContext<'_, L> {
@@ -131,16 +133,20 @@ pub trait Link {
     fn http_head(&self) -> Option<RequestHead<'_>> {
         None
     }
+}
 
+/// The way of a [`ToolContext`] to input of the client, implemented by adapters: in rounds of the
+/// call, or by requests to an older client. It is `Sync`, so that contexts may be sent if their links
+/// may be.
+#[cfg(feature = "alloc")]
+pub trait InputLink: Sync {
     /// Returns the text that an earlier round of the call kept.
-    #[cfg(feature = "alloc")]
     fn request_state(&self) -> Option<&str> {
         None
     }
 
     /// Keeps a text for the next round of the call. Returns `false` where there is none, because
     /// input cannot be requested.
-    #[cfg(feature = "alloc")]
     fn set_request_state(&self, state: String) -> bool {
         let _ = state;
         false
@@ -148,7 +154,6 @@ pub trait Link {
 
     /// Requests input from the client, or returns its response, which waits where it is a message
     /// of its own. `place` identifies the input request meanwhile; it begins as `None`.
-    #[cfg(feature = "alloc")]
     fn poll_input(
         &self,
         cx: &mut Context<'_>,
@@ -163,21 +168,31 @@ pub trait Link {
 
     /// Called when an input request that has a place is over: withdraws it unless it has a
     /// response.
-    #[cfg(feature = "alloc")]
     fn leave_input(&self, place: u64) {
         let _ = place;
     }
 }
 
+/// Input cannot be requested.
+#[cfg(feature = "alloc")]
+impl InputLink for () {}
+
 impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Creates a context. For adapters, and for tests of tools.
     pub const fn new(request: &'a Request<'a>, link: &'a L) -> Self {
-        Self { request, link }
+        Self {
+            request,
+            link,
+            #[cfg(feature = "alloc")]
+            inputs: &(),
+        }
     }
 
+    /// Sets how input is requested. Without, the tool cannot.
     #[cfg(feature = "alloc")]
-    pub(crate) const fn link(&self) -> &'a L {
-        self.link
+    #[must_use]
+    pub const fn inputs(self, inputs: &'a dyn InputLink) -> Self {
+        Self { inputs, ..self }
     }
 
     /// Returns the request: the revision, the capabilities of the client, `_meta`.
@@ -520,7 +535,7 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
             return Err(ToolError::missing_capability(needed));
         }
         let mut waiting = input_requests.map(|(key, input_request)| WaitingInput {
-            link: self.link(),
+            inputs: self.inputs,
             key,
             input_request,
             place: None,
@@ -529,8 +544,8 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
         poll_fn(|cx| {
             let (mut is_required, mut is_pending) = (false, false);
             for input in waiting.iter_mut().filter(|input| input.response.is_none()) {
-                let WaitingInput { link, key, input_request, place, response } = input;
-                match link.poll_input(cx, self.request(), key, input_request, place) {
+                let WaitingInput { inputs, key, input_request, place, response } = input;
+                match inputs.poll_input(cx, self.request(), key, input_request, place) {
                     Poll::Ready(Ok(json)) => *response = Some(json),
                     // The others are requested in the same round.
                     Poll::Ready(Err(error)) if error.is_input_required() => is_required = true,
@@ -545,7 +560,7 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
             }
         })
         .await?;
-        let response = |input: &mut WaitingInput<'_, L>| {
+        let response = |input: &mut WaitingInput<'_>| {
             let json = input.response.take()?;
             Some(OwnedInputResponse { key: input.key.to_owned(), json })
         };
@@ -559,7 +574,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Returns the text that an earlier round of the call
     /// [kept](Self::set_request_state).
     pub fn request_state(&self) -> Option<&'a str> {
-        self.link().request_state()
+        self.inputs.request_state()
     }
 
     /// Keeps a text for the next round of the call. In 2026-07-28 the client stores it, and can
@@ -567,7 +582,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// only if it comes with such a state. Returns `false` where the adapter cannot request input,
     /// and so has no rounds.
     pub fn set_request_state(&self, state: impl Into<String>) -> bool {
-        self.link().set_request_state(state.into())
+        self.inputs.set_request_state(state.into())
     }
 
     /// Returns the value that an earlier round of the call [kept](Self::set_request_state_as).
@@ -600,8 +615,8 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
 
 /// An input request that waits for its response. Dropping it withdraws the request.
 #[cfg(feature = "alloc")]
-struct WaitingInput<'w, L: Link + ?Sized> {
-    link: &'w L,
+struct WaitingInput<'w> {
+    inputs: &'w dyn InputLink,
     key: &'w str,
     input_request: InputRequest<'w>,
     place: Option<u64>,
@@ -609,10 +624,10 @@ struct WaitingInput<'w, L: Link + ?Sized> {
 }
 
 #[cfg(feature = "alloc")]
-impl<L: Link + ?Sized> Drop for WaitingInput<'_, L> {
+impl Drop for WaitingInput<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
-            self.link.leave_input(place);
+            self.inputs.leave_input(place);
         }
     }
 }

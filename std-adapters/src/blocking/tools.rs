@@ -7,11 +7,11 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
-use mcp_sansio::{Outcome as _, Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
+use mcp_sansio::{Link, Outcome as _, Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
 use crate::observer::ObservedRequest;
-use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
+use crate::rounds::{Round, StateProtector, send_input_required};
 
 impl RequestContext<'_, '_> {
     /// Calls a tool, if the request is a valid call of one, and sends the result. Responds to
@@ -165,8 +165,8 @@ impl Context<'_> {
         };
         let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
         let link = TurnLink::new(&mut self.turn, pump, self.clock);
-        let round_link = RoundLink { link: &link, round };
-        let mut future = pin!(handler.call(call, ToolContext::new(request, &round_link)));
+        let mut future =
+            pin!(handler.call(call, ToolContext::<dyn Link>::new(request, &link).inputs(round)));
         let result = loop {
             match future.as_mut().poll(&mut task::Context::from_waker(waker)) {
                 Poll::Ready(result) => break result,

@@ -281,7 +281,8 @@ impl Context {
         key: &str,
         input_request: InputRequest<'_>,
     ) -> Result<OwnedInputResponse, ToolError<'static>> {
-        ToolContext::new(&self.unread_request(), self).request_input(key, input_request).await
+        let request = self.unread_request();
+        ToolContext::new(&request, self).inputs(self).request_input(key, input_request).await
     }
 
     /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
@@ -293,7 +294,8 @@ impl Context {
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
     ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
-        ToolContext::new(&self.unread_request(), self).request_inputs(input_requests).await
+        let request = self.unread_request();
+        ToolContext::new(&request, self).inputs(self).request_inputs(input_requests).await
     }
 
     /// Asks the user to fill in a form, which the fields of the type are: see

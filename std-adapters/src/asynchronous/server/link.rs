@@ -10,7 +10,8 @@ use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Change, Instant, Link, OwnedJson, Progress, Request, RequestHandle, SendError, ToolError,
+    Change, InputLink, Instant, Link, OwnedJson, Progress, Request, RequestHandle, SendError,
+    ToolError,
 };
 
 use super::broadcast::OwnedChange;
@@ -73,7 +74,9 @@ impl Link for Context {
     fn http_head(&self) -> Option<RequestHead<'_>> {
         self.http_head()
     }
+}
 
+impl InputLink for Context {
     fn request_state(&self) -> Option<&str> {
         self.active.round.request_state()
     }

@@ -7,12 +7,14 @@ use std::task::{self, Poll};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools};
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{Link as _, OrToolError as _, OwnedJson, Request, ToolContext, ToolError};
+use mcp_sansio::{
+    InputLink as _, Link, OrToolError as _, OwnedJson, Request, ToolContext, ToolError,
+};
 
 use super::context::Context;
 use super::reply::{HandlerResult, IntoReply as _};
 use crate::lock::lock;
-use crate::rounds::{Response, Round, RoundLink};
+use crate::rounds::{Response, Round};
 
 impl Context {
     /// Reads the call of a tool.
@@ -78,10 +80,10 @@ impl Context {
             let round = own_round.as_ref().unwrap_or(&self.active.round);
             let result = {
                 let call = self.call::<CallOf<'_, H::Tools>>()?;
-                let link = RoundLink { link: &self, round };
+                let context = ToolContext::<dyn Link>::new(&request, &self).inputs(round);
                 // State that a panic has left half changed is up to the handler.
                 let mut handler = lock(handler);
-                handler.call(call, ToolContext::new(&request, &link)).into_reply(&request)
+                handler.call(call, context).into_reply(&request)
             };
             match result {
                 Err(error) if error.is_input_required() && self.makes_rounds() => {
@@ -107,7 +109,8 @@ impl Context {
     pub async fn call_async_tool<H: AsyncToolHandler>(self, handler: &H) -> HandlerResult {
         let request = self.unread_request();
         let call = self.call::<CallOf<'_, H::Tools>>()?;
-        handler.call(call, ToolContext::new(&request, &self)).await.into_reply(&request)
+        let context = ToolContext::<dyn Link>::new(&request, &self).inputs(&self);
+        handler.call(call, context).await.into_reply(&request)
     }
 }
 
