@@ -64,6 +64,7 @@ mod places;
 mod results;
 #[cfg(feature = "http")]
 pub mod site;
+mod rounds;
 mod tasks;
 
 pub use client::{
@@ -78,6 +79,7 @@ pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,
 };
+pub use rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 
 /// What the adapters use and programs do not name. Not public API.
@@ -85,5 +87,6 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 pub mod internal {
     pub use crate::hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
     pub use crate::results::{Cursors, Named, PageParams, Pager, check_skill, verified};
+    pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
     pub use crate::tasks::{FollowedTask, ToolSupport, of_task, server_name};
 }

@@ -11,9 +11,9 @@ use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse, OwnedJson,
-    OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
-    ToolContext, ToolError, ToolOutput,
+    Arguments, ClientFeatures, Encode, InputLink as _, LogMessage, OrToolError as _,
+    OwnedInputResponse, OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle,
+    Revision, RpcError, Target, ToolContext, ToolError, ToolOutput,
 };
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};

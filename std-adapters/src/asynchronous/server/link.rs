@@ -82,8 +82,7 @@ impl InputLink for Context {
     }
 
     fn set_request_state(&self, state: String) -> bool {
-        self.active.round.set_request_state(state);
-        true
+        self.active.round.set_request_state(state)
     }
 
     fn poll_input(

@@ -1,0 +1,300 @@
+//! Rounds of a call that requests input from its client: `requestState` and `inputResponses`
+//! (2026-07-28, basic/patterns/mrtr), and the same in the memory of the server for older clients.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{
+    CallOutcome, ClientRequest, OrToolError as _, OwnedJson, RawJson, Request, RequestHandle,
+    Revision, SendError, Server, ToolError, Tx,
+};
+
+/// Protects the request state that clients keep against changes: by a signature, or by storing it
+/// on the server and giving the client a key.
+///
+/// Input responses need no protection, because they come from the client anyway. State that a
+/// handler keeps ([`ToolContext::set_request_state`](mcp_sansio::ToolContext::set_request_state))
+/// does if it affects decisions. Over HTTP with tokens the state has the principal in it, so that
+/// a protected state is accepted from that principal only.
+pub trait StateProtector: Send + Sync {
+    /// Returns what the client gets in place of `state`. It must be valid for the same request
+    /// only: include at least the method and the name.
+    fn protect(&self, request: &Request<'_>, state: &str) -> String;
+
+    /// Returns the original state. `None` rejects the request: the value is not from this server,
+    /// or belongs to another request.
+    fn unprotect(&self, request: &Request<'_>, protected: &str) -> Option<String>;
+}
+
+/// What is known of a call from earlier rounds.
+#[derive(Default)]
+pub struct Round {
+    carried: Option<Carried>,
+    /// Input requests to an older client that have no response.
+    failed: Vec<(String, ToolError<'static>)>,
+}
+
+/// What a call leaves for its next round.
+#[derive(Default)]
+pub struct NextRound {
+    kept: Option<String>,
+    missing: Vec<(String, OwnedJson)>,
+}
+
+struct Carried {
+    /// State that the client sent back: an object with the members `answers` and `kept`.
+    json: OwnedJson,
+    kept: Option<String>,
+}
+
+/// The response to an input request, or the reason why there is none.
+pub type Response = Result<OwnedJson, ToolError<'static>>;
+
+impl Round {
+    /// Reads what came with a request.
+    ///
+    /// # Errors
+    /// Message of an invalid-params error: the state is invalid, or there are more than
+    /// [`MAX_INPUT_RESPONSES`] responses. A state is that of its `owner`, who makes the request.
+    pub fn of(
+        request: &Request<'_>,
+        protector: Option<&dyn StateProtector>,
+        owner: impl FnOnce() -> Option<String>,
+    ) -> Result<Self, &'static str> {
+        if !request.revision.is_modern() {
+            return Ok(Self::default());
+        }
+        let carried = match request.request_state().map(|state| state.to_string()) {
+            None => None,
+            Some(state) => {
+                let carried = unprotect(request, state, protector, owner().as_deref());
+                Some(carried.ok_or("Invalid requestState")?)
+            }
+        };
+        let carried_answers = carried.as_ref().and_then(Carried::answers);
+        let responses =
+            carried_answers.into_iter().chain(fresh_responses(request)).flat_map(RawJson::members);
+        if responses.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
+            return Err("Too many input responses");
+        }
+        Ok(Self { carried, failed: Vec::new() })
+    }
+
+    /// Returns the next round of a call whose rounds the server makes, with the responses.
+    pub fn next_round(
+        &self,
+        next: NextRound,
+        responses: impl IntoIterator<Item = (String, Response)>,
+    ) -> Self {
+        let (kept, mut failed) = (next.kept, self.failed.clone());
+        let carried = self.carried.as_ref().and_then(Carried::answers);
+        let mut answers: Vec<(String, String)> = carried
+            .into_iter()
+            .flat_map(RawJson::members)
+            .map(|(key, response)| (key.as_json().to_owned(), response.to_string()))
+            .collect();
+        for (key, response) in responses {
+            match (response, OwnedJson::new(&key, Revision::LATEST)) {
+                (Ok(response), Ok(key)) => {
+                    answers.push((key.as_raw().to_string(), response.as_raw().to_string()));
+                }
+                (Err(error), _) => failed.push((key, error)),
+                (_, Err(error)) => failed.push((key, error.into())),
+            }
+        }
+        let answers = answers.iter().map(|(key, response)| (key.as_str(), response.as_str()));
+        let json = RawJson::parse(&state(answers, kept.as_deref(), None)).map(OwnedJson::from).ok();
+        Self { carried: json.map(|json| Carried { json, kept }), failed }
+    }
+
+    /// Returns the state that the handler kept in an earlier round.
+    pub fn request_state(&self) -> Option<&str> {
+        self.carried.as_ref()?.kept.as_deref()
+    }
+
+    /// Returns the response to an input request, or ends the attempt so that it can be made.
+    ///
+    /// # Errors
+    /// [`ToolError::INPUT_REQUIRED`] in the latter case; also the reason why there is no response.
+    pub fn input(
+        &self,
+        next: &mut NextRound,
+        request: &Request<'_>,
+        key: &str,
+        input_request: &InputRequest<'_>,
+    ) -> Response {
+        if let Some((_, error)) = self.failed.iter().find(|(failed, _)| failed == key) {
+            return Err(error.clone());
+        }
+        if let Some(response) = self.input_response(next, key, request) {
+            return Ok(response);
+        }
+        let missing = OwnedJson::new(input_request, request.revision)?;
+        if next.missing.iter().all(|(other, _)| other != key) {
+            next.missing.push((key.to_owned(), missing));
+        }
+        Err(ToolError::INPUT_REQUIRED)
+    }
+
+    /// Returns the input response of this or an earlier round. A handler that keeps state accepts
+    /// no response that comes without it.
+    pub fn input_response(
+        &self,
+        next: &NextRound,
+        key: &str,
+        request: &Request<'_>,
+    ) -> Option<OwnedJson> {
+        let carried = self.carried.as_ref().and_then(|carried| carried.answers()?.get(key));
+        let alone = self.carried.is_none() && next.kept.is_some();
+        let fresh = || fresh_responses(request)?.get(key).filter(|_| !alone);
+        carried.or_else(fresh).map(OwnedJson::from)
+    }
+
+    /// Returns the missing input requests and the state that the client is to send back.
+    pub fn finish(
+        &self,
+        next: NextRound,
+        request: &Request<'_>,
+        protector: Option<&dyn StateProtector>,
+        owner: Option<&str>,
+    ) -> (Vec<(String, OwnedJson)>, Option<String>) {
+        let NextRound { kept, missing } = next;
+        let mut responses = Vec::new();
+        let mut keys = BTreeSet::new();
+        let carried = self.carried.as_ref().and_then(Carried::answers);
+        // Responses that came without the state that they belong to are dropped as well.
+        let fresh = fresh_responses(request).filter(|_| self.carried.is_some() || kept.is_none());
+        for (key, response) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
+            if keys.insert(key.to_string()) {
+                responses.push((key.as_json(), response.as_str()));
+            }
+        }
+        if responses.is_empty() && kept.is_none() {
+            return (missing, None);
+        }
+        let state = state(responses, kept.as_deref(), owner);
+        let state =
+            protector.map_or_else(|| state.clone(), |protector| protector.protect(request, &state));
+        (missing, Some(state))
+    }
+}
+
+impl NextRound {
+    /// Keeps a text for the handler.
+    pub fn set_request_state(&mut self, state: String) {
+        self.kept = Some(state);
+    }
+
+    /// Whether input requests are missing, so that the attempt is about to end.
+    pub fn is_asking(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// Takes the missing input requests.
+    pub fn take_missing(&mut self) -> Vec<(String, OwnedJson)> {
+        core::mem::take(&mut self.missing)
+    }
+}
+
+impl Carried {
+    fn answers(&self) -> Option<RawJson<'_>> {
+        self.json.as_raw().get(ANSWERS)
+    }
+}
+
+/// Returns the responses that came with the request.
+fn fresh_responses<'f>(request: &Request<'f>) -> Option<RawJson<'f>> {
+    request.params.get("inputResponses").filter(|_| request.revision.is_modern())
+}
+
+/// Writes a state. Keys and responses are JSON.
+fn state<'s>(
+    answers: impl IntoIterator<Item = (&'s str, &'s str)>,
+    kept: Option<&str>,
+    owner: Option<&str>,
+) -> String {
+    let mut state = format!("{{\"{ANSWERS}\":{{");
+    for (number, (key, response)) in answers.into_iter().enumerate() {
+        state.push_str(if number == 0 { "" } else { "," });
+        state.push_str(key);
+        state.push(':');
+        state.push_str(response);
+    }
+    state.push('}');
+    for (key, text) in [(KEPT, kept), (OWNER, owner)] {
+        if let Some(text) = text.and_then(|text| OwnedJson::new(text, Revision::LATEST).ok()) {
+            state.push_str(&format!(",\"{key}\":{}", text.as_raw()));
+        }
+    }
+    state.push('}');
+    state
+}
+
+/// Returns the state that a client sent back, unprotected and parsed, if it is that of the owner.
+fn unprotect(
+    request: &Request<'_>,
+    state: String,
+    protector: Option<&dyn StateProtector>,
+    owner: Option<&str>,
+) -> Option<Carried> {
+    let state = match protector {
+        Some(protector) => protector.unprotect(request, &state)?,
+        None => state,
+    };
+    let json = RawJson::parse(&state).ok()?;
+    json.get(ANSWERS).filter(|answers| answers.is_object())?;
+    let string = |key| json.get(key).and_then(RawJson::as_string).map(|text| text.to_string());
+    if string(OWNER).as_deref() != owner {
+        return None;
+    }
+    let kept = string(KEPT);
+    Some(Carried { json: json.into(), kept })
+}
+
+/// Sends the missing input requests of a round to a client of 2026-07-28.
+///
+/// # Errors
+/// Those of [`Server::input_required`].
+pub fn send_input_required(
+    server: &mut Server<'_>,
+    request: RequestHandle,
+    missing: &[(String, OwnedJson)],
+    state: Option<&str>,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
+    let input_requests: Vec<(&str, InputRequest<'_>)> = missing
+        .iter()
+        .filter_map(|(key, input_request)| Some((key.as_str(), input_request.to().ok()?)))
+        .collect();
+    let input_requests: Vec<(&str, ClientRequest<'_>)> =
+        input_requests.iter().map(|(key, input_request)| (*key, input_request.into())).collect();
+    server.input_required(request, &input_requests, state, tx)
+}
+
+/// Returns the response of an older client to an input request.
+pub fn response(outcome: &CallOutcome<'_>) -> Response {
+    match outcome {
+        CallOutcome::Result(result) => Ok(OwnedJson::from(*result)),
+        CallOutcome::Error(error) => {
+            let message = error.message().map(|message| message.to_string()).unwrap_or_default();
+            Err(format!("Input request failed with error {}: {message}", error.code()))
+                .or_input_response()
+        }
+        CallOutcome::TimedOut => Err("Input request timed out").or_input_response(),
+        _ => Err(ToolError::GONE),
+    }
+}
+
+/// Maximum number of input responses of a 2026-07-28 request, those of earlier rounds included. A
+/// request with more is rejected with -32602. While the handler runs, responses take the memory of
+/// the request's text, which is limited; when it requests more
+/// input, about 50 bytes and the key for each.
+pub const MAX_INPUT_RESPONSES: usize = 256;
+
+const ANSWERS: &str = "answers";
+const KEPT: &str = "kept";
+const OWNER: &str = "owner";
