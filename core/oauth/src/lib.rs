@@ -15,9 +15,9 @@
 //! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,
 //! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
 //!
-//! A server has [`TokenRules`], which check access tokens in memory that it lends, with keys that it
-//! has got ([`Jwk::read_set`]) and a function that verifies signatures. If the token is bound to a
-//! key, a [`ProvenRequest`](dpop::ProvenRequest) checks the proof.
+//! A server has [`TokenRules`], which check access tokens in memory that it lends, with keys that
+//! it has got ([`Jwk::read_set`]) and a function that verifies signatures. If the token is bound to
+//! a key, a [`ProvenRequest`](dpop::ProvenRequest) checks the proof.
 //!
 //! ```
 //! use mcp_sansio_oauth::{Jwk, Refusal, Signature, TokenRules, UnixTime};

@@ -136,8 +136,8 @@ pub trait Link {
 }
 
 /// The way of a [`ToolContext`] to input of the client, implemented by adapters: in rounds of the
-/// call, or by requests to an older client. It is `Sync`, so that contexts may be sent if their links
-/// may be.
+/// call, or by requests to an older client. It is `Sync`, so that contexts may be sent if their
+/// links may be.
 #[cfg(feature = "alloc")]
 pub trait InputLink: Sync {
     /// Returns the text that an earlier round of the call kept.
