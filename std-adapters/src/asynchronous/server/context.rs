@@ -18,12 +18,12 @@ use mcp_sansio::{
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
+use super::admission::ParamsReservation;
 use super::broadcast::Broadcaster;
 use super::catalog::Found;
 use super::kept::Kept;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
-use super::reservation::ParamsReservation;
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
 use crate::observer::{Ended, ObservedRequest};

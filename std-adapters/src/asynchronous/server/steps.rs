@@ -10,13 +10,11 @@ use std::task::{self, Waker};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
 
-use super::admission::Admission;
+use super::admission::{Admission, ParamsReservation};
 use super::app::{App, END_OF_INPUT_TIMEOUT, Settings};
 use super::connection::{Connection, ConnectionEnd, earlier};
 use super::context::{ActiveRequest, Context, Origin};
-use super::pending_responses::PendingResponse;
-use super::reply::IntoReply;
-use super::reservation::ParamsReservation;
+use super::reply::{IntoReply, PendingResponse};
 use super::runner::Job;
 use super::stream::{SharedStream, State};
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};

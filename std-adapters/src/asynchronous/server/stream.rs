@@ -16,7 +16,7 @@ use super::broadcast::{OwnedChange, Receiver};
 use super::context::ActiveRequest;
 use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
-use super::pending_responses::PendingResponse;
+use super::reply::PendingResponse;
 use super::source::{Attempt, RequestSource};
 use crate::lock::lock;
 use crate::runtime;

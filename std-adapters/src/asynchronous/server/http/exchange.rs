@@ -9,7 +9,7 @@ use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 
 use super::authorizer::Check;
 use super::server::HttpServer;
-use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::PendingResponse;
 
 /// An exchange of an [`HttpServer`]: takes the body of the request, and gives the response.
 ///

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mcp_sansio_engine::site::{AuthorizationError, ServerKey, SiteTurn};
 
-use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::PendingResponse;
 use crate::observer::{Disconnect, Event, Hooks, Refusal, Telling, Transport, next_number};
 use crate::panics::Panic;
 

@@ -16,15 +16,14 @@ use mcp_sansio_engine::site::{
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
-use crate::asynchronous::server::admission::Admission;
+use crate::asynchronous::server::admission::{Admission, ParamsReservation};
 use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::{DriverWaker, WakerSet};
 use crate::asynchronous::server::input::{Destination, InputRequests, Outputs};
-use crate::asynchronous::server::pending_responses::PendingResponse;
-use crate::asynchronous::server::reservation::ParamsReservation;
+use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
 use crate::observer::{Ended, Hooks, Refusal, Telling};

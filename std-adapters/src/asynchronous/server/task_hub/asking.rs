@@ -15,7 +15,7 @@ use super::{Input, Mailbox, TaskHub, Waiting};
 #[cfg(feature = "http")]
 use crate::asynchronous::server::app::ADDRESS_SHARE;
 use crate::asynchronous::server::context::ActiveRequest;
-use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
 
 /// An input request that was sent: as part of what, and its place there.

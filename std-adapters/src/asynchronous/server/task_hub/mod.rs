@@ -36,7 +36,7 @@ use mcp_sansio_engine::Places;
 
 use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
-use super::pending_responses::PendingResponse;
+use super::reply::PendingResponse;
 use super::source::RequestSource;
 use crate::lock::lock;
 use crate::runtime;

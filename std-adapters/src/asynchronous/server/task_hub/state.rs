@@ -13,7 +13,7 @@ use super::mailbox::{Mailbox, Message};
 use super::options::TaskOptions;
 use super::response::{self, Content, OpenInput, TaskOutcome, TaskResponse};
 use crate::asynchronous::server::context::ActiveRequest;
-use crate::asynchronous::server::pending_responses::PendingResponse;
+use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
 
 pub(super) struct State {
