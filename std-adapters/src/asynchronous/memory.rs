@@ -5,7 +5,8 @@ use std::future::{Future, pending};
 use futures_lite::future;
 
 use super::client::{Client, Connector};
-use super::{App, Connection, Context, IntoReply, JoinedIo};
+use super::server::Incoming;
+use super::{App, Context, IntoReply, JoinedIo};
 use crate::observer::Transport;
 
 impl<H> App<H> {
@@ -49,7 +50,8 @@ impl<H> App<H> {
             (piper::pipe(CAPACITY), piper::pipe(CAPACITY));
         let (client, connection) = connector.connect(JoinedIo::new(responses, to_server));
         let server =
-            Connection::new(self, JoinedIo::new(requests, to_client)).transport(Transport::Memory);
+            Incoming::new(self, JoinedIo::new(requests, to_client), Transport::Memory, None)
+                .serve();
         let serve = async {
             // The client learns from its connection how this ended.
             let _ = server.await;

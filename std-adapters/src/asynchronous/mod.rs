@@ -142,8 +142,8 @@ pub use crate::runtime::{
 pub use crate::runtime::{TokioStream, tokio_stdio};
 pub use server::{
     ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
-    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
-    Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
+    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, Incoming,
+    IntoReply, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING,
+    MAX_RUNNING, MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
     StateProtector, TaskOptions, accept, boxed, serve,
 };

@@ -18,7 +18,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{Runtime, RuntimeFuture};
-use crate::asynchronous::{App, Connection, Context as RequestContext, IntoReply, Listener};
+use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
 use crate::observer::Transport;
 
 /// The runtime of everything that no other polls.
@@ -188,7 +188,8 @@ fn poll_accept<L, T>(
 
 impl<H> App<H> {
     /// Serves standard input and output until the input ends. Both are read and written on
-    /// threads, since they may be files. In a program on tokio make a [`Connection`] of
+    /// threads, since they may be files. In a program on tokio make a
+    /// [`Connection`](crate::asynchronous::Connection) of
     /// `tokio_stdio` instead.
     ///
     /// # Errors
@@ -199,7 +200,7 @@ impl<H> App<H> {
         F: Future<Output: IntoReply>,
     {
         let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
-        let connection = Connection::new(self, stdio).transport(Transport::Stdio);
+        let connection = Incoming::new(self, stdio, Transport::Stdio, None).serve();
         async_io::block_on(connection).map(|_| ())
     }
 }

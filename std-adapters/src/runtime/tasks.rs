@@ -14,12 +14,15 @@ use crate::panics::{Panic, caught};
 pub(crate) struct Tasks<K, F> {
     tasks: Vec<Option<Task<K, F>>>,
     free: Vec<usize>,
+    /// A free place whose memory is kept for the next future.
+    spare: Option<usize>,
     ready: Arc<Ready>,
 }
 
 struct Task<K, F> {
-    name: K,
-    future: Pin<Box<F>>,
+    /// `None` while the place is free.
+    name: Option<K>,
+    future: Pin<Box<Option<F>>>,
     waker: Waker,
     woken: Arc<Woken>,
 }
@@ -50,11 +53,12 @@ struct Woken {
 impl<K, F> Tasks<K, F> {
     pub(crate) fn new() -> Self {
         let queue = Queue { places: VecDeque::new(), waker: None };
-        Self { tasks: Vec::new(), free: Vec::new(), ready: Arc::new(Ready(Mutex::new(queue))) }
+        let ready = Arc::new(Ready(Mutex::new(queue)));
+        Self { tasks: Vec::new(), free: Vec::new(), spare: None, ready }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.tasks.len() - self.free.len()
+        self.tasks.len() - self.free.len() - usize::from(self.spare.is_some())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -69,40 +73,66 @@ impl<K, F> Tasks<K, F> {
 
     /// Drops all futures for which `is_over` returns true.
     pub(crate) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
-        for place in 0..self.tasks.len() {
-            let task = self.tasks.get(place).and_then(Option::as_ref);
-            if task.is_some_and(|task| is_over(&task.name)) {
-                self.remove(Place(place));
-            }
-        }
+        self.places_where(is_over).into_iter().for_each(|place| drop(self.remove(place)));
+    }
+
+    /// Returns the places of the futures for which `is_wanted` returns true.
+    pub(crate) fn places_where(&self, is_wanted: impl Fn(&K) -> bool) -> Vec<Place> {
+        let name = |task: &Option<Task<K, F>>| task.as_ref()?.name.as_ref().map(&is_wanted);
+        let places = self.tasks.iter().enumerate().filter(|(_, task)| name(task) == Some(true));
+        places.map(|(place, _)| Place(place)).collect()
     }
 
     /// Adds a future. The next [`poll_next`](Self::poll_next) polls it for the first time.
     pub(crate) fn insert(&mut self, name: K, future: F) -> Place {
+        let place = self.put(name, future, true);
+        self.ready.lock().places.push_back(place.0);
+        place
+    }
+
+    fn put(&mut self, name: K, future: F, is_queued: bool) -> Place {
+        if let Some(place) = self.spare.take()
+            && let Some(Some(task)) = self.tasks.get_mut(place)
+        {
+            task.name = Some(name);
+            task.future.set(Some(future));
+            task.woken.queued.store(is_queued, Ordering::Release);
+            return Place(place);
+        }
         let place = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
-        let woken = Arc::new(Woken {
-            place,
-            queued: AtomicBool::new(true),
-            ready: Arc::clone(&self.ready),
-        });
+        let (queued, ready) = (AtomicBool::new(is_queued), Arc::clone(&self.ready));
+        let woken = Arc::new(Woken { place, queued, ready });
         let waker = Waker::from(Arc::clone(&woken));
         if let Some(slot) = self.tasks.get_mut(place) {
-            *slot = Some(Task { name, future: Box::pin(future), waker, woken });
+            *slot = Some(Task { name: Some(name), future: Box::pin(Some(future)), waker, woken });
         }
-        self.ready.lock().places.push_back(place);
         Place(place)
+    }
+
+    /// Returns the name of a future.
+    pub(crate) fn name(&self, Place(place): Place) -> Option<&K> {
+        self.tasks.get(place)?.as_ref()?.name.as_ref()
     }
 
     /// Drops a future. The result says whether it panicked.
     pub(crate) fn remove(&mut self, Place(place): Place) -> Option<(K, Result<(), Panic>)> {
-        let Task { name, future, woken, .. } = self.tasks.get_mut(place)?.take()?;
+        let slot = self.tasks.get_mut(place)?;
+        let Task { name, future, woken, .. } = slot.as_mut()?;
+        let name = name.take()?;
         // A waker that is still held elsewhere has no effect from now on.
         woken.queued.store(true, Ordering::Release);
-        self.free.push(place);
-        Some((name, caught(|| drop(future))))
+        let dropped = caught(|| future.set(None));
+        // Two references are the task's own: nobody else can wake the next future by mistake.
+        if self.spare.is_none() && dropped.is_ok() && Arc::strong_count(woken) == 2 {
+            self.spare = Some(place);
+        } else {
+            *slot = None;
+            self.free.push(place);
+        }
+        Some((name, dropped))
     }
 }
 
@@ -113,19 +143,23 @@ impl<K, F> Drop for Tasks<K, F> {
 }
 
 impl<K, F: Future> Tasks<K, F> {
+    /// Adds a future and polls it at once. Returns its place if it waits.
+    ///
+    /// # Errors
+    /// It has ended already.
+    pub(crate) fn start(&mut self, name: K, future: F) -> Result<Place, Ended<K, F::Output>> {
+        let place = self.put(name, future, false);
+        // The output counts, even if dropping the rest of the future panics.
+        let ended = self.poll_at(place.0).map(|output| (self.remove(place), output));
+        match ended {
+            Some((Some((name, _)), output)) => Err((name, output)),
+            _ => Ok(place),
+        }
+    }
+
     /// Polls one of the woken futures. Returns its output or its panic if it has ended, and
     /// `Pending` if no future is woken.
     pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
-        self.poll_next_with(cx, |_, poll| caught(poll))
-    }
-
-    /// As [`poll_next`](Self::poll_next). `run` calls the function that polls, and catches its
-    /// panic.
-    pub(crate) fn poll_next_with(
-        &mut self,
-        cx: &Context<'_>,
-        run: impl FnOnce(&K, &mut dyn FnMut() -> Poll<F::Output>) -> Result<Poll<F::Output>, Panic>,
-    ) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
             let mut queue = self.ready.lock();
             let Some(place) = queue.places.pop_front() else {
@@ -136,18 +170,20 @@ impl<K, F: Future> Tasks<K, F> {
             };
             place
         };
-        // Woken through a waker of a future that is gone.
-        let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
-        task.woken.queued.store(false, Ordering::Release);
-        let Task { name, future, waker, .. } = task;
-        let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
-        let output = match run(name, &mut poll) {
-            Ok(Poll::Pending) => return Poll::Ready(None),
-            Ok(Poll::Ready(output)) => Ok(output),
-            Err(panic) => Err(panic),
-        };
-        // The output counts, even if dropping the rest of the future panics.
-        Poll::Ready(self.remove(Place(place)).map(|(name, _)| (name, output)))
+        let ended = self.poll_at(place).map(|output| (self.remove(Place(place)), output));
+        Poll::Ready(ended.and_then(|(removed, output)| Some((removed?.0, output))))
+    }
+
+    /// Returns `None` while the future waits, or if it is gone: one of its wakers may be left.
+    fn poll_at(&mut self, place: usize) -> Option<Result<F::Output, Panic>> {
+        let Task { future, waker, woken, .. } = self.tasks.get_mut(place)?.as_mut()?;
+        let future = future.as_mut().as_pin_mut()?;
+        woken.queued.store(false, Ordering::Release);
+        match caught(|| future.poll(&mut Context::from_waker(waker))) {
+            Ok(Poll::Pending) => None,
+            Ok(Poll::Ready(output)) => Some(Ok(output)),
+            Err(panic) => Some(Err(panic)),
+        }
     }
 }
 

@@ -417,6 +417,17 @@ impl TaskStore {
         let this = self.clone();
         crate::runtime::unblock(move || call(&this)).await
     }
+
+    /// Calls `call`, and does not wait for it: on a thread of its own, if the store blocks.
+    #[cfg(feature = "asynchronous")]
+    pub(crate) fn run_apart(&self, call: impl FnOnce(&Self) + Send + 'static) {
+        if !self.store.blocks() {
+            return call(self);
+        }
+        let this = self.clone();
+        // Without a thread a record is left, whose task has failed for the next process.
+        let _ = std::thread::Builder::new().spawn(move || call(&this));
+    }
 }
 
 impl fmt::Debug for TaskStore {

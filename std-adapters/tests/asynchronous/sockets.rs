@@ -187,7 +187,7 @@ fn connections_can_be_spawned_on_threads() {
         let app = app.clone();
         async move {
             while let Some(connection) = accept(app.clone(), &listener).await? {
-                smol::spawn(connection).detach();
+                smol::spawn(connection.serve()).detach();
             }
             Ok(())
         }

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio_adapters::asynchronous::{App, Context, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
 use mcp_sansio_adapters::store::{
     MemoryStore, Seal, Store, StoreError, TaskOutcome, TaskRecord, TaskStore,
 };
@@ -13,10 +14,11 @@ use serde_json::{Value, json};
 use smol::channel::{Receiver, Sender, unbounded};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, legacy, talk};
+use super::client::{Client, WIDE, cancel, legacy, talk};
 use super::http::serve;
-use super::pipe::Pipe;
+use super::pipe::{Pipe, pipe};
 use super::session::response;
+use super::virtual_time::block_on;
 use super::{CATALOG, CONFIG, call, handle, request};
 
 /// A store that waits as long as it is told to, and fails when it is told to.
@@ -24,6 +26,7 @@ struct Slow {
     records: MemoryStore,
     is_broken: AtomicBool,
     puts: AtomicUsize,
+    removals: AtomicUsize,
     /// Whether `put` has to wait, and tells that it does.
     is_closed: Mutex<bool>,
     opened: Condvar,
@@ -36,6 +39,7 @@ impl Slow {
             records: MemoryStore::new(1 << 20),
             is_broken: AtomicBool::new(false),
             puts: AtomicUsize::new(0),
+            removals: AtomicUsize::new(0),
             is_closed: Mutex::new(false),
             opened: Condvar::new(),
             waiting: unbounded(),
@@ -87,7 +91,9 @@ impl Store for Slow {
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.records.remove(key)
+        let removed = self.records.remove(key);
+        self.removals.fetch_add(1, Ordering::SeqCst);
+        removed
     }
 
     fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
@@ -299,6 +305,60 @@ fn r3_t1_a_task_that_is_cancelled_while_it_is_saved_is_not_begun() {
     });
     assert_eq!(begun.load(Ordering::SeqCst), 0);
     assert_eq!(records(&store)[0].outcome, Some(TaskOutcome::Cancelled));
+}
+
+#[test]
+fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
+    // It is cancelled, its connection ends, or its handler is faster.
+    for how in ["cancelled", "lost", "faster"] {
+        let (store, (may_end, ending)) = (Slow::new(), unbounded());
+        let wait = async |ctx: Context| {
+            ending.recv().await.unwrap();
+            ctx.text("done")
+        };
+        let after = Duration::from_millis(u64::from(how == "faster"));
+        let options = stored(&store).after(after);
+        let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(options);
+        let (server, end) = pipe(WIDE.0, WIDE.1);
+        let mut client = Client::new(end);
+        let asked = async {
+            match how {
+                "cancelled" => {
+                    save_task(&mut client, &store, json!(60_000)).await;
+                    client.send(&cancel(1)).await;
+                    client.send(&legacy(2, "tasks/list", json!({}))).await;
+                    let (list, _) = response(&mut client, 2).await;
+                    assert_eq!(list["result"]["tasks"], json!([]), "{list}");
+                }
+                "lost" => save_task(&mut client, &store, json!(60_000)).await,
+                _ => {
+                    store.close();
+                    client.send(&call(1, "wait", json!({}))).await;
+                    store.waits().await;
+                    may_end.try_send(()).unwrap();
+                    let answer = client.next().await;
+                    assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+                }
+            }
+            assert_eq!(store.puts.load(Ordering::SeqCst), 0, "{how}: it is still being saved");
+            // The connection is dropped before it sees that.
+            store.open();
+        };
+        let served = async {
+            let ended = Connection::new(&app, server).await;
+            panic!("{ended:?}");
+        };
+        block_on(future::or(asked, served));
+        // On threads, whose time is that of the computer.
+        for _ in 0..60_000 {
+            if store.removals.load(Ordering::SeqCst) > 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(store.puts.load(Ordering::SeqCst), 1, "{how}");
+        assert_eq!(records(&store), [], "{how}");
+    }
 }
 
 #[test]

@@ -1,19 +1,22 @@
-//! Checks of a request before its handler gets it; the catalog responds to some.
+//! Checks of a request before its handler gets it; the catalog responds to some. What it takes.
 
-use std::sync::Arc;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
 
 use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
 
 use super::app::Settings;
 use super::catalog::Found;
 use super::context::{ActiveRequest, Origin, owner_text};
-use super::driver_waker::DriverWaker;
+use super::driver_waker::{DriverWaker, WakerSet};
 #[cfg(feature = "http")]
 use super::http::Held;
 use super::kept::Kept;
 use super::reply::PendingResponse;
 use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
+use crate::lock::lock;
 use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::Round;
@@ -48,14 +51,14 @@ impl Settings {
         origin: Origin,
         server: &mut Server<'_>,
         tx: &mut Tx<'_>,
-        params: ParamsReservation,
+        slot: Slot,
         observed: Option<Box<ObservedRequest<'static>>>,
     ) -> Admission {
         let invalid = Refusal::InvalidParams;
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
             Some(Telling::Responded(observed?, invalid, kind))
         };
-        let client = || self.tasks.client(request, &origin, params.connection());
+        let client = || self.tasks.client(request, &origin, slot.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
@@ -75,7 +78,7 @@ impl Settings {
                 observed,
                 task: None,
                 awaited,
-                _params: params,
+                slot,
             }));
         }
         let mut found = None;
@@ -94,8 +97,7 @@ impl Settings {
                 Err(_) => {
                     let telling = told(observed, server.response_kind(request.handle));
                     let request = Box::new(OwnedRequest::from(request));
-                    let response =
-                        PendingResponse::FromCatalog { request, snapshot, _params: params };
+                    let response = PendingResponse::FromCatalog { request, snapshot, _slot: slot };
                     return Admission::Response(response, telling);
                 }
             }
@@ -131,7 +133,7 @@ impl Settings {
             observed,
             task,
             awaited: None,
-            _params: params,
+            slot,
         }))
     }
 
@@ -149,31 +151,57 @@ impl Settings {
     }
 }
 
-/// Share of a request in the bytes of parameters, for as long as the request is kept.
-pub(crate) struct ParamsReservation {
+/// What the requests of a connection, or of a session, take.
+pub(crate) struct Load {
+    /// Bytes of parameters.
+    params: AtomicUsize,
+    max_params: usize,
+    max_running: usize,
+    running: Mutex<Running>,
+}
+
+#[derive(Default)]
+struct Running {
+    handlers: usize,
+    /// Requests whose handlers may not run yet, in order of arrival.
+    waiting: WakerSet,
+}
+
+impl Load {
+    pub(crate) fn new(settings: &Settings) -> Arc<Self> {
+        Arc::new(Self {
+            params: AtomicUsize::new(0),
+            max_params: settings.max_params,
+            max_running: settings.max_running,
+            running: Mutex::default(),
+        })
+    }
+
+    /// Returns whether the limit of parameters is reached.
+    pub(crate) fn is_full(&self) -> bool {
+        self.params.load(Ordering::Acquire) >= self.max_params
+    }
+}
+
+/// The place of a request, for as long as the request is kept.
+pub(crate) struct Slot {
     bytes: usize,
-    limit: usize,
-    all: Option<Arc<AtomicUsize>>,
+    /// `None` for a request without a connection or a session.
+    load: Option<Arc<Load>>,
     /// What the request holds of its HTTP server.
     #[cfg(feature = "http")]
     held: Option<Held>,
     driver: Arc<DriverWaker>,
 }
 
-impl ParamsReservation {
-    pub(crate) fn new(
-        bytes: usize,
-        all: Option<&Arc<AtomicUsize>>,
-        limit: usize,
-        driver: &Arc<DriverWaker>,
-    ) -> Self {
-        if let Some(all) = all {
-            all.fetch_add(bytes, Ordering::AcqRel);
+impl Slot {
+    pub(crate) fn new(bytes: usize, load: Option<&Arc<Load>>, driver: &Arc<DriverWaker>) -> Self {
+        if let Some(load) = load {
+            load.params.fetch_add(bytes, Ordering::AcqRel);
         }
         Self {
             bytes,
-            limit,
-            all: all.cloned(),
+            load: load.cloned(),
             #[cfg(feature = "http")]
             held: None,
             driver: Arc::clone(driver),
@@ -190,17 +218,72 @@ impl ParamsReservation {
         self.held = Some(held);
         self
     }
+
+    /// Waits until the handler of the request may run: see
+    /// [`App::max_running`](super::App::max_running).
+    pub(crate) async fn permit(&self) -> Permit<'_> {
+        let mut permit = Permit { load: self.load.as_deref(), place: None, is_running: false };
+        poll_fn(|cx| permit.poll(cx)).await;
+        permit
+    }
 }
 
-impl Drop for ParamsReservation {
+impl Drop for Slot {
     fn drop(&mut self) {
         // At the limit a request may be waiting.
-        let before = self.all.as_ref().map(|all| all.fetch_sub(self.bytes, Ordering::AcqRel));
-        let is_awaited = before.is_some_and(|before| before >= self.limit);
+        let is_awaited = self.load.as_ref().is_some_and(|load| {
+            load.params.fetch_sub(self.bytes, Ordering::AcqRel) >= load.max_params
+        });
         #[cfg(feature = "http")]
         let is_awaited = self.held.take().is_some_and(Held::give_back) || is_awaited;
         if is_awaited {
             self.driver.notify();
         }
+    }
+}
+
+/// Lets the handler of a request run, until it is dropped.
+pub(crate) struct Permit<'l> {
+    load: Option<&'l Load>,
+    /// Among those that wait.
+    place: Option<u64>,
+    is_running: bool,
+}
+
+impl Permit<'_> {
+    fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let Some(load) = self.load else { return Poll::Ready(()) };
+        let mut running = lock(&load.running);
+        let is_next = running.waiting.first().is_none_or(|(first, _)| Some(first) == self.place);
+        if !is_next || running.handlers >= load.max_running {
+            running.waiting.wait(&mut self.place, cx.waker());
+            return Poll::Pending;
+        }
+        running.handlers += 1;
+        self.is_running = true;
+        self.leave(load, running);
+        Poll::Ready(())
+    }
+
+    /// Does not wait any more. The next one may run if there is room.
+    fn leave(&mut self, load: &Load, mut running: MutexGuard<'_, Running>) {
+        if let Some(place) = self.place.take() {
+            running.waiting.leave(place);
+        }
+        let has_room = running.handlers < load.max_running;
+        let next = running.waiting.first().filter(|_| has_room).map(|(_, waker)| waker.clone());
+        drop(running);
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let Some(load) = self.load else { return };
+        let mut running = lock(&load.running);
+        running.handlers -= usize::from(self.is_running);
+        self.leave(load, running);
     }
 }

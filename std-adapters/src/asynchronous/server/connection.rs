@@ -1,21 +1,22 @@
 //! Driver of a connection on a stream.
 
-use std::future::Future;
-use std::io;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
 
 use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
-use super::context::Context;
-use super::reply::IntoReply;
-use super::runner::Runner;
+use super::context::{ActiveRequest, Context};
+use super::life::{Requests, live};
+use super::reply::{IntoReply, PendingResponse};
+use super::source::RequestSource;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
 use crate::observer::{Disconnect, ObservedConnection, Transport};
@@ -31,29 +32,90 @@ use crate::runtime::{self, is_gone};
 /// Not cancel safe: dropping it closes the connection and drops its handlers. Polling it from
 /// another task later is fine.
 #[must_use = "a connection does nothing unless it is polled"]
-pub struct Connection<A, T, F> {
-    pub(crate) app: A,
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) shared: Arc<SharedStream>,
-    pub(crate) io: StreamIo<T>,
-    pub(crate) runner: Runner<(), F>,
-    /// `None` when the observer is told of the connection.
-    transport: Option<Transport>,
-    pub(crate) observed: Option<ObservedConnection<'static>>,
+pub struct Connection<D>(Pin<Box<D>>);
+
+impl Connection<()> {
+    /// Creates a connection on this stream. It counts towards [`App::max_connections`] until it is
+    /// dropped.
+    pub fn new<A, H, T, F>(
+        app: A,
+        stream: T,
+    ) -> Connection<impl Future<Output = io::Result<ConnectionEnd>>>
+    where
+        A: Deref<Target = App<H>>,
+        H: Fn(Context) -> F,
+        T: AsyncRead + AsyncWrite + Unpin,
+        F: Future<Output: IntoReply>,
+    {
+        Incoming::new(app, stream, Transport::Stream, None).serve()
+    }
+}
+
+/// A connection that [`accept`](super::accept) returns. It counts towards [`App::max_connections`].
+#[must_use = "a connection does nothing unless it is served"]
+pub struct Incoming<A, T> {
+    app: A,
+    stream: T,
+    transport: Transport,
+    is_accepted: bool,
+    shared: Arc<SharedStream>,
     registration: Registration,
-    timer: LazyTimer,
-    /// The next deadline of the core.
-    pub(crate) until: Option<Instant>,
-    /// Limit of [`App::idle_timeout`].
-    idle_timeout: Option<Duration>,
-    pub(crate) is_closing: bool,
-    /// When open requests are cancelled, after a shutdown or the end of the input.
-    pub(crate) ends_at: Option<Instant>,
-    pub(crate) end: Option<ConnectionEnd>,
-    /// Whether tasks go on after the end.
-    keeps_tasks: bool,
-    /// The result, while tasks go on after the end.
-    result: Option<io::Result<ConnectionEnd>>,
+}
+
+impl<A, H, T> Incoming<A, T>
+where
+    A: Deref<Target = App<H>>,
+{
+    /// Creates a connection. `accepted` has the address of its client, if it was accepted.
+    pub(crate) fn new(
+        app: A,
+        stream: T,
+        transport: Transport,
+        accepted: Option<Option<PeerAddress>>,
+    ) -> Self {
+        let shared = Arc::new(SharedStream::new(&app.settings));
+        let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
+        let registration = app.settings.broadcaster.register(receiver, accepted.flatten());
+        let is_accepted = accepted.is_some();
+        Self { app, stream, transport, is_accepted, shared, registration }
+    }
+
+    /// Returns the future of the connection.
+    pub fn serve<F>(self) -> Connection<impl Future<Output = io::Result<ConnectionEnd>>>
+    where
+        H: Fn(Context) -> F,
+        T: AsyncRead + AsyncWrite + Unpin,
+        F: Future<Output: IntoReply>,
+    {
+        let Self { app, stream, transport, is_accepted, shared, registration } = self;
+        Connection(Box::pin(async move {
+            let app: &App<H> = &app;
+            let settings = Arc::clone(&app.settings);
+            let source: Arc<dyn RequestSource> = Arc::<SharedStream>::clone(&shared);
+            let live = |request| live(app, request, Arc::clone(&source));
+            let mut driver = Driver::new(settings, shared, stream, registration, live);
+            if is_accepted {
+                driver.accepted();
+            }
+            let hooks = driver.settings.hooks();
+            driver.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
+            poll_fn(|cx| driver.poll(cx)).await
+        }))
+    }
+}
+
+impl<A, T> fmt::Debug for Incoming<A, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming").finish_non_exhaustive()
+    }
+}
+
+impl<D: Future> Future for Connection<D> {
+    type Output = D::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<D::Output> {
+        self.0.as_mut().poll(cx)
+    }
 }
 
 /// Reason why a connection ended.
@@ -71,34 +133,42 @@ pub enum ConnectionEnd {
     ShutDown,
 }
 
-impl<A, T, F> Connection<A, T, F> {
-    /// Creates a connection on this stream. It counts towards [`App::max_connections`] until it is
-    /// dropped.
-    pub fn new<H>(app: A, stream: T) -> Self
-    where
-        A: Deref<Target = App<H>>,
-        H: Fn(Context) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        Self::from_peer(app, stream, None)
-    }
+/// Drives a connection: its stream, and the lives of its requests.
+pub(crate) struct Driver<T, M, L> {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) shared: Arc<SharedStream>,
+    pub(crate) io: StreamIo<T>,
+    pub(crate) requests: Requests<(), M, L>,
+    pub(crate) observed: Option<ObservedConnection<'static>>,
+    registration: Registration,
+    timer: LazyTimer,
+    /// The next deadline of the core.
+    pub(crate) until: Option<Instant>,
+    /// Limit of [`App::idle_timeout`].
+    idle_timeout: Option<Duration>,
+    pub(crate) is_closing: bool,
+    /// When open requests are cancelled, after a shutdown or the end of the input.
+    pub(crate) ends_at: Option<Instant>,
+    pub(crate) end: Option<ConnectionEnd>,
+    /// Whether tasks go on after the end.
+    keeps_tasks: bool,
+    /// The result, while tasks go on after the end.
+    result: Option<io::Result<ConnectionEnd>>,
+}
 
-    fn from_peer<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
-    where
-        A: Deref<Target = App<H>>,
-        H: Fn(Context) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        let settings = Arc::clone(&app.settings);
-        let shared = Arc::new(SharedStream::new(&settings));
-        let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
+impl<T, M, L> Driver<T, M, L> {
+    fn new(
+        settings: Arc<Settings>,
+        shared: Arc<SharedStream>,
+        stream: T,
+        registration: Registration,
+        live: M,
+    ) -> Self {
         Self {
-            app,
             io: StreamIo::new(stream),
-            transport: Some(Transport::Stream),
+            requests: Requests::new(live),
             observed: None,
-            registration: settings.broadcaster.register(receiver, peer),
-            runner: Runner::new(&settings, &shared.driver),
+            registration,
             shared,
             timer: LazyTimer::new(),
             until: None,
@@ -112,81 +182,60 @@ impl<A, T, F> Connection<A, T, F> {
         }
     }
 
-    pub(crate) fn transport(mut self, transport: Transport) -> Self {
-        self.transport = Some(transport);
-        self
-    }
-
-    /// Creates an accepted connection, which has an idle timeout by default.
-    pub(crate) fn accepted<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
-    where
-        A: Deref<Target = App<H>>,
-        H: Fn(Context) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        let mut connection = Self::from_peer(app, stream, peer);
-        connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
-        {
-            connection.keeps_tasks = true;
-        }
-        connection
+    /// An accepted connection has an idle timeout by default, and its tasks go on after it.
+    fn accepted(&mut self) {
+        self.idle_timeout.get_or_insert(IDLE_TIMEOUT);
+        self.keeps_tasks = true;
     }
 }
 
-impl<A, H, T, F> Future for Connection<A, T, F>
-where
-    A: Deref<Target = App<H>> + Unpin,
-    H: Fn(Context) -> F,
-    T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
-{
-    type Output = io::Result<ConnectionEnd>;
+/// Result of a round.
+enum Round {
+    /// There was progress: run another round.
+    Moved,
+    /// Nothing to do until the task is woken.
+    Still,
+    Ended(ConnectionEnd),
+}
 
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if this.result.is_some() {
-            return this.poll_tasks(cx);
+impl<T, M, L> Driver<T, M, L>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
+{
+    fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
+        if self.result.is_some() {
+            return self.poll_tasks(cx);
         }
-        if let Some(transport) = this.transport.take() {
-            let hooks = this.settings.hooks();
-            this.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
-        }
-        this.shared.driver.begin_round();
+        self.shared.driver.begin_round();
         for _ in 0..ROUNDS {
-            let end = match this.round(cx) {
+            let end = match self.round(cx) {
                 Ok(Round::Moved) => continue,
-                Ok(Round::Still) if this.shared.driver.register(cx.waker()) => {
+                Ok(Round::Still) if self.shared.driver.register(cx.waker()) => {
                     return Poll::Pending;
                 }
                 Ok(Round::Still) => continue,
                 Ok(Round::Ended(end)) => end,
                 Err(error) if is_gone(&error) => ConnectionEnd::Closed,
                 Err(error) => {
-                    this.disconnected(Disconnect::Failed(&error));
-                    return this.finish(Err(error), cx);
+                    self.disconnected(Disconnect::Failed(&error));
+                    return self.finish(Err(error), cx);
                 }
             };
-            this.disconnected(match end {
+            self.disconnected(match end {
                 ConnectionEnd::Closed => Disconnect::Closed,
                 ConnectionEnd::Idle => Disconnect::Idle,
                 ConnectionEnd::Unresponsive => Disconnect::Unresponsive,
                 ConnectionEnd::ShutDown => Disconnect::ShutDown,
             });
-            return this.finish(Ok(end), cx);
+            return self.finish(Ok(end), cx);
         }
         // Yields to other tasks.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
-}
 
-impl<A, H, T, F> Connection<A, T, F>
-where
-    A: Deref<Target = App<H>> + Unpin,
-    H: Fn(Context) -> F,
-    T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
-{
     /// The connection is over. Its tasks go on if others can ask for them.
     fn finish(
         &mut self,
@@ -194,7 +243,7 @@ where
         cx: &mut task::Context<'_>,
     ) -> Poll<io::Result<ConnectionEnd>> {
         let goes_on = self.keeps_tasks || matches!(result, Ok(ConnectionEnd::ShutDown));
-        if !goes_on || self.runner.tasks.is_empty() {
+        if !goes_on || self.requests.is_empty() {
             return Poll::Ready(result);
         }
         self.result = Some(result);
@@ -212,20 +261,20 @@ where
     fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         for _ in 0..ROUNDS {
             self.shared.driver.begin_round();
-            let mut moved = self.run_handlers(cx);
+            let mut moved = self.run_requests(cx);
             if self.settings.broadcaster.is_shutting_down() {
                 let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 self.ends_at = earlier(self.ends_at, timeout);
             }
             if self.ends_at.is_some_and(|at| at <= runtime::now()) {
-                self.runner.end_tasks();
+                self.requests.end_tasks();
             }
-            if self.runner.tasks.is_empty()
+            if self.requests.is_empty()
                 && let Some(result) = self.result.take()
             {
                 return Poll::Ready(result);
             }
-            if let Some(due) = self.ends_at.into_iter().chain(self.runner.due()).min() {
+            if let Some(due) = self.ends_at {
                 moved |= self.timer.poll(cx, due);
             }
             if !moved && self.shared.driver.register(cx.waker()) {
@@ -235,24 +284,7 @@ where
         cx.waker().wake_by_ref();
         Poll::Pending
     }
-}
 
-/// Result of a round.
-enum Round {
-    /// There was progress: run another round.
-    Moved,
-    /// Nothing to do until the task is woken.
-    Still,
-    Ended(ConnectionEnd),
-}
-
-impl<A, H, T, F> Connection<A, T, F>
-where
-    A: Deref<Target = App<H>> + Unpin,
-    H: Fn(Context) -> F,
-    T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
-{
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
         if !self.is_closing && self.settings.broadcaster.is_shutting_down() {
@@ -282,7 +314,7 @@ where
         if moved {
             return Ok(Round::Moved);
         }
-        let until = [self.until, self.ends_at, self.runner.due()];
+        let until = [self.until, self.ends_at];
         let until = until.into_iter().flatten().min();
         match until.filter(|_| self.end.is_none()).into_iter().chain(self.idle_at()).min() {
             Some(due) if self.timer.poll(cx, due) => Ok(Round::Moved),
@@ -304,9 +336,9 @@ where
     }
 }
 
-impl<A, T, F> Connection<A, T, F> {
+impl<T, M, L> Driver<T, M, L> {
     fn disconnected(&mut self, how: Disconnect<'_>) {
-        self.runner.end(&());
+        self.requests.end(());
         if let Some(connection) = &mut self.observed {
             connection.disconnected(how);
         }
@@ -323,9 +355,9 @@ impl<A, T, F> Connection<A, T, F> {
     }
 }
 
-impl<A, T, F> Drop for Connection<A, T, F> {
+impl<T, M, L> Drop for Driver<T, M, L> {
     fn drop(&mut self) {
-        self.runner.end(&());
+        self.requests.end(());
         self.shared.close();
     }
 }
@@ -352,13 +384,22 @@ mod tests {
     #[test]
     fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
         let handler = |ctx: Context| async move { ctx.reply(&[0_u8; 0]) };
-        let stream = || JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
-        let app = App::new(&CONFIG, handler);
-        assert_eq!(Connection::accepted(&app, stream(), None).idle_timeout, Some(IDLE_TIMEOUT));
-        assert_eq!(Connection::new(&app, stream()).idle_timeout, None);
+        let driver = |app: App<_>| {
+            let settings = Arc::clone(&app.settings);
+            let shared = Arc::new(SharedStream::new(&settings));
+            let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
+            let registration = settings.broadcaster.register(receiver, None);
+            let live = |_: Arc<ActiveRequest>| std::future::ready(None::<PendingResponse>);
+            let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
+            let mut driver = Driver::new(settings, shared, stream, registration, live);
+            let by_default = driver.idle_timeout;
+            driver.accepted();
+            (by_default, driver.idle_timeout, driver.idle_at())
+        };
+        let (new, accepted, _) = driver(App::new(&CONFIG, handler));
+        assert_eq!((new, accepted), (None, Some(IDLE_TIMEOUT)));
         // `Duration::MAX` is no limit.
-        let app = App::new(&CONFIG, handler).idle_timeout(Duration::MAX);
-        let connection = Connection::accepted(&app, stream(), None);
-        assert_eq!((connection.idle_timeout, connection.idle_at()), (Some(Duration::MAX), None));
+        let (_, accepted, idle_at) = driver(App::new(&CONFIG, handler).idle_timeout(Duration::MAX));
+        assert_eq!((accepted, idle_at), (Some(Duration::MAX), None));
     }
 }

@@ -18,7 +18,7 @@ use mcp_sansio::{
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
-use super::admission::ParamsReservation;
+use super::admission::Slot;
 use super::broadcast::Broadcaster;
 use super::catalog::Found;
 use super::kept::Kept;
@@ -55,7 +55,7 @@ pub(crate) struct ActiveRequest {
     /// The task whose result this request waits for (2025-11-25).
     pub(crate) awaited: Option<(TaskKey, TaskId)>,
     /// Counts towards [`App::max_params`](super::App::max_params).
-    pub(crate) _params: ParamsReservation,
+    pub(crate) slot: Slot,
 }
 
 /// The HTTP request that a request came with. `None` on a stream.

@@ -89,6 +89,11 @@ impl WakerSet {
         self.by_place.remove(&place);
     }
 
+    /// Returns the place of the future that has waited longest, and its waker.
+    pub(crate) fn first(&self) -> Option<(u64, &Waker)> {
+        self.by_place.first_key_value().map(|(place, waker)| (*place, waker))
+    }
+
     /// Takes all wakers, to be woken. Futures that go on waiting keep their places.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.by_place).into_values()

@@ -12,10 +12,10 @@ use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio_engine::{PeerAddress, PlaceLimit};
 
 use super::app::{App, Settings};
-use super::connection::Connection;
+use super::connection::Incoming;
 use super::context::Context;
 use super::reply::IntoReply;
-use crate::observer::Telling;
+use crate::observer::{Telling, Transport};
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::Timer;
 
@@ -50,7 +50,7 @@ impl<L: Listener> Listener for &L {
     }
 }
 
-/// Accepts the next connection. Those beyond the limits of connections are closed at once. Returns
+/// Accepts the next connection, to be [served](Incoming::serve). Those beyond the limits of connections are closed at once. Returns
 /// `None` when the application shuts down.
 ///
 /// For applications that spawn their connections:
@@ -63,7 +63,7 @@ impl<L: Listener> Listener for &L {
 /// # where H: Fn(Context) -> F + Send + Sync + 'static,
 /// # F: Future<Output: IntoReply> + Send + 'static {
 /// while let Some(connection) = accept(Arc::clone(&app), &listener).await? {
-///     smol::spawn(connection).detach();
+///     smol::spawn(connection.serve()).detach();
 /// }
 /// # Ok(())
 /// # }
@@ -74,21 +74,16 @@ impl<L: Listener> Listener for &L {
 /// # Errors
 /// I/O errors of the operating system. Lack of resources is only an error while there are no
 /// connections; otherwise it is retried.
-pub async fn accept<A, H, L, F>(
-    app: A,
-    listener: L,
-) -> io::Result<Option<Connection<A, L::Stream, F>>>
+pub async fn accept<A, H, L>(app: A, listener: L) -> io::Result<Option<Incoming<A, L::Stream>>>
 where
     A: Deref<Target = App<H>>,
-    H: Fn(Context) -> F,
     L: Listener,
-    F: Future<Output: IntoReply>,
 {
     loop {
         match accept_stream(&app, &listener).await? {
             None => return Ok(None),
             Some(Accepted::Served(stream, peer)) => {
-                return Ok(Some(Connection::accepted(app, stream, peer)));
+                return Ok(Some(Incoming::new(app, stream, Transport::Stream, Some(peer))));
             }
             Some(Accepted::Refused(_)) => future::yield_now().await,
         }
@@ -126,7 +121,7 @@ pub(crate) async fn accept_stream<H, L: Listener>(
 /// As [`accept`].
 pub async fn serve<A, H, L, F>(app: A, listener: L) -> io::Result<()>
 where
-    A: Deref<Target = App<H>> + Clone + Unpin,
+    A: Deref<Target = App<H>> + Clone,
     H: Fn(Context) -> F,
     L: Listener,
     F: Future<Output: IntoReply>,
@@ -145,7 +140,7 @@ where
                     return Poll::Ready(Err(io::Error::other(panic.0)));
                 }
                 Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
-                    connections.insert((), connection);
+                    connections.insert((), connection.serve());
                     acceptor.insert((), accept(app.clone(), &listener));
                 }
                 _ => {}

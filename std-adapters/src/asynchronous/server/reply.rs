@@ -9,7 +9,7 @@ use mcp_sansio::{
     Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
 };
 
-use super::admission::ParamsReservation;
+use super::admission::Slot;
 use super::catalog::Snapshot;
 use super::context::{ActiveRequest, Context, owner_text};
 use super::task_hub::{TaskListen, TaskResponse};
@@ -114,7 +114,7 @@ pub(crate) enum PendingResponse {
     FromCatalog {
         request: Box<OwnedRequest>,
         snapshot: Snapshot,
-        _params: ParamsReservation,
+        _slot: Slot,
     },
     /// A response about a task.
     Task(Box<TaskResponse>),
@@ -147,6 +147,9 @@ impl PendingResponse {
 }
 
 impl PendingResponse {
+    /// The error that a client gets for a panic. Its text is for the log of the server only.
+    pub(crate) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
+
     /// Returns the kind of a response that no catalog makes.
     pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         match self {
@@ -183,3 +186,5 @@ impl Outcome<Server<'_>> for PendingResponse {
         }
     }
 }
+
+pub(crate) const PANICKED: &str = "The handler panicked";

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx};
 
 use super::context::ActiveRequest;
+use super::reply::PendingResponse;
 
 /// A connection, or an HTTP server. Each future that waits keeps `place`, `None` until it has
 /// waited for the first time, and gives it back with [`leave`](Self::leave) or
@@ -15,6 +16,9 @@ pub(crate) trait RequestSource: Send + Sync {
 
     /// Returns whether the response to a request is still awaited.
     fn is_open(&self, request: &ActiveRequest) -> bool;
+
+    /// Hands in the response to a request, unless it is no longer awaited.
+    fn answer(&self, request: &ActiveRequest, response: PendingResponse);
 
     /// Sends a message about a request when there is room.
     fn poll_send(

@@ -2,20 +2,17 @@
 
 use std::future::Future;
 use std::io;
-use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Acquire;
 use std::task::{self, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
 
-use super::admission::{Admission, ParamsReservation};
-use super::app::{App, END_OF_INPUT_TIMEOUT, Settings};
-use super::connection::{Connection, ConnectionEnd, earlier};
-use super::context::{ActiveRequest, Context, Origin};
-use super::reply::{IntoReply, PendingResponse};
-use super::runner::Job;
+use super::admission::{Admission, Slot};
+use super::app::{END_OF_INPUT_TIMEOUT, Settings};
+use super::connection::{ConnectionEnd, Driver, earlier};
+use super::context::{ActiveRequest, Origin};
+use super::reply::PendingResponse;
 use super::stream::{SharedStream, State};
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::rounds::response;
@@ -33,30 +30,30 @@ enum Next {
     End(ConnectionEnd),
 }
 
-impl<A, H, T, F> Connection<A, T, F>
+impl<T, M, L> Driver<T, M, L>
 where
-    A: Deref<Target = App<H>> + Unpin,
-    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
     /// Runs handlers, and makes steps until there is nothing to do without I/O. Returns whether
     /// there may be more to do.
     pub(crate) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
-        let moved = self.run_handlers(cx);
+        let moved = self.run_requests(cx);
         // Received messages are handled before timeouts, which may wait for them.
         let (mut catches_up, mut is_idle, mut lines) = (true, false, 0);
         let now = self.shared.now();
         for _ in 0..STEPS {
             match self.step(&mut catches_up, now) {
                 Next::Begin(request) => {
-                    let source = Arc::<SharedStream>::clone(&self.shared);
-                    self.runner.admit(&self.app, &(), Job { request, source });
                     // A handler that completes at once is answered at once, so responses keep the
                     // order of requests.
-                    self.run_handlers(cx);
+                    let handle = request.handle;
+                    if let Some(response) = self.requests.begin((), request) {
+                        self.shared.answer(handle, response);
+                    }
                 }
-                Next::Cancel(request, how) => self.runner.cancel(&self.app, &(), request, how),
+                Next::Cancel(request, how) => self.requests.cancel((), request, how),
                 Next::Tell(telling) => self.settings.tell(telling),
                 Next::Step => {}
                 Next::Line if lines == LINES => break,
@@ -75,17 +72,17 @@ where
         Ok(self.transfer(is_idle, now, cx)? || moved)
     }
 
-    /// Polls the handlers that have been woken. Returns whether any made progress.
-    pub(crate) fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
+    /// Polls the requests that have been woken. Returns whether any made progress.
+    pub(crate) fn run_requests(&mut self, cx: &mut task::Context<'_>) -> bool {
         let shared = &self.shared;
-        self.runner.run(&self.app, cx, |(), request, response| shared.answer(request, response))
+        self.requests.poll(cx, |(), request, response| shared.answer(request, response))
     }
 
     fn step(&mut self, catches_up: &mut bool, now: Instant) -> Next {
         let Self { settings, shared, io, observed, is_closing, .. } = self;
         let mut state = shared.lock();
         state.send_input_requests(now);
-        state.limit_requests(settings, shared.params.load(Acquire), io.input_ended);
+        state.limit_requests(settings, shared.load.is_full(), io.input_ended);
         let State { core, input_requests, full_since, .. } = &mut *state;
         let step = if *catches_up { core.catch_up(now) } else { core.next(now) };
         match step {
@@ -166,7 +163,7 @@ where
 
     /// The connection is over: drops running handlers.
     pub(crate) fn end(&mut self, end: ConnectionEnd) {
-        self.runner.end(&());
+        self.requests.end(());
         self.end = Some(end);
     }
 }
@@ -185,17 +182,16 @@ fn begin(
     let observed = observed.map(|ObservedConnection { hooks, number, .. }| {
         Box::new(hooks.request(*number, server.request_id(handle), request))
     });
-    let limit = settings.max_params;
     let admission = if is_closing {
         let response = PendingResponse::Refused(RpcError::internal("The server is shutting down"));
         Admission::without_handler(request, response, observed, Refusal::ShuttingDown)
-    } else if shared.params.load(Acquire) >= limit && server.open_requests() > 1 {
+    } else if shared.load.is_full() && server.open_requests() > 1 {
         let response = PendingResponse::Refused(RpcError::internal("Too many requests in flight"));
         Admission::without_handler(request, response, observed, Refusal::Limit)
     } else {
         let bytes = request.params.raw().as_str().len();
-        let params = ParamsReservation::new(bytes, Some(&shared.params), limit, &shared.driver);
-        settings.admit(request, Origin::default(), server, tx, params, observed)
+        let slot = Slot::new(bytes, Some(&shared.load), &shared.driver);
+        settings.admit(request, Origin::default(), server, tx, slot, observed)
     };
     let telling = match admission {
         Admission::Responded(telling) => telling,

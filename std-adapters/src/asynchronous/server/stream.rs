@@ -1,7 +1,6 @@
 //! The part of a connection on a stream that its driver and its handlers share.
 
 use std::mem::take;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, Waker};
 use std::time;
@@ -11,6 +10,7 @@ use mcp_sansio::{
     RequestHandle, RxBuffer, SendError, ToolError, TxBuffer,
 };
 
+use super::admission::Load;
 use super::app::Settings;
 use super::broadcast::{OwnedChange, Receiver};
 use super::context::ActiveRequest;
@@ -26,8 +26,7 @@ pub(crate) struct SharedStream {
     state: Mutex<State>,
     /// Waker of the task that drives the connection.
     pub(crate) driver: Arc<DriverWaker>,
-    /// Bytes of parameters of the requests in flight.
-    pub(crate) params: Arc<AtomicUsize>,
+    pub(crate) load: Arc<Load>,
     begun: time::Instant,
 }
 
@@ -68,7 +67,7 @@ impl SharedStream {
         Self {
             state: Mutex::new(state),
             driver: Arc::default(),
-            params: Arc::default(),
+            load: Load::new(settings),
             begun: runtime::now(),
         }
     }
@@ -134,8 +133,7 @@ impl State {
     /// while the client is asked something, since the response may be behind them.
     ///
     /// [`App::full_timeout`]: super::App::full_timeout
-    pub(crate) fn limit_requests(&mut self, settings: &Settings, params: usize, has_ended: bool) {
-        let is_over = params >= settings.max_params;
+    pub(crate) fn limit_requests(&mut self, settings: &Settings, is_over: bool, has_ended: bool) {
         if !is_over && !has_ended && self.full_since.is_none() {
             return self.core.admit(Admission::Wait);
         }
@@ -197,6 +195,11 @@ impl Outputs for State {
 impl RequestSource for SharedStream {
     fn now(&self) -> Instant {
         self.now()
+    }
+
+    fn answer(&self, request: &ActiveRequest, response: PendingResponse) {
+        self.answer(request.handle, response);
+        self.driver.notify();
     }
 
     fn is_open(&self, request: &ActiveRequest) -> bool {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::{fmt, io, time};
 
-use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
+use mcp_sansio::{Instant, RequestHandle};
 use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
 use super::authorizer::Check;
@@ -18,10 +18,11 @@ use super::shared::{Shared, State, Work, beginning};
 use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::connection::earlier;
-use crate::asynchronous::server::context::Context;
+use crate::asynchronous::server::context::{ActiveRequest, Context};
+use crate::asynchronous::server::life::{Requests, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
-use crate::asynchronous::server::runner::{Job, Runner};
+use crate::asynchronous::server::source::RequestSource;
 use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
@@ -205,14 +206,15 @@ impl HttpServer {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let mut runner = Runner::new(&self.0.settings, &self.0.driver);
+        let source: Arc<dyn RequestSource> = Arc::<Shared>::clone(&self.0);
+        let mut requests = Requests::new(|request| live(app, request, Arc::clone(&source)));
         let mut work = VecDeque::new();
         let mut timer = LazyTimer::new();
         let mut ends_at = None;
         poll_fn(|cx| {
             for _ in 0..ROUNDS {
                 self.0.driver.begin_round();
-                match self.round(app, &mut runner, &mut work, (&mut timer, &mut ends_at), cx) {
+                match self.round(&mut requests, &mut work, (&mut timer, &mut ends_at), cx) {
                     Poll::Ready(true) => return Poll::Ready(()),
                     Poll::Ready(false) => {}
                     Poll::Pending if self.0.driver.register(cx.waker()) => return Poll::Pending,
@@ -227,17 +229,16 @@ impl HttpServer {
     }
 
     /// One pass. `Ready(true)` if everything has ended, `Pending` if there is nothing to do.
-    fn round<H, F>(
+    fn round<M, L>(
         &self,
-        app: &App<H>,
-        runner: &mut Runner<ServerKey, F>,
+        requests: &mut Requests<ServerKey, M, L>,
         work: &mut VecDeque<Work>,
         (timer, ends_at): (&mut LazyTimer, &mut Option<time::Instant>),
         cx: &mut task::Context<'_>,
     ) -> Poll<bool>
     where
-        H: Fn(Context) -> F,
-        F: Future<Output: IntoReply>,
+        M: Fn(Arc<ActiveRequest>) -> L,
+        L: Future<Output = Option<PendingResponse>>,
     {
         let (until, has_steps, is_over) = {
             let mut state = self.0.lock();
@@ -253,35 +254,33 @@ impl HttpServer {
         for work in work.drain(..) {
             match work {
                 Work::Begin(server, request) => {
-                    let source = Arc::<Shared>::clone(&self.0);
-                    runner.admit(app, &server, Job { request, source });
+                    let handle = request.handle;
+                    if let Some(response) = requests.begin(server, request) {
+                        self.answer(server, handle, response);
+                    }
                 }
                 Work::Cancel(SiteRequest { server, request }, how) => {
-                    runner.cancel(app, &server, request, how);
+                    requests.cancel(server, request, how);
                 }
-                Work::End(server) => runner.end(&server),
+                Work::End(server) => requests.end(server),
                 Work::Tell(telling) => self.0.settings.tell(telling),
             }
         }
-        moved |= runner.run(app, cx, |server, request, response| {
-            let request = SiteRequest { server: *server, request };
-            self.with(|site, _| site.answer(request, response));
+        moved |= requests.poll(cx, |server, request, response| {
+            self.answer(server, request, response);
         });
+        if self.0.settings.broadcaster.is_shutting_down() {
+            let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            *ends_at = earlier(*ends_at, limit);
+        }
+        let is_late = ends_at.is_some_and(|at| at <= runtime::now());
+        if is_late {
+            requests.end_tasks();
+        }
+        let is_over = is_over && requests.is_empty();
         let until = until.map(|until| self.0.real_time(until));
-        let is_over = {
-            if self.0.settings.broadcaster.is_shutting_down() {
-                let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
-                *ends_at = earlier(*ends_at, limit);
-            }
-            if ends_at.is_some_and(|at| at <= runtime::now()) {
-                runner.end_tasks();
-            }
-            if runner.tasks.is_empty() {
-                *ends_at = None;
-            }
-            is_over && runner.tasks.is_empty()
-        };
-        if let Some(due) = until.into_iter().chain(runner.due()).chain(*ends_at).min()
+        let ends_at = ends_at.filter(|_| !is_late && !requests.is_empty());
+        if let Some(due) = until.into_iter().chain(ends_at).min()
             && timer.poll(cx, due)
         {
             self.with(|_, _| ());
@@ -295,6 +294,11 @@ impl HttpServer {
             return Poll::Ready(true);
         }
         if moved { Poll::Ready(false) } else { Poll::Pending }
+    }
+
+    fn answer(&self, server: ServerKey, request: RequestHandle, response: PendingResponse) {
+        let request = SiteRequest { server, request };
+        self.with(|site, _| site.answer(request, response));
     }
 
     /// Makes a call, and then the steps that it has caused.

@@ -1,7 +1,6 @@
 //! A site behind a mutex, as exchanges and handlers share it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Poll, Waker};
 use std::time;
@@ -16,7 +15,7 @@ use mcp_sansio_engine::site::{
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
-use crate::asynchronous::server::admission::{Admission, ParamsReservation};
+use crate::asynchronous::server::admission::{Admission, Load, Slot};
 use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::catalog::CatalogSource;
@@ -71,7 +70,8 @@ pub(crate) struct State {
 
 #[derive(Default)]
 pub(crate) struct ServerState {
-    pub(crate) params: Arc<AtomicUsize>,
+    /// Of a session.
+    load: Option<Arc<Load>>,
     /// Futures that wait for room.
     pub(crate) waiting: WakerSet,
     pub(crate) input_requests: InputRequests,
@@ -270,8 +270,10 @@ impl Shared {
         let server = turn.server_key();
         let holder = turn.holder();
         let place = self.handlers.take(holder.clone(), self.options.handlers(holder.as_ref()));
-        let limit = self.settings.max_params;
-        let params = turn.is_session().then(|| &servers.entry(server).or_default().params);
+        let load = turn.is_session().then(|| {
+            let found = servers.entry(server).or_default();
+            &*found.load.get_or_insert_with(|| Load::new(&self.settings))
+        });
         let bytes = request.params.raw().as_str().len();
         let origin =
             HttpOrigin { server, principal: turn.principal().cloned(), head: turn.head().cloned() };
@@ -279,15 +281,14 @@ impl Shared {
         let observed = connection.map(|(hooks, connection)| {
             Box::new(hooks.request(connection, machine.request_id(request.handle), request))
         });
-        let is_full = params.is_some_and(|params| params.load(Ordering::Acquire) >= limit)
-            && machine.open_requests() > 1;
+        let is_full = load.is_some_and(|load| load.is_full()) && machine.open_requests() > 1;
         let mut kept = 0;
         let admission = match place {
             Some(place) if !is_full => {
                 kept = if bytes > UNCOUNTED { bytes } else { 0 };
-                let params = ParamsReservation::new(bytes, params, limit, &self.driver);
-                let params = params.with(Held::new(place, kept, &self.released));
-                self.settings.admit(request, Some(origin), &mut machine, tx, params, observed)
+                let slot = Slot::new(bytes, load, &self.driver);
+                let slot = slot.with(Held::new(place, kept, &self.released));
+                self.settings.admit(request, Some(origin), &mut machine, tx, slot, observed)
             }
             _ => {
                 let error = RpcError::internal("Too many requests in flight");
@@ -361,6 +362,12 @@ impl Outputs for SiteTurn<'_, PendingResponse> {
 impl RequestSource for Shared {
     fn now(&self) -> Instant {
         self.now()
+    }
+
+    fn answer(&self, request: &ActiveRequest, response: PendingResponse) {
+        let Some(origin) = &request.origin else { return };
+        let key = SiteRequest { server: origin.server, request: request.handle };
+        self.with(|state, _| state.site.answer(key, response));
     }
 
     fn is_open(&self, request: &ActiveRequest) -> bool {

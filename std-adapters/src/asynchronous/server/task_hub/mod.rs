@@ -1,27 +1,25 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
-mod asking;
 mod listen;
-mod mailbox;
 mod options;
 mod response;
 mod state;
 #[cfg(feature = "store")]
 mod stored;
+mod waiting;
 mod work;
 
 pub(crate) use listen::TaskListen;
-pub(crate) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 pub(crate) use response::{TaskOutcome, TaskResponse};
 #[cfg(feature = "store")]
 pub(crate) use stored::record;
-pub(crate) use work::TaskWork;
+pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::{self, Poll};
+use std::task::{self, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
 use mcp_sansio::tasks::{
@@ -97,12 +95,6 @@ impl TaskHub {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         TaskTime::new(Instant::from_millis(millis(runtime::elapsed(self.begun))), millis(unix))
-    }
-
-    /// Returns the time of the next [`expire`](Self::expire).
-    pub(crate) fn next_timeout(&self) -> Option<time::Instant> {
-        let next = self.lock().tasks.tasks(&self.options.config).next_timeout()?;
-        self.begun.checked_add(Duration::from_millis(next.as_millis()))
     }
 
     /// Returns the client of a request. The owner of its tasks is its principal, or else all
@@ -231,14 +223,13 @@ impl TaskHub {
         state.response(reply)
     }
 
-    /// Creates a task, whose handler runs at `runner`.
+    /// Creates a task.
     fn create(
         &self,
         TaskClient { owner, session: created_in }: TaskClient,
         ttl_ms: Option<u64>,
         client: ClientFeatures,
         session: Option<Weak<dyn RequestSource>>,
-        runner: &Arc<Mailbox>,
     ) -> Result<(TaskKey, TaskInfo), TaskError> {
         let mut id = [0; 16];
         // Without random numbers ids could be guessed.
@@ -250,7 +241,7 @@ impl TaskHub {
         let key = tasks.create(time, TaskId::new(id), owner, ttl_ms)?;
         let info = tasks.info(key).ok_or(TaskError::Full)?;
         let kept = Kept {
-            runner: Arc::clone(runner),
+            life: None,
             outcome: None,
             owner: share_of(owner),
             inputs: Vec::new(),
@@ -276,6 +267,16 @@ impl TaskHub {
         }
         drop(state);
         woken.wake();
+    }
+
+    /// Returns whether a task is live, and whether clients are to be told of a change. The life of
+    /// its call is woken when either is different.
+    fn watch(&self, task: TaskKey, life: &Waker) -> (bool, bool) {
+        let mut state = self.lock();
+        let info = state.tasks.tasks(&self.options.config).info(task);
+        let Some(kept) = state.kept(task) else { return (false, false) };
+        kept.life = Some(life.clone());
+        (info.is_some_and(|info| info.is_live()), kept.is_changed)
     }
 
     pub(crate) fn is_live(&self, task: TaskKey) -> bool {
@@ -372,6 +373,7 @@ impl TaskHub {
         task: TaskKey,
         json: OwnedJson,
         needs: ClientFeatures,
+        travels: bool,
     ) -> Result<u64, ToolError<'static>> {
         let time = self.time();
         let mut state = self.lock();
@@ -383,15 +385,20 @@ impl TaskHub {
             });
         };
         let request = OpenInput { number, request: Arc::new(json), needs };
+        let mut woken = Woken::default();
         if let Some(kept) = state.kept(task) {
-            kept.inputs.push(Input { request, response: None, waker: None, sent: None });
+            let input = Input { request, response: None, waker: None, travels, asked_by: None };
+            kept.inputs.push(input);
+            woken = kept.to_ask();
         }
         state.changed(task);
+        drop(state);
+        woken.wake();
         Ok(number.into())
     }
 
-    /// Polls for the response to an input request (2026-07-28).
-    fn poll_update(
+    /// Polls for the response to an input request.
+    fn poll_input(
         &self,
         cx: &mut task::Context<'_>,
         task: TaskKey,
@@ -409,29 +416,46 @@ impl TaskHub {
             }
             _ => {
                 let response = kept.inputs.swap_remove(at).response;
-                Poll::Ready(response.ok_or(ToolError::GONE))
+                Poll::Ready(response.unwrap_or(Err(ToolError::GONE)))
             }
         }
+    }
+
+    /// Hands in the response to an input request that was part of another request.
+    fn answer(&self, task: TaskKey, number: u32, response: Result<OwnedJson, ToolError<'static>>) {
+        let time = self.time();
+        let mut state = self.lock();
+        let inputs = state.kept(task).map(|kept| &mut kept.inputs);
+        let input = inputs
+            .and_then(|inputs| inputs.iter_mut().find(|input| input.request.number == number));
+        let waker = input.and_then(|input| {
+            input.response = Some(response);
+            input.waker.take()
+        });
+        if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {
+            state.changed(task);
+        }
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// The handler does not wait for an input any more.
     fn leave_input(&self, task: TaskKey, place: u64) {
         let time = self.time();
         let mut state = self.lock();
-        let mut sent = None;
+        let mut woken = Woken::default();
         if let Some(kept) = state.kept(task)
             && let Some(at) = kept.inputs.iter().position(|input| input.has_number(place))
         {
-            sent = kept.inputs.swap_remove(at).sent;
+            kept.inputs.swap_remove(at);
+            woken = kept.to_ask();
         }
         let number = u32::try_from(place).unwrap_or(0);
         if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {
             state.changed(task);
         }
         drop(state);
-        if let Some(sent) = sent {
-            sent.leave();
-        }
+        woken.wake();
     }
 }
 

@@ -5,13 +5,12 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskOwner, TaskReply, TaskTime, TaskTimeout};
-use mcp_sansio::{ClientFeatures, OwnedJson};
+use mcp_sansio::{ClientFeatures, OwnedJson, ToolError};
 use mcp_sansio_engine::{NoPlace, PlaceLimit, Places};
 
-use super::asking;
-use super::mailbox::{Mailbox, Message};
 use super::options::TaskOptions;
 use super::response::{self, Content, OpenInput, TaskOutcome, TaskResponse};
+use super::waiting::CLIENT_SHARE;
 use crate::asynchronous::server::context::ActiveRequest;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
@@ -29,8 +28,8 @@ pub(super) struct State {
 
 /// The hub's part of a task, beside that of [`GrowingTasksState`].
 pub(super) struct Kept {
-    /// Where its handler runs.
-    pub(super) runner: Arc<Mailbox>,
+    /// Wakes the life of its call, which is told of the end and of changes.
+    pub(super) life: Option<Waker>,
     pub(super) outcome: Option<Arc<TaskOutcome>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     pub(super) owner: Option<TaskOwner>,
@@ -45,26 +44,26 @@ pub(super) struct Kept {
     pub(super) is_listened: bool,
     /// The `tasks/result` that wait for its end.
     pub(super) waiting: Vec<Waiting>,
-    /// Whether its runner knows of a change that it has not published yet.
+    /// Whether there was a change that clients were not told of yet.
     pub(super) is_changed: bool,
 }
 
 /// An input request, until the handler has the response.
 pub(super) struct Input {
     pub(super) request: OpenInput,
-    pub(super) response: Option<OwnedJson>,
+    pub(super) response: Option<Result<OwnedJson, ToolError<'static>>>,
     pub(super) waker: Option<Waker>,
-    /// The request that was sent for it (2025-11-25).
-    pub(super) sent: Option<asking::Sent>,
+    /// Whether it is part of a `tasks/result` (2025-11-25), and the number of that.
+    pub(super) travels: bool,
+    pub(super) asked_by: Option<u64>,
 }
 
 /// A `tasks/result` that waits. The requests of its task are sent as part of it.
-#[derive(Clone)]
 pub(super) struct Waiting {
     pub(super) number: u64,
     /// Its place in [`State::waiting`].
     pub(super) client: Option<u64>,
-    pub(super) runner: Arc<Mailbox>,
+    pub(super) waker: Option<Waker>,
     pub(super) request: Arc<ActiveRequest>,
     pub(super) source: Arc<dyn RequestSource>,
     /// Whether requests can be sent as part of it.
@@ -84,6 +83,10 @@ impl Woken {
 impl Input {
     pub(super) fn has_number(&self, number: u64) -> bool {
         u64::from(self.request.number) == number
+    }
+
+    pub(super) fn is_to_be_asked(&self) -> bool {
+        self.travels && self.asked_by.is_none() && self.response.is_none()
     }
 }
 
@@ -112,8 +115,9 @@ impl State {
         if let Some(kept) = self.kept(task)
             && (kept.is_listened || kept.session.is_some())
             && !replace(&mut kept.is_changed, true)
+            && let Some(life) = kept.life.take()
         {
-            kept.runner.post(Message::Changed(task));
+            life.wake();
         }
     }
 
@@ -124,7 +128,7 @@ impl State {
         owner: Option<TaskOwner>,
         options: &TaskOptions,
     ) -> Result<(), NoPlace> {
-        let mut limit = PlaceLimit::percent(options.max_results, asking::CLIENT_SHARE);
+        let mut limit = PlaceLimit::percent(options.max_results, CLIENT_SHARE);
         if owner.is_some_and(|owner| self.results.taken_by(&owner) == 0) {
             limit.share = limit.total;
         }
@@ -134,12 +138,12 @@ impl State {
     /// The handler is not needed any more, and the result can be told.
     pub(super) fn ended(&mut self, task: TaskKey) -> Woken {
         let Some(kept) = self.kept(task) else { return Woken::default() };
-        kept.runner.post(Message::Over(task));
         let waiting = take(&mut kept.waiting);
-        let wakers = take(&mut kept.inputs).into_iter().filter_map(|input| input.waker).collect();
-        waiting.iter().for_each(|waiting| waiting.runner.post(Message::Respond(waiting.number)));
-        for waiting in &waiting {
-            self.waiting.give_back(1, waiting.client.as_ref());
+        let mut wakers: Vec<Waker> = kept.life.take().into_iter().collect();
+        wakers.extend(take(&mut kept.inputs).into_iter().filter_map(|input| input.waker));
+        for Waiting { client, waker, .. } in waiting {
+            self.waiting.give_back(1, client.as_ref());
+            wakers.extend(waker);
         }
         Woken(wakers)
     }
@@ -153,7 +157,7 @@ impl State {
             let input = inputs
                 .and_then(|inputs| inputs.iter_mut().find(|input| input.request.number == number));
             if let Some(input) = input {
-                input.response = Some(response);
+                input.response = Some(Ok(response));
                 wakers.extend(input.waker.take());
             }
         }
@@ -180,6 +184,12 @@ impl State {
 }
 
 impl Kept {
+    /// Returns the requests that questions can be sent with.
+    pub(super) fn to_ask(&mut self) -> Woken {
+        let open = self.waiting.iter_mut().filter(|waiting| waiting.is_open);
+        Woken(open.filter_map(|waiting| waiting.waker.take()).collect())
+    }
+
     pub(super) fn content(&self) -> Content {
         let open = self.inputs.iter().filter(|input| input.response.is_none());
         Content {

@@ -6,7 +6,7 @@ use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
 use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
 use mcp_sansio_engine::PlaceLimit;
 
-use super::{Kept, Mailbox, TaskHub, TaskOutcome, response, share_of};
+use super::{Kept, TaskHub, TaskOutcome, response, share_of};
 use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
 
@@ -67,8 +67,7 @@ impl TaskHub {
         let (len, share) = (outcome.as_ref().map_or(0, response::len), share_of(owner));
         let _ = state.results.take(len, share.as_ref(), PlaceLimit::UNLIMITED);
         let kept = Kept {
-            // It has no handler.
-            runner: Arc::new(Mailbox::new(Arc::default())),
+            life: None,
             outcome: outcome.map(Arc::new),
             owner: share,
             inputs: Vec::new(),

@@ -1,6 +1,13 @@
-//! A call that may become a task, as its handler and its runner see it.
+//! A call that may become a task, and the task that it becomes.
 
 use std::fmt;
+use std::future::Future as _;
+#[cfg(feature = "store")]
+use std::future::poll_fn;
+use std::mem::replace;
+use std::pin::Pin;
+#[cfg(feature = "store")]
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
@@ -12,17 +19,22 @@ use mcp_sansio::{
     SendError, ToolError,
 };
 
+#[cfg(feature = "store")]
+use super::record;
 use super::response::{Content, TaskOutcome, TaskResponse};
-use super::{Mailbox, TaskClient, TaskHub};
+use super::{TaskClient, TaskHub};
 use crate::asynchronous::server::app::Settings;
+use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::ActiveRequest;
-use crate::asynchronous::server::reply::{HandlerResult, PendingResponse, Reply};
-use crate::asynchronous::server::runner::PANICKED;
+use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
 use crate::observer::is_error;
 use crate::panics::Panic;
 use crate::runtime;
+use crate::runtime::timer::Timer;
+#[cfg(feature = "store")]
+use crate::store::{StoreError, TaskStore};
 
 /// A call that may become a task.
 pub(crate) struct TaskWork {
@@ -82,11 +94,18 @@ impl TaskWork {
         &self,
         revision: Revision,
         source: &Arc<dyn RequestSource>,
-        runner: &Arc<Mailbox>,
-    ) -> Result<Option<(TaskKey, TaskInfo)>, PendingResponse> {
+    ) -> Result<Option<NewTask>, PendingResponse> {
         let session = (!revision.is_modern()).then(|| Arc::downgrade(source));
-        match self.hub.create(self.client, self.ttl_ms, self.features, session, runner) {
-            Ok(created) => Ok(Some(created)),
+        match self.hub.create(self.client, self.ttl_ms, self.features, session) {
+            Ok((key, info)) => Ok(Some(NewTask {
+                hub: Arc::clone(&self.hub),
+                key,
+                info,
+                expires: Timer::after(Duration::from_millis(info.ttl_ms())),
+                is_told: false,
+                #[cfg(feature = "store")]
+                record: Arc::default(),
+            })),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
             }
@@ -95,14 +114,19 @@ impl TaskWork {
     }
 
     /// Makes the call the task. Returns the response.
-    pub(crate) fn begin(&self, (key, info): (TaskKey, TaskInfo)) -> PendingResponse {
-        let _ = self.task.set((key, info.id()));
-        let (reply, content) = (TaskReply::created(info), Content::default());
-        PendingResponse::Task(Box::new(TaskResponse { reply, content }))
+    pub(crate) fn begin<'l>(
+        &self,
+        mut new: NewTask,
+        broadcaster: &'l Broadcaster,
+    ) -> (LiveTask<'l>, PendingResponse) {
+        new.is_told = true;
+        let _ = self.task.set((new.key, new.info.id()));
+        let (reply, content) = (TaskReply::created(new.info), Content::default());
+        let response = PendingResponse::Task(Box::new(TaskResponse { reply, content }));
+        (LiveTask { new, broadcaster, is_over: false }, response)
     }
 
     /// Returns whether the call must be a task.
-    #[cfg(feature = "store")]
     pub(crate) fn is_required(&self) -> bool {
         self.is_required
     }
@@ -182,13 +206,15 @@ impl TaskWork {
             Some(number) => number,
             None => {
                 let json = OwnedJson::new(request, revision)?;
-                *place.insert(self.hub.ask(task, json, request.required_capabilities())?)
+                *place.insert(self.hub.ask(
+                    task,
+                    json,
+                    request.required_capabilities(),
+                    !revision.is_modern(),
+                )?)
             }
         };
-        match revision.is_modern() {
-            true => self.hub.poll_update(cx, task, number),
-            false => self.hub.poll_sent(cx, task, number),
-        }
+        self.hub.poll_input(cx, task, number)
     }
 
     /// Sends a message of a task to its session (2025-11-25): over HTTP only with a `tasks/result`
@@ -219,3 +245,129 @@ impl TaskWork {
         self.hub.leave_input(task, place);
     }
 }
+
+/// A task that no client was told of. Dropping it removes the task again, and its record.
+pub(crate) struct NewTask {
+    hub: Arc<TaskHub>,
+    key: TaskKey,
+    info: TaskInfo,
+    expires: Timer,
+    is_told: bool,
+    #[cfg(feature = "store")]
+    record: Arc<Mutex<Record>>,
+}
+
+/// What has become of the record of a new task.
+#[cfg(feature = "store")]
+#[derive(Default, PartialEq)]
+enum Record {
+    #[default]
+    None,
+    Saved,
+    /// It is not wanted any more: whoever saves it removes it.
+    Withdrawn,
+}
+
+impl NewTask {
+    /// Saves the record of the task, if there is a store.
+    #[cfg(feature = "store")]
+    pub(crate) async fn save(&self, request: &ActiveRequest) -> Result<(), StoreError> {
+        let Some(store) = self.hub.store() else { return Ok(()) };
+        let new = record(request, &self.info, None);
+        let stage = Arc::clone(&self.record);
+        let save = move |store: &TaskStore| {
+            let saved = store.save(&new);
+            if replace(&mut *lock(&stage), Record::Saved) == Record::Withdrawn {
+                let _ = store.remove(new.id);
+            }
+            saved
+        };
+        store.run(save).await
+    }
+}
+
+impl Drop for NewTask {
+    fn drop(&mut self) {
+        if self.is_told {
+            return;
+        }
+        self.hub.remove(self.key);
+        #[cfg(feature = "store")]
+        if replace(&mut *lock(&self.record), Record::Withdrawn) == Record::Saved
+            && let Some(store) = self.hub.store()
+        {
+            let id = self.info.id();
+            store.run_apart(move |store| drop(store.remove(id)));
+        }
+    }
+}
+
+/// A call that is a task. Dropping it ends the task.
+pub(crate) struct LiveTask<'l> {
+    new: NewTask,
+    broadcaster: &'l Broadcaster,
+    is_over: bool,
+}
+
+impl LiveTask<'_> {
+    /// Tells clients of changes. Returns `Ready` when the task is over.
+    pub(crate) fn poll_over(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
+        loop {
+            let NewTask { hub, key, expires, .. } = &mut self.new;
+            let (is_live, is_changed) = hub.watch(*key, cx.waker());
+            if is_changed {
+                hub.publish(*key, self.broadcaster);
+            }
+            if !is_live {
+                return Poll::Ready(());
+            }
+            if Pin::new(&mut *expires).poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            hub.expire();
+            *expires = Timer::after(Duration::from_millis(1));
+        }
+    }
+
+    /// Tells clients of the end. A task that is live has failed, as the server does not go on.
+    pub(crate) fn over(&mut self) {
+        if !replace(&mut self.is_over, true) {
+            let NewTask { hub, key, .. } = &self.new;
+            if hub.is_live(*key) {
+                hub.fail(*key, SHUT_DOWN);
+            }
+            hub.publish(*key, self.broadcaster);
+        }
+    }
+
+    /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
+    #[cfg(feature = "store")]
+    pub(crate) async fn save(
+        &mut self,
+        request: &ActiveRequest,
+        outcome: Option<&TaskOutcome>,
+    ) -> Result<(), StoreError> {
+        let hub = Arc::clone(&self.new.hub);
+        let (Some(store), Some(info)) = (hub.store(), hub.info(self.new.key)) else {
+            return Ok(());
+        };
+        let record = record(request, &info, Some(outcome));
+        let mut saving = pin!(store.run(move |store| store.save(&record)));
+        poll_fn(|cx| {
+            if self.poll_over(cx).is_ready() {
+                self.over();
+            }
+            saving.as_mut().poll(cx)
+        })
+        .await
+    }
+}
+
+impl Drop for LiveTask<'_> {
+    fn drop(&mut self) {
+        self.over();
+    }
+}
+
+/// The error of tasks that run for longer than the server.
+const SHUT_DOWN: &str = "The server was shut down";

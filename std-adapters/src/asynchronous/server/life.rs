@@ -1,0 +1,449 @@
+//! The life of a request, one future, and the futures of all requests.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::mem::take;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+#[cfg(feature = "store")]
+use mcp_sansio::ToolError;
+use mcp_sansio::{RequestHandle, RpcError};
+
+use super::admission::Permit;
+use super::app::App;
+use super::context::{ActiveRequest, Context};
+use super::reply::{HandlerResult, IntoReply, PendingResponse};
+use super::source::RequestSource;
+use super::task_hub::{LiveTask, NewTask, TaskWork};
+use crate::observer::{Ended, ObservedRequest};
+use crate::panics::{Panic, caught};
+use crate::runtime::tasks::{Place, Tasks};
+use crate::runtime::timer::Timer;
+
+/// Returns the life of a request, from its admission to its response, or to the end of the task
+/// that it becomes: then there is no response left. Dropping it cancels the request.
+pub(crate) fn live<'a, H, F>(
+    app: &'a App<H>,
+    request: Arc<ActiveRequest>,
+    source: Arc<dyn RequestSource>,
+) -> impl Future<Output = Option<PendingResponse>> + use<'a, H, F>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    async move {
+        request.tell(ObservedRequest::began);
+        if let Some((task, _)) = request.awaited {
+            let response = match app.settings.tasks.wait(task, &request, &source) {
+                Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
+                Err(response) => response,
+            };
+            return Some(refused(&request, response));
+        }
+        if let Some(task) = request.task.as_deref() {
+            // Few requests need its memory.
+            return Box::pin(live_as_task(app, task, &request, &source)).await;
+        }
+        let _permit = request.slot.permit().await;
+        let future = pin!(None);
+        let handler = Handler { app, request: &request, source: &source, future, is_begun: false };
+        Some(handler.await.response(app, &request))
+    }
+}
+
+/// As [`live`], for a call that may become a task.
+async fn live_as_task<H, F>(
+    app: &App<H>,
+    work: &TaskWork,
+    request: &Arc<ActiveRequest>,
+    source: &Arc<dyn RequestSource>,
+) -> Option<PendingResponse>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    let future = pin!(None);
+    let mut handler = Handler { app, request, source, future, is_begun: false };
+    let mut permit = None;
+    if !work.after().is_zero() {
+        permit = Some(request.slot.permit().await);
+        let later = Timer::after(work.after());
+        if let Some(result) = until(&mut handler, later).await {
+            return Some(result.response(app, request));
+        }
+    }
+    let new = match work.create(request.revision(), source) {
+        Ok(Some(new)) => new,
+        Ok(None) => return Some(handler.call(permit).await),
+        Err(response) => return Some(refused(request, response)),
+    };
+    if let Err(end) = saved(&mut handler, &new, &permit).await {
+        drop(new);
+        return match end {
+            Unsaved::Ended(result) => Some(result.response(app, request)),
+            Unsaved::Failed if permit.is_none() || work.is_required() => {
+                let error = RpcError::internal("The task cannot be stored");
+                Some(refused(request, PendingResponse::Refused(error)))
+            }
+            Unsaved::Failed => Some(handler.call(permit).await),
+        };
+    }
+    // One that is about to request input ends as a call.
+    if permit.is_some() && (request.round.is_asking() || !source.is_open(request)) {
+        drop(new);
+        return Some(handler.call(permit).await);
+    }
+    drop(permit);
+    let (task, created) = work.begin(new, app.broadcaster());
+    source.answer(request, created);
+    run_task(&mut handler, work, task).await;
+    None
+}
+
+/// Why a call has not become a task.
+enum Unsaved {
+    Ended(Outcome),
+    Failed,
+}
+
+/// Saves a new task, while its handler goes on if it has begun.
+async fn saved<H, F>(
+    handler: &mut Handler<'_, H, F>,
+    new: &NewTask,
+    permit: &Option<Permit<'_>>,
+) -> Result<(), Unsaved>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    #[cfg(feature = "store")]
+    {
+        let request = handler.request;
+        let mut saved = Ok(());
+        let saving = async { saved = new.save(request).await };
+        if permit.is_none() {
+            saving.await;
+        } else if let Some(result) = until(handler, pin!(saving)).await {
+            return Err(Unsaved::Ended(result));
+        }
+        saved.map_err(|error| {
+            request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
+            Unsaved::Failed
+        })
+    }
+    #[cfg(not(feature = "store"))]
+    {
+        let _ = (handler, new, permit);
+        Ok(())
+    }
+}
+
+/// Runs the handler of a task until it ends, or the task is over.
+async fn run_task<H, F>(handler: &mut Handler<'_, H, F>, work: &TaskWork, mut task: LiveTask<'_>)
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    let request = handler.request;
+    let over = poll_fn(|cx| task.poll_over(cx));
+    // It may be over since it was created: nothing would stop its handler.
+    match before(over, &mut *handler).await {
+        Some(Outcome(result)) => {
+            let outcome = TaskWork::outcome(request, result);
+            #[cfg(feature = "store")]
+            let outcome = match task.save(request, Some(&outcome)).await {
+                Ok(()) => outcome,
+                // Without a record of it, the task has failed for the next process.
+                Err(error) => {
+                    request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
+                    Err(RpcError::internal("The result of the task cannot be stored").into())
+                }
+            };
+            if work.end(outcome) {
+                return;
+            }
+        }
+        None => match handler.drop_future() {
+            Err(panic) => request.panicked(&panic),
+            Ok(()) => request.ended(Ended::Cancelled),
+        },
+    }
+    task.over();
+    // One that was over before has another end than the record.
+    #[cfg(feature = "store")]
+    let _ = task.save(request, None).await;
+}
+
+/// Runs a handler until another future is ready. Returns its result if it ends before.
+async fn until<H, F>(
+    handler: &mut Handler<'_, H, F>,
+    mut other: impl Future<Output = ()> + Unpin,
+) -> Option<Outcome>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    poll_fn(|cx| match Pin::new(&mut *handler).poll(cx) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending => Pin::new(&mut other).poll(cx).map(|()| None),
+    })
+    .await
+}
+
+/// Runs a handler unless another future, which is polled first, is ready.
+async fn before<H, F>(
+    mut other: impl Future<Output = ()> + Unpin,
+    handler: &mut Handler<'_, H, F>,
+) -> Option<Outcome>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    poll_fn(|cx| match Pin::new(&mut other).poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => Pin::new(&mut *handler).poll(cx).map(Some),
+    })
+    .await
+}
+
+/// The handler of a request: called when it is polled for the first time.
+struct Handler<'l, H, F> {
+    app: &'l App<H>,
+    request: &'l Arc<ActiveRequest>,
+    source: &'l Arc<dyn RequestSource>,
+    future: Pin<&'l mut Option<F>>,
+    is_begun: bool,
+}
+
+/// How a handler has ended.
+struct Outcome(Result<HandlerResult, Panic>);
+
+impl<H, F> Handler<'_, H, F> {
+    /// Drops the future, which may panic.
+    fn drop_future(&mut self) -> Result<(), Panic> {
+        caught(|| self.future.set(None))
+    }
+}
+
+impl<H, F> Handler<'_, H, F>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    /// Runs the handler of a call that does not become a task.
+    async fn call(self, permit: Option<Permit<'_>>) -> PendingResponse {
+        let (app, request) = (self.app, self.request);
+        let _permit = match permit {
+            Some(permit) => permit,
+            None => request.slot.permit().await,
+        };
+        self.await.response(app, request)
+    }
+}
+
+impl<H, F> Future for Handler<'_, H, F>
+where
+    H: Fn(Context) -> F,
+    F: Future<Output: IntoReply>,
+{
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
+        let Self { app, request, source, future, is_begun } = self.get_mut();
+        if !*is_begun {
+            *is_begun = true;
+            let context = Context {
+                active: Arc::clone(request),
+                source: Arc::clone(source),
+                broadcaster: app.broadcaster().clone(),
+            };
+            match request.run(|| (app.handler)(context)) {
+                Ok(begun) => future.set(Some(begun)),
+                Err(panic) => return Poll::Ready(Outcome(Err(panic))),
+            }
+        }
+        let Some(running) = future.as_mut().as_pin_mut() else { return Poll::Pending };
+        let result = match request.run(|| running.poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => Ok(result),
+            Err(panic) => Err(panic),
+        };
+        // The result counts, even if dropping the rest of the future panics.
+        let _ = caught(|| future.set(None));
+        Poll::Ready(Outcome(result.and_then(|result| caught(|| checked(request, result)))))
+    }
+}
+
+impl Outcome {
+    fn response<H>(self, app: &App<H>, request: &ActiveRequest) -> PendingResponse {
+        let protector = app.settings.state_protector_ref();
+        let Self(result) = self;
+        let response =
+            result.and_then(|result| caught(|| PendingResponse::new(request, result, protector)));
+        let response = response.unwrap_or_else(|panic| {
+            request.panicked(&panic);
+            PendingResponse::PANICKED
+        });
+        refused(request, response)
+    }
+}
+
+/// Tells the observer of a response.
+fn refused(request: &ActiveRequest, response: PendingResponse) -> PendingResponse {
+    request.tell(|observed| observed.responded(response.kind(request.revision())));
+    response
+}
+
+/// Returns the result of a handler, of which the observer is told if it is an error.
+fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
+    let result = result.into_reply(&request.request.as_request());
+    let result = result.and_then(|reply| request.checked(reply));
+    if let Err(error) = &result {
+        request.tell(|observed| observed.failed(error));
+    }
+    result
+}
+
+/// The requests of a connection, or those of all servers of an HTTP server. `K` names the server of
+/// a request, `M` begins lives. A panic ends its own request only.
+pub(crate) struct Requests<K, M, L> {
+    lives: Tasks<(K, Arc<ActiveRequest>), L>,
+    /// The lives that wait, by server. Those of tasks belong to it until it ends.
+    places: BTreeMap<K, Vec<(RequestHandle, Place)>>,
+    /// For the next server.
+    unused: Vec<(RequestHandle, Place)>,
+    live: M,
+}
+
+impl<K: Copy + Ord, M, L> Requests<K, M, L> {
+    pub(crate) fn new(live: M) -> Self {
+        Self { lives: Tasks::new(), places: BTreeMap::new(), unused: Vec::new(), live }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lives.is_empty()
+    }
+
+    /// Cancels a request, unless it has become a task.
+    pub(crate) fn cancel(&mut self, server: K, request: RequestHandle, how: Ended) {
+        if let Some(place) = self.release(server, request)
+            && self.is_call(place)
+        {
+            self.drop_life(place, how);
+        }
+    }
+
+    /// Cancels the requests of a server, except those that have become tasks.
+    pub(crate) fn end(&mut self, server: K) {
+        for (_, place) in self.places.remove(&server).unwrap_or_default() {
+            if self.is_call(place) {
+                self.drop_life(place, Ended::Gone);
+            }
+        }
+    }
+
+    fn is_call(&self, place: Place) -> bool {
+        self.lives.name(place).is_some_and(|(_, request)| request.task().is_none())
+    }
+
+    /// Ends all tasks, which fail.
+    pub(crate) fn end_tasks(&mut self) {
+        for place in self.lives.places_where(|(_, request)| request.task().is_some()) {
+            if let Some((server, request)) = self.lives.name(place) {
+                let (server, handle) = (*server, request.handle);
+                self.release(server, handle);
+            }
+            self.drop_life(place, Ended::Gone);
+        }
+    }
+
+    fn drop_life(&mut self, place: Place, how: Ended) {
+        match self.lives.remove(place) {
+            Some(((_, request), Err(panic))) => request.panicked(&panic),
+            Some(((_, request), Ok(()))) => request.ended(how),
+            None => {}
+        }
+    }
+
+    /// The life of a request is over. Returns its place.
+    fn release(&mut self, server: K, request: RequestHandle) -> Option<Place> {
+        let waiting = self.places.get_mut(&server)?;
+        let at = waiting.iter().position(|(waiting, _)| *waiting == request)?;
+        let (_, place) = waiting.swap_remove(at);
+        if waiting.is_empty() {
+            self.unused = self.places.remove(&server).unwrap_or_default();
+        }
+        Some(place)
+    }
+}
+
+impl<K, M, L> Requests<K, M, L>
+where
+    K: Copy + Ord,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
+{
+    /// Begins the life of a request. Returns the response if it does not wait.
+    pub(crate) fn begin(
+        &mut self,
+        server: K,
+        request: Arc<ActiveRequest>,
+    ) -> Option<PendingResponse> {
+        let handle = request.handle;
+        let life = (self.live)(Arc::clone(&request));
+        match self.lives.start((server, request), life) {
+            Ok(place) => {
+                let unused = &mut self.unused;
+                self.places.entry(server).or_insert_with(|| take(unused)).push((handle, place));
+                None
+            }
+            Err(((_, request), end)) => response(&request, end),
+        }
+    }
+
+    /// Polls the lives that have been woken. `answer` gets the responses. Returns whether any made
+    /// progress.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &TaskContext<'_>,
+        mut answer: impl FnMut(K, RequestHandle, PendingResponse),
+    ) -> bool {
+        // Bounded, so that a handler that always wakes itself does not starve the others.
+        for polled in 0..=2 * self.lives.len() {
+            let Poll::Ready(ended) = self.lives.poll_next(cx) else { return polled > 0 };
+            let Some(((server, request), end)) = ended else { continue };
+            let (handle, response) = (request.handle, response(&request, end));
+            // What it takes no longer counts.
+            drop(request);
+            self.release(server, handle);
+            if let Some(response) = response {
+                answer(server, handle, response);
+            }
+        }
+        true
+    }
+}
+
+/// Returns the response at the end of a life.
+fn response(
+    request: &ActiveRequest,
+    end: Result<Option<PendingResponse>, Panic>,
+) -> Option<PendingResponse> {
+    end.unwrap_or_else(|panic| {
+        request.panicked(&panic);
+        Some(PendingResponse::PANICKED)
+    })
+}
+
+/// Tells the observer that all requests are gone.
+impl<K, M, L> Drop for Requests<K, M, L> {
+    fn drop(&mut self) {
+        for place in self.lives.places_where(|_| true) {
+            if let Some(((_, request), _)) = self.lives.remove(place) {
+                request.ended(Ended::Gone);
+            }
+        }
+    }
+}
