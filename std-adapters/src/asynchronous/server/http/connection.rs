@@ -23,9 +23,11 @@ use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration
 use crate::lock::lock;
 use crate::runtime::timer::Timer;
 
-/// Serves a connection until it ends. It counts from the call on.
+/// Serves a connection until it ends. It counts from the call on. `attend` makes calls, and does
+/// the work that they cause.
 pub(crate) fn serve<T>(
     server: &HttpServer,
+    attend: &impl Fn(&mut dyn FnMut()),
     socket: T,
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>>
@@ -37,7 +39,7 @@ where
     let shutdown = Arc::new(ShutdownSignal::default());
     let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
     let registration = settings.broadcaster.register(Arc::downgrade(&receiver), peer);
-    serve_until_end(server, wire, shutdown, registration)
+    serve_until_end(server, attend, wire, shutdown, registration)
 }
 
 /// Responds to a connection for which there is no place, and closes it.
@@ -62,6 +64,7 @@ where
 
 async fn serve_until_end<T>(
     server: &HttpServer,
+    attend: &impl Fn(&mut dyn FnMut()),
     wire: Wire<T>,
     shutdown: Arc<ShutdownSignal>,
     _registration: Registration,
@@ -71,7 +74,7 @@ where
 {
     let settings = server.settings();
     let turns = Arc::clone(&wire.turns);
-    let mut served = pin!(serve_requests(server, wire));
+    let mut served = pin!(serve_requests(server, attend, wire));
     let mut end = None;
     poll_fn(|cx| {
         shutdown.set(cx.waker());
@@ -88,7 +91,11 @@ where
     .await
 }
 
-async fn serve_requests<T>(server: &HttpServer, mut wire: Wire<T>) -> io::Result<()>
+async fn serve_requests<T>(
+    server: &HttpServer,
+    attend: &impl Fn(&mut dyn FnMut()),
+    mut wire: Wire<T>,
+) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
@@ -105,7 +112,7 @@ where
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, wire.reader.is_head());
-        respond(server, &mut wire, head, &mut sender).await?;
+        respond(server, attend, &mut wire, head, &mut sender).await?;
         wire.flush().await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
             return wire.close().await;
@@ -116,6 +123,7 @@ where
 /// Reads the body of a request, and writes its response.
 async fn respond<T>(
     server: &HttpServer,
+    attend: &impl Fn(&mut dyn FnMut()),
     wire: &mut Wire<T>,
     head: Head,
     sender: &mut Sender,
@@ -130,7 +138,7 @@ where
             wire.out.extend_from_slice(CONTINUE);
             wire.flush().await?;
         }
-        if let Some(error) = feed(wire, &mut exchange, head.content_length).await? {
+        if let Some(error) = feed(attend, wire, &mut exchange, head.content_length).await? {
             refuse(&refusal(error), sender, &mut wire.out);
             return Ok(());
         }
@@ -139,7 +147,7 @@ where
     if !wire.skip_body() {
         sender.close();
     }
-    poll_fn(|cx| {
+    let responded = poll_fn(|cx| {
         loop {
             let mut moved = false;
             if wire.out.is_empty() && !sender.is_done() {
@@ -166,12 +174,16 @@ where
             }
             return Poll::Pending;
         }
-    })
-    .await
+    });
+    let result = responded.await;
+    let mut exchange = Some(exchange);
+    attend(&mut || exchange = None);
+    result
 }
 
 /// Feeds the body, until it is complete or there is a response.
 async fn feed<T>(
+    attend: &impl Fn(&mut dyn FnMut()),
     wire: &mut Wire<T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,
@@ -186,13 +198,23 @@ where
                 total += piece.len();
                 has_ended = length == Some(total);
                 let mut fed = 0;
-                poll_fn(|cx| exchange.poll_feed(cx, piece, &mut fed, has_ended)).await;
+                let mut feed =
+                    |cx: &mut Context<'_>| exchange.poll_feed(cx, piece, &mut fed, has_ended);
+                poll_fn(|cx| {
+                    if !has_ended {
+                        return feed(cx);
+                    }
+                    let mut polled = Poll::Pending;
+                    attend(&mut || polled = feed(cx));
+                    polled
+                })
+                .await;
                 continue;
             }
             Ok(Some(Part::End)) => {
                 wire.end_body();
                 if !has_ended {
-                    exchange.end_body();
+                    attend(&mut || exchange.end_body());
                 }
                 return Ok(None);
             }

@@ -4,14 +4,16 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::ops::Deref;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
 use super::connection;
 use super::options::HttpOptions;
-use super::server::HttpServer;
+use super::server::{HttpServer, Table};
 use crate::asynchronous::server::app::App;
 use crate::asynchronous::server::context::Context;
+use crate::asynchronous::server::life::live;
 use crate::asynchronous::server::listener::{Accepted, Listener, accept_stream};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::observer::Telling;
@@ -38,13 +40,17 @@ where
     let options = options.with_connections(settings.max_connections);
     // Connections measure themselves what their clients read.
     let server = HttpServer::with_write_timeout(&app, options, Duration::MAX)?;
+    let source = server.source();
+    let live = |request| live(&app, request, Arc::clone(&source));
+    let table = Mutex::new(Table::new(live));
+    let attend = |call: &mut dyn FnMut()| server.attend(&table, call);
     let mut connections = Tasks::new();
     // Connections without a place, which are told so.
     let mut refused = Tasks::new();
     // Tasks as well, so that they are only polled when they were woken.
     let mut acceptor = Tasks::new();
     acceptor.insert((), accept_stream(&app, &listener));
-    let mut runner = pin!(server.run(&app));
+    let mut runner = pin!(server.drive(&table));
     let mut handlers = Tasks::new();
     handlers.insert((), poll_fn(move |cx| runner.as_mut().poll(cx)));
     poll_fn(|cx| {
@@ -59,7 +65,8 @@ where
                 Poll::Ready(Some(((), Ok(Ok(Some(accepted)))))) => {
                     match accepted {
                         Accepted::Served(stream, peer) => {
-                            connections.insert((), connection::serve(&server, stream, peer));
+                            connections
+                                .insert((), connection::serve(&server, &attend, stream, peer));
                         }
                         Accepted::Refused(stream) if refused.len() < MAX_REFUSED => {
                             refused.insert((), connection::refuse_connection(&server, stream));

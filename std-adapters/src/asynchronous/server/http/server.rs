@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::{fmt, io, time};
@@ -14,7 +15,7 @@ use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
-use super::shared::{Shared, State, Work, beginning};
+use super::shared::{Attended, Shared, State, Work, beginning};
 use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::connection::earlier;
@@ -23,6 +24,7 @@ use crate::asynchronous::server::life::{Requests, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
+use crate::lock::lock;
 use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
@@ -103,6 +105,7 @@ impl HttpServer {
                 servers: BTreeMap::new(),
                 work: VecDeque::new(),
                 until: None,
+                wakes_at: None,
                 has_steps: false,
                 unpermitted: VecDeque::new(),
                 is_checking: false,
@@ -114,6 +117,7 @@ impl HttpServer {
             begun: beginning(),
             waiting_checks: Arc::default(),
             handlers: Arc::default(),
+            is_attended: AtomicBool::new(false),
             driver: Arc::default(),
             released: Arc::default(),
             registration: OnceLock::new(),
@@ -206,15 +210,28 @@ impl HttpServer {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let source: Arc<dyn RequestSource> = Arc::<Shared>::clone(&self.0);
-        let mut requests = Requests::new(|request| live(app, request, Arc::clone(&source)));
-        let mut work = VecDeque::new();
+        let source = self.source();
+        let live = |request| live(app, request, Arc::clone(&source));
+        self.drive(&Mutex::new(Table::new(live))).await;
+    }
+
+    /// Returns the way of handlers to their clients.
+    pub(crate) fn source(&self) -> Arc<dyn RequestSource> {
+        Arc::<Shared>::clone(&self.0)
+    }
+
+    /// As [`run`](Self::run), with a table that connections have, too.
+    pub(crate) async fn drive<M, L>(&self, table: &Mutex<Table<M, L>>)
+    where
+        M: Fn(Arc<ActiveRequest>) -> L,
+        L: Future<Output = Option<PendingResponse>>,
+    {
         let mut timer = LazyTimer::new();
         let mut ends_at = None;
         poll_fn(|cx| {
             for _ in 0..ROUNDS {
                 self.0.driver.begin_round();
-                match self.round(&mut requests, &mut work, (&mut timer, &mut ends_at), cx) {
+                match self.round(&mut lock(table), (&mut timer, &mut ends_at), cx) {
                     Poll::Ready(true) => return Poll::Ready(()),
                     Poll::Ready(false) => {}
                     Poll::Pending if self.0.driver.register(cx.waker()) => return Poll::Pending,
@@ -231,8 +248,7 @@ impl HttpServer {
     /// One pass. `Ready(true)` if everything has ended, `Pending` if there is nothing to do.
     fn round<M, L>(
         &self,
-        requests: &mut Requests<ServerKey, M, L>,
-        work: &mut VecDeque<Work>,
+        table: &mut Table<M, L>,
         (timer, ends_at): (&mut LazyTimer, &mut Option<time::Instant>),
         cx: &mut task::Context<'_>,
     ) -> Poll<bool>
@@ -242,30 +258,18 @@ impl HttpServer {
     {
         let (until, has_steps, is_over) = {
             let mut state = self.0.lock();
-            std::mem::swap(&mut state.work, work);
+            let now = self.0.now();
             // A connection that takes no output keeps its exchange: not for ever.
             let ends_at = state.closes_at.map(|at| at.saturating_add(GRACE));
-            let is_late = ends_at.is_some_and(|at| at <= self.0.now());
+            let is_late = ends_at.is_some_and(|at| at <= now);
             let is_over = state.site.is_over() && (is_late || state.site.exchanges() == 0);
             let until = [state.until, ends_at.filter(|_| !is_late)].into_iter().flatten().min();
+            let wakes_at = state.wakes_at.filter(|at| *at > now);
+            state.wakes_at = wakes_at.into_iter().chain(until).min();
             (until, state.has_steps, is_over)
         };
-        let mut moved = !work.is_empty();
-        for work in work.drain(..) {
-            match work {
-                Work::Begin(server, request) => {
-                    let handle = request.handle;
-                    if let Some(response) = requests.begin(server, request) {
-                        self.answer(server, handle, response);
-                    }
-                }
-                Work::Cancel(SiteRequest { server, request }, how) => {
-                    requests.cancel(server, request, how);
-                }
-                Work::End(server) => requests.end(server),
-                Work::Tell(telling) => self.0.settings.tell(telling),
-            }
-        }
+        let mut moved = self.work(table);
+        let requests = &mut table.requests;
         moved |= requests.poll(cx, |server, request, response| {
             self.answer(server, request, response);
         });
@@ -294,6 +298,49 @@ impl HttpServer {
             return Poll::Ready(true);
         }
         if moved { Poll::Ready(false) } else { Poll::Pending }
+    }
+
+    /// Makes a call of a connection, and does the work that it causes: a request begins in the task
+    /// of its connection.
+    pub(crate) fn attend<M, L, R>(&self, table: &Mutex<Table<M, L>>, call: impl FnOnce() -> R) -> R
+    where
+        M: Fn(Arc<ActiveRequest>) -> L,
+        L: Future<Output = Option<PendingResponse>>,
+    {
+        let _attended = Attended::new(&self.0);
+        let result = call();
+        self.work(&mut lock(table));
+        result
+    }
+
+    /// Does the work that calls of the site have caused. Returns whether there was any.
+    fn work<M, L>(&self, table: &mut Table<M, L>) -> bool
+    where
+        M: Fn(Arc<ActiveRequest>) -> L,
+        L: Future<Output = Option<PendingResponse>>,
+    {
+        {
+            let mut state = self.0.lock();
+            std::mem::swap(&mut state.work, &mut table.work);
+            self.0.is_attended.store(false, Ordering::Relaxed);
+        }
+        let had_any = !table.work.is_empty();
+        for work in table.work.drain(..) {
+            match work {
+                Work::Begin(server, request) => {
+                    let handle = request.handle;
+                    if let Some(response) = table.requests.begin(server, request) {
+                        self.answer(server, handle, response);
+                    }
+                }
+                Work::Cancel(SiteRequest { server, request }, how) => {
+                    table.requests.cancel(server, request, how);
+                }
+                Work::End(server) => table.requests.end(server),
+                Work::Tell(telling) => self.0.settings.tell(telling),
+            }
+        }
+        had_any
     }
 
     fn answer(&self, server: ServerKey, request: RequestHandle, response: PendingResponse) {
@@ -356,6 +403,18 @@ impl HttpServer {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+}
+
+/// The requests of a server, and the work for them.
+pub(crate) struct Table<M, L> {
+    requests: Requests<ServerKey, M, L>,
+    work: VecDeque<Work>,
+}
+
+impl<M, L> Table<M, L> {
+    pub(crate) fn new(live: M) -> Self {
+        Self { requests: Requests::new(live), work: VecDeque::new() }
     }
 }
 

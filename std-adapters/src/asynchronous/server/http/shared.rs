@@ -1,6 +1,7 @@
 //! A site behind a mutex, as exchanges and handlers share it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Poll, Waker};
 use std::time;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) waiting_checks: Arc<SharedPlaces>,
     /// Requests with handlers.
     pub(crate) handlers: Arc<SharedPlaces>,
+    /// Whether a connection does the work that is being caused: see [`Attended`].
+    pub(crate) is_attended: AtomicBool,
     /// Wakes [`HttpServer::run`].
     pub(crate) driver: Arc<DriverWaker>,
     /// Bytes of bodies that handlers no longer keep.
@@ -54,10 +57,11 @@ pub(crate) struct State {
     pub(crate) exchanges: BTreeMap<ExchangeKey, Waker>,
     /// Sessions with requests, and servers whose handlers wait.
     pub(crate) servers: BTreeMap<ServerKey, ServerState>,
-    /// For the runner.
     pub(crate) work: VecDeque<Work>,
     /// The next deadline of the site.
     pub(crate) until: Option<Instant>,
+    /// When the driver wakes by itself.
+    pub(crate) wakes_at: Option<Instant>,
     /// Whether the site has more steps to take.
     pub(crate) has_steps: bool,
     /// Requests whose scopes are to be checked, and whether one is being checked.
@@ -75,6 +79,26 @@ pub(crate) struct ServerState {
     /// Futures that wait for room.
     pub(crate) waiting: WakerSet,
     pub(crate) input_requests: InputRequests,
+}
+
+/// While it lives, a connection does the work that its calls cause, and the driver is not woken for
+/// that.
+pub(crate) struct Attended<'s>(&'s Shared);
+
+impl<'s> Attended<'s> {
+    pub(crate) fn new(shared: &'s Shared) -> Self {
+        shared.is_attended.store(true, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for Attended<'_> {
+    fn drop(&mut self) {
+        // The work was not taken.
+        if self.0.is_attended.swap(false, Ordering::Relaxed) {
+            self.0.driver.notify();
+        }
+    }
 }
 
 pub(crate) enum Work {
@@ -174,7 +198,7 @@ impl Shared {
     /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
     fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
         let State { site, exchanges, servers, work, until, has_steps, unpermitted, .. } = state;
-        let observed = &mut state.observed;
+        let (observed, wakes_at) = (&mut state.observed, state.wakes_at);
         *has_steps = true;
         let had_work = !work.is_empty();
         for _ in 0..STEPS {
@@ -203,9 +227,11 @@ impl Shared {
                     }
                 }
                 SiteStep::Wait(next) => {
-                    let is_sooner = next.is_some_and(|next| until.is_none_or(|until| next < until));
+                    let is_sooner = next.is_some_and(|next| wakes_at.is_none_or(|at| next < at));
                     (*until, *has_steps) = (next, false);
-                    if is_sooner || !had_work && !work.is_empty() || site.is_over() {
+                    let is_new = !had_work && !work.is_empty();
+                    let is_unattended = !self.is_attended.load(Ordering::Relaxed);
+                    if is_sooner || is_new && is_unattended || site.is_over() {
                         self.driver.notify();
                     }
                     return;
