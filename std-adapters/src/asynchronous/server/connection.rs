@@ -389,9 +389,8 @@ mod tests {
             let shared = Arc::new(SharedStream::new(&settings));
             let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
             let registration = settings.broadcaster.register(receiver, None);
-            let live = |_: Arc<ActiveRequest>| std::future::ready(None::<PendingResponse>);
             let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
-            let mut driver = Driver::new(settings, shared, stream, registration, live);
+            let mut driver = Driver::<_, (), ()>::new(settings, shared, stream, registration, ());
             let by_default = driver.idle_timeout;
             driver.accepted();
             (by_default, driver.idle_timeout, driver.idle_at())

@@ -7,16 +7,18 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use mcp_sansio::RequestHandle;
 #[cfg(feature = "store")]
-use mcp_sansio::ToolError;
-use mcp_sansio::{RequestHandle, RpcError};
+use mcp_sansio::{RpcError, ToolError};
 
 use super::admission::Permit;
 use super::app::App;
 use super::context::{ActiveRequest, Context};
 use super::reply::{HandlerResult, IntoReply, PendingResponse};
 use super::source::RequestSource;
-use super::task_hub::{LiveTask, NewTask, TaskWork};
+#[cfg(feature = "store")]
+use super::task_hub::NewTask;
+use super::task_hub::{LiveTask, TaskWork};
 use crate::observer::{Ended, ObservedRequest};
 use crate::panics::{Panic, caught};
 use crate::runtime::tasks::{Place, Tasks};
@@ -24,33 +26,31 @@ use crate::runtime::timer::Timer;
 
 /// Returns the life of a request, from its admission to its response, or to the end of the task
 /// that it becomes: then there is no response left. Dropping it cancels the request.
-pub(crate) fn live<'a, H, F>(
-    app: &'a App<H>,
+pub(crate) async fn live<H, F>(
+    app: &App<H>,
     request: Arc<ActiveRequest>,
     source: Arc<dyn RequestSource>,
-) -> impl Future<Output = Option<PendingResponse>> + use<'a, H, F>
+) -> Option<PendingResponse>
 where
     H: Fn(Context) -> F,
     F: Future<Output: IntoReply>,
 {
-    async move {
-        request.tell(ObservedRequest::began);
-        if let Some((task, _)) = request.awaited {
-            let response = match app.settings.tasks.wait(task, &request, &source) {
-                Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
-                Err(response) => response,
-            };
-            return Some(refused(&request, response));
-        }
-        if let Some(task) = request.task.as_deref() {
-            // Few requests need its memory.
-            return Box::pin(live_as_task(app, task, &request, &source)).await;
-        }
-        let _permit = request.slot.permit().await;
-        let future = pin!(None);
-        let handler = Handler { app, request: &request, source: &source, future, is_begun: false };
-        Some(handler.await.response(app, &request))
+    request.tell(ObservedRequest::began);
+    if let Some((task, _)) = request.awaited {
+        let response = match app.settings.tasks.wait(task, &request, &source) {
+            Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
+            Err(response) => response,
+        };
+        return Some(refused(&request, response));
     }
+    if let Some(task) = request.task.as_deref() {
+        // Few requests need its memory.
+        return Box::pin(live_as_task(app, task, &request, &source)).await;
+    }
+    let _permit = request.slot.permit().await;
+    let future = pin!(None);
+    let handler = Handler { app, request: &request, source: &source, future, is_begun: false };
+    Some(handler.await.response(app, &request))
 }
 
 /// As [`live`], for a call that may become a task.
@@ -70,7 +70,7 @@ where
     if !work.after().is_zero() {
         permit = Some(request.slot.permit().await);
         let later = Timer::after(work.after());
-        if let Some(result) = until(&mut handler, later).await {
+        if let Some(result) = handler.before(later).await {
             return Some(result.response(app, request));
         }
     }
@@ -79,7 +79,8 @@ where
         Ok(None) => return Some(handler.call(permit).await),
         Err(response) => return Some(refused(request, response)),
     };
-    if let Err(end) = saved(&mut handler, &new, &permit).await {
+    #[cfg(feature = "store")]
+    if let Err(end) = handler.save(&new, permit.is_some()).await {
         drop(new);
         return match end {
             Unsaved::Ended(result) => Some(result.response(app, request)),
@@ -98,114 +99,15 @@ where
     drop(permit);
     let (task, created) = work.begin(new, app.broadcaster());
     source.answer(request, created);
-    run_task(&mut handler, work, task).await;
+    handler.run(work, task).await;
     None
 }
 
 /// Why a call has not become a task.
+#[cfg(feature = "store")]
 enum Unsaved {
     Ended(Outcome),
     Failed,
-}
-
-/// Saves a new task, while its handler goes on if it has begun.
-async fn saved<H, F>(
-    handler: &mut Handler<'_, H, F>,
-    new: &NewTask,
-    permit: &Option<Permit<'_>>,
-) -> Result<(), Unsaved>
-where
-    H: Fn(Context) -> F,
-    F: Future<Output: IntoReply>,
-{
-    #[cfg(feature = "store")]
-    {
-        let request = handler.request;
-        let mut saved = Ok(());
-        let saving = async { saved = new.save(request).await };
-        if permit.is_none() {
-            saving.await;
-        } else if let Some(result) = until(handler, pin!(saving)).await {
-            return Err(Unsaved::Ended(result));
-        }
-        saved.map_err(|error| {
-            request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
-            Unsaved::Failed
-        })
-    }
-    #[cfg(not(feature = "store"))]
-    {
-        let _ = (handler, new, permit);
-        Ok(())
-    }
-}
-
-/// Runs the handler of a task until it ends, or the task is over.
-async fn run_task<H, F>(handler: &mut Handler<'_, H, F>, work: &TaskWork, mut task: LiveTask<'_>)
-where
-    H: Fn(Context) -> F,
-    F: Future<Output: IntoReply>,
-{
-    let request = handler.request;
-    let over = poll_fn(|cx| task.poll_over(cx));
-    // It may be over since it was created: nothing would stop its handler.
-    match before(over, &mut *handler).await {
-        Some(Outcome(result)) => {
-            let outcome = TaskWork::outcome(request, result);
-            #[cfg(feature = "store")]
-            let outcome = match task.save(request, Some(&outcome)).await {
-                Ok(()) => outcome,
-                // Without a record of it, the task has failed for the next process.
-                Err(error) => {
-                    request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
-                    Err(RpcError::internal("The result of the task cannot be stored").into())
-                }
-            };
-            if work.end(outcome) {
-                return;
-            }
-        }
-        None => match handler.drop_future() {
-            Err(panic) => request.panicked(&panic),
-            Ok(()) => request.ended(Ended::Cancelled),
-        },
-    }
-    task.over();
-    // One that was over before has another end than the record.
-    #[cfg(feature = "store")]
-    let _ = task.save(request, None).await;
-}
-
-/// Runs a handler until another future is ready. Returns its result if it ends before.
-async fn until<H, F>(
-    handler: &mut Handler<'_, H, F>,
-    mut other: impl Future<Output = ()> + Unpin,
-) -> Option<Outcome>
-where
-    H: Fn(Context) -> F,
-    F: Future<Output: IntoReply>,
-{
-    poll_fn(|cx| match Pin::new(&mut *handler).poll(cx) {
-        Poll::Ready(result) => Poll::Ready(Some(result)),
-        Poll::Pending => Pin::new(&mut other).poll(cx).map(|()| None),
-    })
-    .await
-}
-
-/// Runs a handler unless another future, which is polled first, is ready.
-async fn before<H, F>(
-    mut other: impl Future<Output = ()> + Unpin,
-    handler: &mut Handler<'_, H, F>,
-) -> Option<Outcome>
-where
-    H: Fn(Context) -> F,
-    F: Future<Output: IntoReply>,
-{
-    poll_fn(|cx| match Pin::new(&mut other).poll(cx) {
-        Poll::Ready(()) => Poll::Ready(None),
-        Poll::Pending => Pin::new(&mut *handler).poll(cx).map(Some),
-    })
-    .await
 }
 
 /// The handler of a request: called when it is polled for the first time.
@@ -220,13 +122,6 @@ struct Handler<'l, H, F> {
 /// How a handler has ended.
 struct Outcome(Result<HandlerResult, Panic>);
 
-impl<H, F> Handler<'_, H, F> {
-    /// Drops the future, which may panic.
-    fn drop_future(&mut self) -> Result<(), Panic> {
-        caught(|| self.future.set(None))
-    }
-}
-
 impl<H, F> Handler<'_, H, F>
 where
     H: Fn(Context) -> F,
@@ -240,6 +135,62 @@ where
             None => request.slot.permit().await,
         };
         self.await.response(app, request)
+    }
+
+    /// Runs the handler unless another future, which is polled first, is ready.
+    async fn before(&mut self, mut other: impl Future<Output = ()> + Unpin) -> Option<Outcome> {
+        poll_fn(|cx| match Pin::new(&mut other).poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => Pin::new(&mut *self).poll(cx).map(Some),
+        })
+        .await
+    }
+
+    /// Saves a new task, while its handler goes on if it has begun.
+    #[cfg(feature = "store")]
+    async fn save(&mut self, new: &NewTask, has_begun: bool) -> Result<(), Unsaved> {
+        let (request, mut saved) = (self.request, Ok(()));
+        let saving = async { saved = new.save(request).await };
+        if !has_begun {
+            saving.await;
+        } else if let Some(result) = self.before(pin!(saving)).await {
+            return Err(Unsaved::Ended(result));
+        }
+        saved.map_err(|error| {
+            request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
+            Unsaved::Failed
+        })
+    }
+
+    /// Runs the handler of a task until it ends, or the task is over.
+    async fn run(&mut self, work: &TaskWork, mut task: LiveTask<'_>) {
+        let request = self.request;
+        // It may be over since it was created: nothing would stop its handler.
+        match self.before(poll_fn(|cx| task.poll_over(cx))).await {
+            Some(Outcome(result)) => {
+                let outcome = TaskWork::outcome(request, result);
+                #[cfg(feature = "store")]
+                let outcome = match task.save(request, Some(&outcome)).await {
+                    Ok(()) => outcome,
+                    // Without a record of it, the task has failed for the next process.
+                    Err(error) => {
+                        request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
+                        Err(RpcError::internal("The result of the task cannot be stored").into())
+                    }
+                };
+                if work.end(outcome) {
+                    return;
+                }
+            }
+            None => match caught(|| self.future.set(None)) {
+                Err(panic) => request.panicked(&panic),
+                Ok(()) => request.ended(Ended::Cancelled),
+            },
+        }
+        task.over();
+        // One that was over before has another end than the record.
+        #[cfg(feature = "store")]
+        let _ = task.save(request, None).await;
     }
 }
 

@@ -14,7 +14,9 @@ pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 pub(crate) use response::{TaskOutcome, TaskResponse};
 #[cfg(feature = "store")]
 pub(crate) use stored::record;
-pub(crate) use work::{LiveTask, NewTask, TaskWork};
+#[cfg(feature = "store")]
+pub(crate) use work::NewTask;
+pub(crate) use work::{LiveTask, TaskWork};
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
@@ -389,7 +391,7 @@ impl TaskHub {
         if let Some(kept) = state.kept(task) {
             let input = Input { request, response: None, waker: None, travels, asked_by: None };
             kept.inputs.push(input);
-            woken = kept.to_ask();
+            woken = kept.askers();
         }
         state.changed(task);
         drop(state);
@@ -448,7 +450,7 @@ impl TaskHub {
             && let Some(at) = kept.inputs.iter().position(|input| input.has_number(place))
         {
             kept.inputs.swap_remove(at);
-            woken = kept.to_ask();
+            woken = kept.askers();
         }
         let number = u32::try_from(place).unwrap_or(0);
         if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {

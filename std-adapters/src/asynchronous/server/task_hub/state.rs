@@ -11,6 +11,7 @@ use mcp_sansio_engine::{NoPlace, PlaceLimit, Places};
 use super::options::TaskOptions;
 use super::response::{self, Content, OpenInput, TaskOutcome, TaskResponse};
 use super::waiting::CLIENT_SHARE;
+#[cfg(feature = "http")]
 use crate::asynchronous::server::context::ActiveRequest;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
@@ -64,7 +65,10 @@ pub(super) struct Waiting {
     /// Its place in [`State::waiting`].
     pub(super) client: Option<u64>,
     pub(super) waker: Option<Waker>,
+    /// For messages of the task.
+    #[cfg(feature = "http")]
     pub(super) request: Arc<ActiveRequest>,
+    #[cfg(feature = "http")]
     pub(super) source: Arc<dyn RequestSource>,
     /// Whether requests can be sent as part of it.
     pub(super) is_open: bool,
@@ -185,7 +189,7 @@ impl State {
 
 impl Kept {
     /// Returns the requests that questions can be sent with.
-    pub(super) fn to_ask(&mut self) -> Woken {
+    pub(super) fn askers(&mut self) -> Woken {
         let open = self.waiting.iter_mut().filter(|waiting| waiting.is_open);
         Woken(open.filter_map(|waiting| waiting.waker.take()).collect())
     }

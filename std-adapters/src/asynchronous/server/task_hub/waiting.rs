@@ -68,10 +68,16 @@ impl TaskHub {
             state.waiting.give_back(1, client.as_ref());
             return Err(PendingResponse::Refused(super::INTERNAL));
         };
-        let (of, by) = (Arc::clone(request), Arc::clone(source));
-        let waiting =
-            Waiting { number, client, waker: None, request: of, source: by, is_open: true };
-        kept.waiting.push(waiting);
+        kept.waiting.push(Waiting {
+            number,
+            client,
+            waker: None,
+            #[cfg(feature = "http")]
+            request: Arc::clone(request),
+            #[cfg(feature = "http")]
+            source: Arc::clone(source),
+            is_open: true,
+        });
         drop(state);
         Ok(ResultOf { hub: self, task, number, request, source, asked: Vec::new() })
     }
@@ -155,7 +161,7 @@ impl ResultOf<'_> {
         if let Some(input) = kept.inputs.iter_mut().find(|input| input.request.number == number) {
             input.asked_by = None;
         }
-        let woken = kept.to_ask();
+        let woken = kept.askers();
         drop(state);
         woken.wake();
     }
@@ -170,7 +176,7 @@ impl ResultOf<'_> {
         for input in &mut kept.inputs {
             input.asked_by = input.asked_by.filter(|by| *by != self.number);
         }
-        let woken = kept.to_ask();
+        let woken = kept.askers();
         state.waiting.give_back(1, removed.client.as_ref());
         woken
     }

@@ -127,6 +127,7 @@ impl TaskWork {
     }
 
     /// Returns whether the call must be a task.
+    #[cfg(feature = "store")]
     pub(crate) fn is_required(&self) -> bool {
         self.is_required
     }
