@@ -16,8 +16,8 @@ use mcp_sansio::{
     Revisions, TaskGone,
 };
 use mcp_sansio_adapters::blocking::client::{
-    CallId, Client, ConnectionEnd, Connector, Error, Handler, InputResponse, ReceivedInputRequest,
-    TaskRef, Transferred, Transport,
+    CallError, CallId, Client, ConnectionEnd, Connector, Error, Handler, InputResponse,
+    ReceivedInputRequest, TaskRef, Transferred, Transport,
 };
 use serde_json::{Value, json};
 
@@ -185,6 +185,36 @@ fn tex_11_tex_12_tsk_25_tsk_26_a_call_waits_for_the_end_of_its_task() {
 }
 
 #[test]
+fn progress_of_a_call_is_reported_in_order_and_before_the_result_and_of_no_other() {
+    let script = |message: &Value| {
+        let Some(token) = message["params"]["_meta"].get("progressToken") else {
+            return vec![ok(message, content("plain"))];
+        };
+        let step = |n: u32| {
+            let params = json!({"progressToken": token, "progress": n, "total": 2});
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        };
+        vec![step(1), step(2), ok(message, content("done"))]
+    };
+    let mut stage = Stage::new(D, script);
+    let other = CallOptions::new().progress(true);
+    let other = stage.client.start("tools/call", &json_of("other"), other).unwrap();
+    let mut told = Vec::new();
+    let options = CallOptions::new();
+    let result = stage.client.call_tool_with("steps", &RawJson::EMPTY, options, |progress| {
+        told.push(progress.progress.as_i64().unwrap());
+    });
+    assert_eq!((text(&result.unwrap()).as_str(), told), ("done", vec![1, 2]));
+    assert_eq!(stage.reports.lock().unwrap().len(), 4, "the handler gets all");
+    assert_eq!(text(&stage.client.wait(other).unwrap()), "done");
+    assert_eq!(text(&stage.client.call_tool("plain", &RawJson::EMPTY).unwrap()), "plain");
+}
+
+fn json_of(tool: &str) -> OwnedJson {
+    RawJson::parse(&json!({ "name": tool }).to_string()).unwrap().into()
+}
+
+#[test]
 fn tsk_05_tsk_07_a_listed_tool_is_called_as_it_must_be() {
     let listed = json!({"tools": [
         {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
@@ -224,7 +254,7 @@ fn canc_10_tex_33_a_call_that_is_cancelled_cancels_its_task() {
     let options = CallOptions::new().limit(Duration::from_millis(150));
     let params = OwnedJson::new(&RawJson::from_static(r#"{"name":"slow"}"#), E).unwrap();
     let result = stage.client.request("tools/call", &params, options);
-    assert!(matches!(result, Err(Error::TimedOut { .. })), "{result:?}");
+    assert!(matches!(result, Err(Error::Call { error: CallError::TimedOut, .. })), "{result:?}");
     assert_eq!(stage.clock.load(Ordering::Relaxed), 150);
     stage.client.run_for(Duration::from_millis(10)).unwrap();
     assert_eq!(stage.last().0, "tasks/cancel");
@@ -245,10 +275,16 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
         assert_eq!(stage.methods()[0], "tasks/get");
         let renamed = kept.to_json().replacen("\"lab\"", "\"other\"", 1);
         let refused = stage.client.resume(&TaskRef::from_json(&renamed).unwrap());
-        assert!(matches!(refused, Err(Error::OtherServer)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Call { error: CallError::OtherServer, .. })),
+            "{refused:?}"
+        );
         let other = if revision == D { E } else { D };
         let mut stage = Stage::new(other, slow(other));
-        assert!(matches!(stage.client.resume(&kept), Err(Error::OtherServer)));
+        assert!(matches!(
+            stage.client.resume(&kept),
+            Err(Error::Call { error: CallError::OtherServer, .. })
+        ));
     }
 }
 
@@ -298,7 +334,10 @@ fn tex_23_input_that_the_handler_refuses_ends_the_call() {
         }]
     });
     let result = stage.client.call_tool("ask", &RawJson::EMPTY);
-    assert!(matches!(result, Err(Error::InputRequired(_))), "{result:?}");
+    assert!(
+        matches!(result, Err(Error::Call { error: CallError::InputRefused { .. }, .. })),
+        "{result:?}"
+    );
     stage.client.run_for(Duration::from_millis(10)).unwrap();
     assert_eq!(stage.methods(), ["tools/call", "tasks/get", "tasks/cancel"]);
 }
@@ -378,7 +417,13 @@ fn tsk_43_tsk_57_tex_66_a_task_that_is_gone_or_cancelled_is_an_error_of_its_own(
                 _ => slow_server(message),
             });
         let result = stage.client.call_tool("slow", &RawJson::EMPTY);
-        assert!(matches!(result, Err(Error::TaskGone(TaskGone::Unknown))), "{result:?}");
+        assert!(
+            matches!(
+                result,
+                Err(Error::Call { error: CallError::TaskGone(TaskGone::Unknown), .. })
+            ),
+            "{result:?}"
+        );
         let mut slow_server = slow(revision);
         let mut stage =
             Stage::new(revision, move |message| match message["method"].as_str().unwrap() {
@@ -386,7 +431,10 @@ fn tsk_43_tsk_57_tex_66_a_task_that_is_gone_or_cancelled_is_an_error_of_its_own(
                 _ => slow_server(message),
             });
         let result = stage.client.call_tool("slow", &RawJson::EMPTY);
-        assert!(matches!(result, Err(Error::TaskCancelled)), "{result:?}");
+        assert!(
+            matches!(result, Err(Error::Call { error: CallError::TaskCancelled, .. })),
+            "{result:?}"
+        );
     }
 }
 
@@ -407,7 +455,9 @@ fn the_error_of_a_task_that_failed_is_that_of_its_call() {
         };
         let mut stage = Stage::new(revision, script);
         let result = stage.client.call_tool("slow", &RawJson::EMPTY);
-        let Err(Error::Server(error)) = result else { panic!("{result:?}") };
+        let Err(Error::Call { error: CallError::Server(error), .. }) = result else {
+            panic!("{result:?}")
+        };
         assert_eq!((error.code, error.message.as_str()), (-32000, "no paper"));
     }
 }
@@ -422,7 +472,13 @@ fn tex_65_tex_66_a_silent_server_is_asked_until_the_time_of_the_task_is_over() {
                 _ => slow_server(message),
             });
         let result = stage.client.call_tool("slow", &RawJson::EMPTY);
-        assert!(matches!(result, Err(Error::TaskGone(TaskGone::Expired))), "{result:?}");
+        assert!(
+            matches!(
+                result,
+                Err(Error::Call { error: CallError::TaskGone(TaskGone::Expired), .. })
+            ),
+            "{result:?}"
+        );
         assert_eq!(stage.clock.load(Ordering::Relaxed), 60_000);
     }
 }

@@ -11,8 +11,12 @@ use std::io::{self, ErrorKind};
 use mcp_sansio::http::client::HttpFailure;
 use mcp_sansio::{
     Encode, Encoder, ErrorCode, OwnedJson, OwnedRpcError, PeerError, Printable, ReadError,
-    RpcError, SendError, TaskGone, Violation,
+    RpcError, SendError, SkillError, TaskGone, Violation,
 };
+
+use crate::results::{ListError, ToolCallError};
+#[cfg(doc)]
+use crate::tasks::TaskRef;
 
 /// The reason why a call has no result.
 #[derive(Clone, Debug)]
@@ -25,23 +29,40 @@ pub enum CallError {
     /// The server requires input that it does not get.
     InputRefused {
         /// The reason.
-        refusal: Refusal,
+        refusal: InputRefusal,
         /// The `InputRequiredResult`, or the input requests of a task.
         result: OwnedJson,
     },
-    /// The response is invalid.
+    /// The response is invalid: of an unknown type, longer than the limit, or with an input request
+    /// whose capability the client did not declare.
     Invalid(Violation),
-    /// A request for input does not match its type.
+    /// A result, or a request for input, does not match its type.
     Read(ReadError),
+    /// A list was not read to its end.
+    List(ListError),
+    /// The result of a typed call has no output.
+    ToolCall(ToolCallError),
+    /// A skill or a file of it must not be used.
+    Skill(SkillError),
     /// The task of the call was cancelled, by the server or by another client.
     TaskCancelled,
     /// The server does not have the task of the call any more.
     TaskGone(TaskGone),
-    /// The core rejected the request, which was not sent.
+    /// The [task](TaskRef) belongs to another server, or to another protocol revision.
+    OtherServer,
+    /// The request was not sent: the server did not declare the capability that it needs, the
+    /// revision does not have the method, or the parameters are invalid.
     NotSent(SendError),
     /// The request failed in HTTP.
     #[cfg(feature = "http")]
     Http(HttpError),
+    /// `initialize` or `server/discover` failed.
+    ConnectFailed {
+        /// The URL of the server, if it has one.
+        server: Option<String>,
+        /// The reason.
+        why: ConnectError,
+    },
     /// The connection ended before the response came.
     Closed,
 }
@@ -50,15 +71,27 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(error) => write!(f, "the server responded with an error: {error}"),
-            Self::TimedOut => f.write_str("no response came in time"),
-            Self::InputRefused { refusal, .. } => refusal.fmt(f),
+            Self::TimedOut => f.write_str(
+                "no response came in time: use a longer CallOptions::timeout, or request progress",
+            ),
+            Self::InputRefused { refusal, .. } => {
+                write!(f, "the server requires input that it does not get: {refusal}")
+            }
             Self::Invalid(violation) => write!(f, "the response is invalid: {violation}"),
-            Self::Read(error) => write!(f, "the request for input does not match: {error}"),
+            Self::Read(error) => write!(f, "the result does not match its type: {error}"),
+            Self::List(error) => error.fmt(f),
+            Self::ToolCall(error) => error.fmt(f),
+            Self::Skill(error) => error.fmt(f),
             Self::TaskCancelled => f.write_str("the task was cancelled"),
             Self::TaskGone(why) => why.fmt(f),
+            Self::OtherServer => f.write_str("the task belongs to another server or revision"),
             Self::NotSent(error) => error.fmt(f),
             #[cfg(feature = "http")]
             Self::Http(error) => error.fmt(f),
+            Self::ConnectFailed { server: Some(server), why } => {
+                write!(f, "cannot connect to `{}`: {why}", Printable::new(server))
+            }
+            Self::ConnectFailed { server: None, why } => write!(f, "cannot connect: {why}"),
             Self::Closed => f.write_str("the connection has ended"),
         }
     }
@@ -66,24 +99,78 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {}
 
-/// The reason why a question of the server has no answer. A legacy server gets it as an error; the
-/// call for which a modern server needs the input ends with it.
+impl From<SendError> for CallError {
+    fn from(error: SendError) -> Self {
+        Self::NotSent(error)
+    }
+}
+
+impl From<ReadError> for CallError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<ListError> for CallError {
+    fn from(error: ListError) -> Self {
+        Self::List(error)
+    }
+}
+
+impl From<ToolCallError> for CallError {
+    fn from(error: ToolCallError) -> Self {
+        Self::ToolCall(error)
+    }
+}
+
+impl From<SkillError> for CallError {
+    fn from(error: SkillError) -> Self {
+        Self::Skill(error)
+    }
+}
+
+/// The response of the application to a request for input, or why there is none.
+pub type InputResponse = Result<OwnedJson, InputRefusal>;
+
+/// The reason why a request for input has no response. A legacy server gets it as a JSON-RPC error;
+/// the call for which a modern server needs the input ends with [`CallError::InputRefused`].
+///
+/// If the user says no to an elicitation, respond with `ElicitResult::decline` or `cancel` instead.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum InputRefusal {
     /// The application refused.
     Refused,
     /// The application refused with this error, for a legacy server.
     Error(OwnedRpcError),
-    /// The answer cannot be serialized.
+    /// The response cannot be serialized.
     NotSerializable(SendError),
     /// The function of the application panicked.
     Panicked,
-    /// There are more questions than [`Limits::max_inputs`](crate::Limits::max_inputs).
+    /// There are more requests than [`Limits::max_inputs`](crate::Limits::max_inputs).
     TooMany,
 }
 
-impl Refusal {
+impl InputRefusal {
+    /// Creates a refusal with code -1, which the specification's examples use if the user rejects a
+    /// request.
+    #[must_use]
+    pub fn new(message: &str) -> Self {
+        Self::error(ErrorCode::Application(-1), message)
+    }
+
+    /// Creates a refusal with another code.
+    #[must_use]
+    pub fn error(code: ErrorCode, message: &str) -> Self {
+        Self::Error(RpcError::new(code, message).into())
+    }
+
+    /// Creates a refusal of a kind of request that the client does not support.
+    #[must_use]
+    pub fn unsupported() -> Self {
+        Self::error(ErrorCode::MethodNotFound, "Request is not supported")
+    }
+
     /// Returns the error for a legacy server.
     pub fn as_error(&self) -> RpcError<'_> {
         match self {
@@ -96,9 +183,20 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for InputRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server requires input: {}", self.as_error().message)
+        match self {
+            Self::NotSerializable(error) => error.fmt(f),
+            _ => Printable::new(self.as_error().message).fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for InputRefusal {}
+
+impl From<ReadError> for InputRefusal {
+    fn from(error: ReadError) -> Self {
+        Self::error(ErrorCode::InvalidParams, &error.to_string())
     }
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant, RawJson};
-//! use mcp_sansio_engine::{Answer, ClientEngine, Driver, Limits, Question};
+//! use mcp_sansio_engine::{ClientEngine, Driver, InputResponse, Limits, Question};
 //!
 //! static CONFIG: ClientConfig =
 //!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
@@ -21,7 +21,7 @@
 //!     fn random(&mut self) -> u32 {
 //!         4 // of the system
 //!     }
-//!     fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
+//!     fn asked(&mut self, _: Question<'_>) -> Option<InputResponse> {
 //!         None // it will be answered later
 //!     }
 //! }
@@ -62,18 +62,18 @@ mod errors;
 mod hosted;
 mod places;
 mod results;
+mod rounds;
 #[cfg(feature = "http")]
 pub mod site;
-mod rounds;
 mod tasks;
 
 pub use client::{
-    Answer, CallId, Cancelled, ClientEngine, ConnectState, Detached, Driver, Finished, InputId,
-    Limits, Question,
+    CallId, Cancelled, ClientEngine, ConnectState, Detached, Driver, Finished, InputId, Limits,
+    Question,
 };
 #[cfg(feature = "http")]
 pub use errors::HttpError;
-pub use errors::{CallError, ConnectError, Refusal, ServerError};
+pub use errors::{CallError, ConnectError, InputRefusal, InputResponse, ServerError};
 pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,

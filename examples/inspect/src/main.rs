@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use mcp_sansio::types::{GetSkillResult, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, Json, OwnedJson, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallId, Client, ConnectError, Error, HttpError, TaskRef,
+    CallError, CallId, Client, ConnectError, Error, HttpError, TaskRef,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 const fn lacks_login(error: &Error) -> bool {
     matches!(
         error,
-        Error::Http { error, .. } | Error::ConnectFailed { why: ConnectError::Http(error), .. }
+        Error::Call { error: CallError::Http(error), .. } | Error::ConnectFailed { why: ConnectError::Http(error), .. }
             if matches!(error, HttpError::Unauthorized { .. } | HttpError::NotAuthorized(_))
     )
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mcp_sansio::RawJson;
-use mcp_sansio_adapters::blocking::client::{Client, Error, List, ListKind};
+use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, List, ListKind};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -91,7 +91,7 @@ fn entries<L: ListKind>(
     all: bool,
 ) -> Result<Option<Vec<Value>>, Error> {
     match listed {
-        Err(Error::Unsupported { .. }) if all => Ok(None),
+        Err(Error::Call { error: CallError::NotSent(_), .. }) if all => Ok(None),
         listed => Ok(Some(listed?.raw().map(value).collect())),
     }
 }

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use mcp_sansio::types::{
     CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionReference,
-    ContentBlock, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult, Implementation,
-    InputRequest, ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult,
-    Resource, ResourceData, Role, Root, SamplingMessageContent,
+    ContentBlock, CreateMessageResult, ElicitResult, GetPromptResult, Implementation, InputRequest,
+    ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult, Resource,
+    ResourceData, Role, Root, SamplingMessageContent,
 };
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, NotAllowed,
     RawJson, SendError,
 };
 use mcp_sansio_adapters::blocking::client::{
-    CallId, Client, Connector, Error, Handler, InputResponse, Process, ReceivedInputRequest,
-    ThreadedStreams, Transport,
+    CallError, CallId, Client, Connector, Error, Handler, InputResponse, Process,
+    ReceivedInputRequest, ThreadedStreams, Transport,
 };
 use serde_json::json;
 
@@ -174,7 +174,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     let answer = client.call_tool("test_error_handling", &Json(json!({}))).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true));
     assert!(
-        matches!(client.call_tool("no such tool", &Json(json!({}))), Err(Error::Server(fault)) if fault.code == -32602)
+        matches!(client.call_tool("no such tool", &Json(json!({}))), Err(Error::Call { error: CallError::Server(fault), .. }) if fault.code == -32602)
     );
 
     client
@@ -251,7 +251,7 @@ fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
     let asking = "test_input_required_result_elicitation";
     let error = client.call_tool(asking, &Json(json!({}))).unwrap_err();
     assert!(
-        matches!(&error, Error::InputRequired(result) if result.as_raw().get("inputRequests").is_some()),
+        matches!(&error, Error::Call { error: CallError::InputRefused { result, .. }, .. } if result.as_raw().get("inputRequests").is_some()),
         "{error}"
     );
     let connector = Connector::new(&CONFIG).era(Era::Legacy);
@@ -262,9 +262,7 @@ fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
 
 #[test]
 fn a_closure_is_a_handler() {
-    let declines = |question: &ReceivedInputRequest<'_>| {
-        question.respond(&ElicitResult::new(ElicitAction::Decline))
-    };
+    let declines = |question: &ReceivedInputRequest<'_>| question.respond(&ElicitResult::decline());
     let mut client =
         Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
     let answer =
@@ -277,7 +275,7 @@ fn time_spent_on_input_does_not_count_toward_the_timeout() {
     // The server waits for this response while the call is open.
     let slow = |question: &ReceivedInputRequest<'_>| {
         std::thread::sleep(Duration::from_millis(2_500));
-        question.respond(&ElicitResult::new(ElicitAction::Decline))
+        question.respond(&ElicitResult::decline())
     };
     let mut client = Connector::new(&CONFIG)
         .handler(slow)
@@ -306,12 +304,18 @@ fn the_client_notifies_only_legacy_servers() {
     client.notify("notifications/of/ours", &Json(json!({"n": 1}))).unwrap();
     assert!(matches!(
         client.notify("notifications/cancelled", &Json(json!({}))),
-        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::Method)))
+        Err(Error::Call {
+            error: CallError::NotSent(SendError::NotAllowed(NotAllowed::Method)),
+            ..
+        })
     ));
     client.call_tool("test_simple_text", &Json(json!({}))).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
     assert!(matches!(
         client.roots_changed(),
-        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::Revision)))
+        Err(Error::Call {
+            error: CallError::NotSent(SendError::NotAllowed(NotAllowed::Revision)),
+            ..
+        })
     ));
 }

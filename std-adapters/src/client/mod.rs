@@ -14,8 +14,9 @@ pub(crate) use mcp_sansio_engine::internal::Cursors;
 pub(crate) use mcp_sansio_engine::internal::PageParams;
 pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, server_name, verified};
 pub use mcp_sansio_engine::{
-    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
+    MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,
+    TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use stderr::{LineFn, Stderr, StderrLines};
 

@@ -24,7 +24,7 @@ const WHO: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
 
-async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+async fn answer(question: OwnedInputRequest) -> InputResponse {
     // A user takes some time.
     future::yield_now().await;
     match question.as_input_request() {
@@ -137,7 +137,7 @@ fn one_handler_serves_both_eras_and_the_request_is_sent_again() {
 #[test]
 fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_modern_one() {
     let refuse = |_: OwnedInputRequest| async {
-        Err::<InputResponse, _>(InputRefusal::new("The person says no"))
+        InputResponse::Err(InputRefusal::new("The person says no"))
     };
     let (result, ..) =
         greet(&LEGACY, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
@@ -148,7 +148,7 @@ fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_moder
         greet(&MODERN, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
             call(&client, "greet").await.map(|result| text(&result))
         });
-    let Err(CallError::InputRefused(refusal)) = result else { panic!("{result:?}") };
+    let Err(CallError::InputRefused { refusal, .. }) = result else { panic!("{result:?}") };
     assert_eq!((refusal.to_string().as_str(), rounds), ("The person says no", 1));
 }
 

@@ -141,18 +141,13 @@ fn progress_is_reported_as_it_arrives_and_before_the_result() {
         };
         let (told, _) = play(Connector::new(&CLIENT), config, script, async |client| {
             let mut told = Vec::new();
-            let params = CallToolParams::new("steps");
-            let made = client.request_with_progress(
-                "tools/call",
-                &params,
-                CallOptions::new(),
-                |progress| {
-                    told.push((
-                        progress.progress.as_i64().unwrap(),
-                        progress.message.unwrap().to_string(),
-                    ));
-                },
-            );
+            let options = CallOptions::new();
+            let made = client.call_tool_with("steps", &RawJson::EMPTY, options, |progress| {
+                told.push((
+                    progress.progress.as_i64().unwrap(),
+                    progress.message.unwrap().to_string(),
+                ));
+            });
             assert_eq!(text(&made.await.unwrap()), "done");
             // Without a progress token there is no progress.
             assert_eq!(text(&call(&client, "steps").await.unwrap()), "done");

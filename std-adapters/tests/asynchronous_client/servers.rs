@@ -46,7 +46,7 @@ async fn greet(ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new(&format!("Hello, {name}")))
 }
 
-async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+async fn answer(question: OwnedInputRequest) -> InputResponse {
     match question.as_input_request() {
         InputRequest::Elicit(_) => {
             question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))

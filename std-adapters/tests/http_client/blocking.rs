@@ -7,7 +7,7 @@ use futures_lite::future;
 use mcp_sansio::types::ListRootsResult;
 use mcp_sansio::{CallOptions, Instant, RawJson};
 use mcp_sansio_adapters::blocking::client::{
-    Connector, Direction, Error, Handler, InputResponse, ReceivedInputRequest,
+    CallError, Connector, Direction, Error, Handler, InputResponse, ReceivedInputRequest,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +53,11 @@ fn a_blocking_client_calls_and_responds_and_shows_its_messages() {
             },
         );
         assert_eq!(said(results[0].as_ref().unwrap()), "called");
-        assert!(matches!(results[1], Err(Error::Http { .. })), "{:?}", results[1]);
+        assert!(
+            matches!(results[1], Err(Error::Call { error: CallError::Http(_), .. })),
+            "{:?}",
+            results[1]
+        );
         if !is_modern {
             assert_eq!(said(results[2].as_ref().unwrap()), "asked");
             assert!(seen.iter().any(|seen| seen.body["result"]["roots"] == json!([])), "{seen:?}");

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::ElicitResult;
 use mcp_sansio::{CallOptions, ClientEvent, Json, RawJson};
-use mcp_sansio_adapters::asynchronous::client::{
-    Connector, InputRefusal, InputResponse, OwnedInputRequest,
-};
+use mcp_sansio_adapters::asynchronous::client::{Connector, InputResponse, OwnedInputRequest};
 use serde_json::{Value, json};
 
 use crate::scene::{Response, answer, call, error, event, legacy, modern, play, play_with, text};
@@ -233,7 +231,7 @@ fn tol_08_tol_14_progress_arrives_before_the_response_on_several_streams_at_once
 }
 
 /// Accepts every elicitation.
-async fn agree(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+async fn agree(question: OwnedInputRequest) -> InputResponse {
     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }
 

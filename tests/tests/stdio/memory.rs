@@ -7,7 +7,7 @@ use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Era, Instant, Progress, RawJson, RequestHandle,
     ServerConfig, ServerEvent, ServerFeatures,
 };
-use mcp_sansio_adapters::blocking::client::{Client, Connector, Error as ClientError};
+use mcp_sansio_adapters::blocking::client::{CallError, Client, Connector, Error as ClientError};
 use mcp_sansio_adapters::blocking::{App, Context, Error, Handler, Memory};
 
 static SERVER: ServerConfig =
@@ -66,7 +66,7 @@ fn a_call_without_a_response_times_out() {
         let clock = memory.clock();
         let mut client = memory.connect(&CLIENT, era).unwrap();
         let error = call(&mut client).unwrap_err();
-        assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
+        assert!(matches!(error, ClientError::Call { error: CallError::TimedOut, .. }), "{error}");
         assert_eq!(clock(), Instant::from_millis(3_600_000));
         // The connection goes on.
         client.run_for(HOUR).unwrap();

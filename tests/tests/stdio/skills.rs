@@ -53,14 +53,19 @@ fn skl_12_skl_16_skl_20_a_skill_is_listed_loaded_by_its_uri_and_read() {
         if era == Era::Modern {
             // It has not asked what the server declares.
             let unknown = client.read_directory("skill://tea");
-            assert!(matches!(unknown, Err(Error::Unsupported { .. })), "{unknown:?}");
+            assert!(
+                matches!(unknown, Err(Error::Call { error: CallError::NotSent(_), .. })),
+                "{unknown:?}"
+            );
             continue;
         }
         let children = client.read_directory("skill://tea").unwrap();
         let names: Vec<_> = children.iter().map(|child| child.unwrap().name.to_string()).collect();
         assert_eq!(names, ["SKILL.md", "cups", "pots.json"]);
         let file = client.read_directory(POTS);
-        assert!(matches!(file, Err(Error::Server(error)) if error.code == -32602));
+        assert!(
+            matches!(file, Err(Error::Call { error: CallError::Server(error), .. }) if error.code == -32602)
+        );
     }
 }
 
@@ -110,7 +115,10 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
     client.list_skills().unwrap();
     // The server returns the entry of another skill.
     let other = client.get_skill("skill://lab/soldering/SKILL.md");
-    assert!(matches!(other, Err(Error::Skill(SkillError::Entry(_)))), "{other:?}");
+    assert!(
+        matches!(other, Err(Error::Call { error: CallError::Skill(SkillError::Entry(_)), .. })),
+        "{other:?}"
+    );
     with_tea(&mut client, |client, skill| {
         let early = ["skills/list ", "skills/get skill://lab/soldering/SKILL.md"];
         let early = [&early[..], &["skills/get skill://tea/SKILL.md"]].concat();
@@ -121,18 +129,39 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
         };
         let pots = "{\"pots\":\u{a0}2}\n";
         let size = read(POTS, "skill://tea/pots.json x");
-        assert!(matches!(size, Err(Error::Skill(SkillError::Size { expected: 12, actual: 1 }))));
+        assert!(matches!(
+            size,
+            Err(Error::Call {
+                error: CallError::Skill(SkillError::Size { expected: 12, actual: 1 }),
+                ..
+            })
+        ));
         let digest = read(POTS, "skill://tea/pots.json {\"pots\": 3}\n");
-        assert!(matches!(digest, Err(Error::Skill(SkillError::Digest))), "{digest:?}");
+        assert!(
+            matches!(digest, Err(Error::Call { error: CallError::Skill(SkillError::Digest), .. })),
+            "{digest:?}"
+        );
         let other = read(POTS, &format!("skill://tea/cups.json {pots}"));
-        assert!(matches!(other, Err(Error::Skill(SkillError::NoContent))), "{other:?}");
+        assert!(
+            matches!(
+                other,
+                Err(Error::Call { error: CallError::Skill(SkillError::NoContent), .. })
+            ),
+            "{other:?}"
+        );
         assert_eq!(
             read(POTS, "skill://tea/pots.json {\"pots\": 2}\n").unwrap(),
             b"{\"pots\": 2}\n"
         );
         let asked = requests.lock().unwrap().len();
         let unlisted = read("skill://tea/new.md", "skill://tea/new.md new");
-        assert!(matches!(unlisted, Err(Error::Skill(SkillError::Unlisted))), "{unlisted:?}");
+        assert!(
+            matches!(
+                unlisted,
+                Err(Error::Call { error: CallError::Skill(SkillError::Unlisted), .. })
+            ),
+            "{unlisted:?}"
+        );
         assert_eq!(requests.lock().unwrap().len(), asked, "nothing is requested");
     });
     // The digest is right, and the frontmatter is not what was approved.
@@ -143,6 +172,12 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
     *lie.lock().unwrap() =
         format!("{TEA} {}", include_str!("../server/features/skills/tea/SKILL.md"));
     let differs = client.read_skill_file(&lying, TEA);
-    assert!(matches!(differs, Err(Error::Skill(SkillError::FrontmatterDiffers))), "{differs:?}");
+    assert!(
+        matches!(
+            differs,
+            Err(Error::Call { error: CallError::Skill(SkillError::FrontmatterDiffers), .. })
+        ),
+        "{differs:?}"
+    );
     assert!(client.read_skill_file(skill, TEA).is_ok());
 }

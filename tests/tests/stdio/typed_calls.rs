@@ -7,7 +7,7 @@ use mcp_sansio::{
     ToolOutput, ToolResult,
 };
 use mcp_sansio_adapters::blocking::App;
-use mcp_sansio_adapters::blocking::client::{Client, Error, ToolCallError};
+use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, ToolCallError};
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
@@ -97,7 +97,7 @@ fn failures_are_told_apart() {
         let mut client = client(&CLIENT, era);
         let error = client.call(&Divide { dividend: 7, divisor: 0, unit: None }).unwrap_err();
         assert!(
-            matches!(&error, Error::ToolCall(ToolCallError::Failed { why }) if why == "a number has no 0th part")
+            matches!(&error, Error::Call { error: CallError::ToolCall(ToolCallError::Failed { why }), .. } if why == "a number has no 0th part")
         );
         assert_eq!(error.to_string(), "the tool failed: a number has no 0th part");
 

@@ -7,7 +7,7 @@ use mcp_sansio::types::InputRequest;
 use mcp_sansio::{ClientEvent, Encode, Encoder, Instant, JsonStr, OwnedJson, RawJson, Revision};
 
 use super::CallId;
-use crate::errors::{CallError, ConnectError, Refusal};
+use crate::errors::{CallError, ConnectError, InputResponse};
 use crate::tasks::TaskRef;
 
 /// The part of an adapter in a [`ClientEngine`](crate::ClientEngine): the calendar, random numbers,
@@ -21,7 +21,7 @@ pub trait Driver {
 
     /// A question for the application. Returns the answer if it is there at once; otherwise
     /// [`ClientEngine::answer`](crate::ClientEngine::answer) takes it.
-    fn asked(&mut self, question: Question<'_>) -> Option<Answer>;
+    fn asked(&mut self, question: Question<'_>) -> Option<InputResponse>;
 
     /// A question does not need an answer any more.
     fn withdrawn(&mut self, input: InputId) {
@@ -33,8 +33,8 @@ pub trait Driver {
         let _ = call;
     }
 
-    /// The result of connecting, progress, a log message, a change, or any other event that the
-    /// engine has not handled itself. The progress of a task is that of its call.
+    /// Progress, a log message, a change, or any other event that the engine has not handled
+    /// itself. The progress of a task is that of its call.
     fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
     }
@@ -80,9 +80,6 @@ impl Encode for Question<'_> {
         to.end_object();
     }
 }
-
-/// The answer of the application to a question, or why there is none.
-pub type Answer = Result<OwnedJson, Refusal>;
 
 /// Limits of the memory of a client.
 #[derive(Clone, Copy, Debug)]

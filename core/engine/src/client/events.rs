@@ -13,10 +13,10 @@ use mcp_sansio::{
 
 use super::calls::{Asked, Inputs, Pending};
 use super::{
-    Answer, CallId, ConnectState, Driver, InputId, Purpose, Question, State, Times as _, Unsent,
-    Waiting, tool,
+    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Times as _, Unsent, Waiting,
+    tool,
 };
-use crate::errors::{CallError, Refusal};
+use crate::errors::{CallError, InputRefusal, InputResponse};
 use crate::hosted::HostedStep;
 use crate::tasks::{FollowedTask, TaskResponses, of_task};
 
@@ -29,13 +29,9 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let about = match event {
-            ClientEvent::Connected(connected) => {
-                self.connected(connected, driver);
-                None
-            }
+            ClientEvent::Connected(connected) => return self.connected(connected, driver),
             ClientEvent::ConnectFailed(error) => {
-                self.set_connect_state(ConnectState::Failed((*error).into()), driver);
-                None
+                return self.set_connect_state(ConnectState::Failed((*error).into()), driver);
             }
             ClientEvent::CallFinished { call, outcome } => {
                 let Some(pending) = self.calls.of(*call) else { return };
@@ -387,7 +383,7 @@ impl State {
         let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
         let refused = |refusal| CallError::InputRefused { refusal, result: requests.into() };
         if new.len() > self.limits.max_inputs {
-            return self.give_up(id, refused(Refusal::TooMany), driver);
+            return self.give_up(id, refused(InputRefusal::TooMany), driver);
         }
         for (key, json) in new {
             let request = match json.to::<InputRequest<'_>>() {
@@ -419,7 +415,7 @@ impl State {
     fn refused(
         &mut self,
         id: CallId,
-        refusal: Refusal,
+        refusal: InputRefusal,
         requests: RawJson<'_>,
         driver: &mut impl Driver,
     ) {
@@ -452,7 +448,7 @@ impl State {
         now: Instant,
         revision: Revision,
         input: InputId,
-        answer: Answer,
+        answer: InputResponse,
         driver: &mut impl Driver,
     ) {
         let Some(at) = self.inputs.iter().position(|(other, _)| *other == input) else { return };
@@ -507,7 +503,7 @@ impl State {
             None => {}
         }
         let Ok(question) = request.input_request() else {
-            let error = Refusal::Error(RpcError::invalid_params("Invalid params").into());
+            let error = InputRefusal::Error(RpcError::invalid_params("Invalid params").into());
             return self.unsent.push_back(Unsent::Response(handle, Err(error)));
         };
         let task = match request.task.as_ref() {
@@ -521,7 +517,7 @@ impl State {
                         Some(key)
                     }
                     Err(error) => {
-                        let error = Err(Refusal::Error(error));
+                        let error = Err(InputRefusal::Error(error));
                         return self.unsent.push_back(Unsent::Response(handle, error));
                     }
                 }
@@ -545,7 +541,7 @@ impl State {
         &mut self,
         now: Instant,
         task: TaskKey,
-        answer: Answer,
+        answer: InputResponse,
         driver: &mut impl Driver,
     ) {
         let outcome = answer.map_err(|refusal| refusal.as_error().into());

@@ -26,11 +26,9 @@ use mcp_sansio::{
 
 pub use calls::CallId;
 use calls::{Asked, Calls, LISTEN, Pending};
-pub use driver::{
-    Answer, Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question,
-};
+pub use driver::{Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question};
 
-use crate::errors::CallError;
+use crate::errors::{CallError, InputResponse};
 use crate::hosted::{HostedReply, HostedTasks};
 use crate::tasks::{FollowedTask, TaskRef, ToolSupport};
 
@@ -111,7 +109,7 @@ enum Waiting {
 
 enum Unsent {
     Cancel(Call),
-    Response(RequestHandle, Answer),
+    Response(RequestHandle, InputResponse),
     Hosted(RequestHandle, HostedReply),
 }
 
@@ -547,7 +545,7 @@ impl<'c> ClientEngine<'c> {
         &mut self,
         now: Instant,
         input: InputId,
-        answer: Answer,
+        answer: InputResponse,
         driver: &mut impl Driver,
     ) {
         let revision = self.core().revision().unwrap_or(Revision::LATEST);

@@ -1,7 +1,7 @@
 //! Questions of servers: in rounds of a call, as requests, and as tasks that the client runs.
 
 use mcp_sansio::CallOptions;
-use mcp_sansio_engine::{CallError, Limits, Refusal};
+use mcp_sansio_engine::{CallError, InputRefusal, Limits};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -63,7 +63,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
     let (call, first) = scene.tool("ask");
     scene.gets(&ok(&first, requires(json!({"a": form("refuse me"), "b": form("2")}), "s")));
     assert_eq!(scene.log(), ["asked refuse me"], "the second question is not needed");
-    let Err(CallError::InputRefused { refusal: Refusal::Refused, result }) = scene.take(call)
+    let Err(CallError::InputRefused { refusal: InputRefusal::Refused, result }) = scene.take(call)
     else {
         panic!("it was refused")
     };
@@ -72,10 +72,10 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
     let (call, first) = scene.tool("ask");
     scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
     let input = scene.person.asked.last().unwrap().0;
-    scene.engine.answer(scene.now, input, Err(Refusal::Panicked), &mut scene.person);
+    scene.engine.answer(scene.now, input, Err(InputRefusal::Panicked), &mut scene.person);
     assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
     let result = scene.take(call);
-    assert!(matches!(result, Err(CallError::InputRefused { refusal: Refusal::Panicked, .. })));
+    assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::Panicked, .. })));
     // So does the end of the call.
     let (call, first) = scene.tool("ask");
     scene.gets(&ok(&first, requires(json!({"a": form("3")}), "s")));
@@ -92,7 +92,7 @@ fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
     let (call, first) = scene.tool("ask");
     scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
     let result = scene.take(call);
-    assert!(matches!(result, Err(CallError::InputRefused { refusal: Refusal::TooMany, .. })));
+    assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::TooMany, .. })));
     assert!(scene.log().is_empty());
 }
 

@@ -8,8 +8,8 @@ use mcp_sansio::{
     Revisions,
 };
 use mcp_sansio_engine::{
-    Answer, CallError, CallId, ClientEngine, ConnectState, Driver, InputId, Limits, Question,
-    Refusal,
+    CallError, CallId, ClientEngine, ConnectState, Driver, InputId, InputRefusal, InputResponse,
+    Limits, Question,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl Driver for Person {
         self.random
     }
 
-    fn asked(&mut self, question: Question<'_>) -> Option<Answer> {
+    fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
         self.seen.push(OwnedJson::new(&question, E).unwrap());
         let text = match question.request {
             InputRequest::Elicit(params) => {
@@ -73,7 +73,7 @@ impl Driver for Person {
         if self.answers_later {
             return None;
         }
-        Some(if text == "refuse me" { Err(Refusal::Refused) } else { Ok(answer(&text)) })
+        Some(if text == "refuse me" { Err(InputRefusal::Refused) } else { Ok(answer(&text)) })
     }
 
     fn withdrawn(&mut self, input: InputId) {
@@ -94,7 +94,6 @@ impl Driver for Person {
                 what => format!("{what:?} {about}"),
             },
             ClientEvent::Listening { .. } => format!("listening {about}"),
-            ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_) => return,
             ClientEvent::RequestCancelled { .. } => "request cancelled".to_owned(),
             event => format!("{event:?}"),
         });

@@ -185,6 +185,16 @@ impl<'a> ElicitResult<'a> {
         Self::new(ElicitAction::Accept).content(content)
     }
 
+    /// Creates the result of a user who said no.
+    pub const fn decline() -> Self {
+        Self::new(ElicitAction::Decline)
+    }
+
+    /// Creates the result of a user who closed the form without a choice.
+    pub const fn cancel() -> Self {
+        Self::new(ElicitAction::Cancel)
+    }
+
     /// Returns whether the result is valid in `revision`: content only if the action is `accept`,
     /// of strings, numbers and booleans and, since 2025-11-25, arrays of strings.
     pub fn is_valid_for(&self, revision: Revision) -> bool {

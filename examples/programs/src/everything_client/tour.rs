@@ -7,7 +7,7 @@ use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
 };
 use mcp_sansio::{CallOptions, Json, Printable, RawJson};
-use mcp_sansio_adapters::blocking::client::{Client, Error, List, ListKind};
+use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, List, ListKind};
 use serde_json::{Map, Value, json};
 
 /// Lists everything, calls every tool with minimal arguments, reads every resource and prompt,
@@ -83,7 +83,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
 /// Returns the entries: none of a list that the server does not offer.
 fn entries<L: ListKind>(listed: Result<List<L>, Error>) -> Result<Vec<Value>, Error> {
     match listed {
-        Err(Error::Unsupported { .. }) => Ok(Vec::new()),
+        Err(Error::Call { error: CallError::NotSent(_), .. }) => Ok(Vec::new()),
         listed => Ok(listed?
             .raw()
             .filter_map(|entry| serde_json::from_str(entry.as_str()).ok())
@@ -111,8 +111,12 @@ fn report(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<()
     match outcome {
         Ok(false) => print(format_args!("{method} {what}: ok")),
         Ok(true) => print(format_args!("{method} {what}: failed (isError)")),
-        Err(Error::Server(error)) => print(format_args!("{method} {what}: error: {error}")),
-        Err(Error::Unsupported { .. }) => print(format_args!("{method} {what}: not offered")),
+        Err(Error::Call { error: CallError::Server(error), .. }) => {
+            print(format_args!("{method} {what}: error: {error}"))
+        }
+        Err(Error::Call { error: CallError::NotSent(_), .. }) => {
+            print(format_args!("{method} {what}: not offered"))
+        }
         Err(error) => return Err(error),
     }
     Ok(())

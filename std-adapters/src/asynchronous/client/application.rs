@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::{Changed, ClientEvent, OwnedJson};
-use mcp_sansio_engine::{Answer, CallId, Driver, Finished, InputId, Question, Refusal};
+use mcp_sansio_engine::{CallId, Driver, Finished, InputId, InputRefusal, InputResponse, Question};
 
 use super::connector::OnEvent;
 use super::input::{InputFuture, InputHandler, OwnedInputRequest};
@@ -73,15 +73,13 @@ impl Application {
     }
 
     /// Polls the futures that were woken. Returns an answer that is ready.
-    pub(crate) fn poll_input(&mut self, cx: &Context<'_>) -> Option<(InputId, Answer)> {
+    pub(crate) fn poll_input(&mut self, cx: &Context<'_>) -> Option<(InputId, InputResponse)> {
         for withdrawn in std::mem::take(&mut self.withdrawn) {
             self.inputs.drop_where(|input| *input == withdrawn);
         }
         while let Poll::Ready(polled) = self.inputs.poll_next(cx) {
             if let Some((input, answer)) = polled {
-                let answer = answer.unwrap_or(Err(super::InputRefusal::panicked()));
-                let answer = answer.map(|response| response.0);
-                return Some((input, answer.map_err(Refusal::from)));
+                return Some((input, answer.unwrap_or(Err(InputRefusal::Panicked))));
             }
         }
         None
@@ -108,13 +106,13 @@ impl Driver for Application {
         random()
     }
 
-    fn asked(&mut self, question: Question<'_>) -> Option<Answer> {
+    fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
         match OwnedInputRequest::of(&question) {
             Ok(request) => {
                 self.inputs.insert(question.id, (self.input_handler)(request));
                 None
             }
-            Err(refusal) => Some(Err(refusal.into())),
+            Err(refusal) => Some(Err(refusal)),
         }
     }
 

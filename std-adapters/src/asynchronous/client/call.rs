@@ -6,10 +6,9 @@ use std::task::{Context, Poll};
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{Instant, OwnedJson, SendError};
-use mcp_sansio_engine::{CallId, Finished};
+use mcp_sansio_engine::{CallError, CallId, Finished};
 
 use super::application::CallEvent;
-use super::error::CallError;
 use super::handle::ClientInner;
 use super::inner::{Command, Session};
 
@@ -80,7 +79,7 @@ impl PendingCall {
         self,
         on_progress: &mut impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, CallError> {
-        Ok(self.finished(on_progress).await.result?)
+        self.finished(on_progress).await.result
     }
 }
 

@@ -8,13 +8,13 @@ use std::time::Duration;
 use mcp_sansio::{
     ClientConfig, ClientEvent, Era, JsonStr, OwnedJson, RawJson, Revision, ServerFeatures,
 };
-use mcp_sansio_engine::ClientEngine;
+use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse};
 
 use super::application::Application;
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
-use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
+use super::input::{InputFuture, InputHandler, OwnedInputRequest};
 use super::transport::Transport;
 use crate::panics::{caught, caught_future};
 
@@ -73,13 +73,11 @@ impl Connector {
         handler: impl Fn(OwnedInputRequest) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<InputResponse, InputRefusal>> + Send + 'static,
+        F: Future<Output = InputResponse> + Send + 'static,
     {
         let input_handler = move |input_request| -> InputFuture {
             let pending = caught(|| handler(input_request)).ok();
-            Box::pin(async {
-                caught_future(pending).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
-            })
+            Box::pin(async { caught_future(pending).await.unwrap_or(Err(InputRefusal::Panicked)) })
         };
         Self { input_handler: Box::new(input_handler), ..self }
     }

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{CallOptions, Encode, Era, Instant, OwnedJson, RawJson, SendError};
-use mcp_sansio_engine::CallId;
+use mcp_sansio_engine::{CallError, CallId};
 
 use super::call::PendingCall;
 use super::connector::Connected;
-use super::error::CallError;
 use super::inner::{Command, ConnectionInner, Session};
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
@@ -165,7 +164,7 @@ impl Client {
         });
         let over = waiting.await?.finished(&mut |_| ()).await;
         let waited = inner.now().saturating_duration_since(over.started);
-        match (over.result.map_err(CallError::from), connected().await) {
+        match (over.result, connected().await) {
             (Ok(_) | Err(CallError::Closed), Poll::Ready(connected)) => {
                 Ok((connected?, limit.saturating_sub(waited)))
             }

@@ -5,11 +5,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{Era, Instant};
-use mcp_sansio_engine::{CallId, Cancelled, ClientEngine, ConnectState};
+use mcp_sansio_engine::{CallError, CallId, Cancelled, ClientEngine, ConnectState};
 
 use super::application::{Application, CallEvent};
 use super::connector::Connected;
-use super::error::CallError;
 use crate::client::ConnectError;
 use crate::lock::lock;
 use crate::runtime;

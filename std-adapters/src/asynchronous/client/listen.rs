@@ -11,8 +11,8 @@ use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 
 use super::application::CallEvent;
 use super::call::PendingCall;
-use super::error::CallError;
 use super::handle::Client;
+use mcp_sansio_engine::CallError;
 
 /// Something that changed: cached copies of it are stale.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ impl Client {
                     return Ok(Subscription { call, filter: Some(filter), ended: None });
                 }
                 CallEvent::Finished(over) => {
-                    return Err(over.result.map_or_else(CallError::from, |_| CallError::Closed));
+                    return Err(over.result.err().unwrap_or(CallError::Closed));
                 }
                 _ => {}
             }
@@ -120,7 +120,7 @@ impl Stream for Subscription {
             match ready!(this.call.poll_event(cx)) {
                 CallEvent::Change(change) => return Poll::Ready(Some(change)),
                 CallEvent::Finished(over) => {
-                    this.ended = Some(over.result.err().map(CallError::from));
+                    this.ended = Some(over.result.err());
                 }
                 _ => {}
             }

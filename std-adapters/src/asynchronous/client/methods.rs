@@ -2,14 +2,13 @@
 
 use futures_lite::{Stream, stream};
 use mcp_sansio::typed::ToolCall;
-use mcp_sansio::types::{CompleteParams, ResourceParams, Skill};
+use mcp_sansio::types::{CompleteParams, ProgressParams, ResourceParams, Skill};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::call::PendingCall;
-use super::error::CallError;
 use super::handle::Client;
 use crate::client::{
-    List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Skills, Tools,
+    CallError, List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Skills, Tools,
     TypedResult, check_skill, verified,
 };
 
@@ -219,6 +218,22 @@ impl Client {
         arguments: &A,
     ) -> Result<OwnedJson, CallError> {
         self.request("tools/call", &Named { name, arguments }, CallOptions::new()).await
+    }
+
+    /// Calls a tool with these options, and reports its progress, also while the server runs it as a
+    /// task.
+    ///
+    /// # Errors
+    /// See [`request`](Self::request).
+    pub async fn call_tool_with<A: Encode + ?Sized>(
+        &self,
+        name: &str,
+        arguments: &A,
+        options: CallOptions,
+        on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, CallError> {
+        let params = Named { name, arguments };
+        self.request_with_progress("tools/call", &params, options, on_progress).await
     }
 
     /// Reads a resource. Returns a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).

@@ -18,7 +18,7 @@
 //!     ClientFeatures::ELICITATION_FORM,
 //! );
 //!
-//! async fn elicit(request: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+//! async fn elicit(request: OwnedInputRequest) -> InputResponse {
 //!     let InputRequest::Elicit(_) = request.as_input_request() else {
 //!         return Err(InputRefusal::unsupported());
 //!     };
@@ -110,7 +110,6 @@ mod application;
 mod call;
 mod connection;
 mod connector;
-mod error;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
@@ -125,14 +124,14 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
+    MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,
+    TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
-pub use error::CallError;
 pub use handle::Client;
-pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
+pub use input::OwnedInputRequest;
 pub use listen::{Change, Subscription};
 pub use task::ToolTask;
 pub use transport::Transport;

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use mcp_sansio::types::{ProgressParams, TaskParams, TaskStatus};
 use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
-use mcp_sansio_engine::CallId;
+use mcp_sansio_engine::{CallError, CallId};
 
 use super::application::CallEvent;
 use super::call::PendingCall;
-use super::error::CallError;
 use super::handle::Client;
 use super::inner::{Command, Session};
 use crate::client::{Named, TaskRef, server_name};
@@ -169,7 +168,6 @@ impl ToolTask {
                 _ => {}
             }
         };
-        let result = result.map_err(CallError::from);
         waits.0.call = None;
         // After the end of the connection it can be resumed on another one.
         if !matches!(result, Err(CallError::Closed)) {

@@ -1,7 +1,7 @@
 //! The application's side of a client: its handler, its clock and its trace.
 
-use mcp_sansio::{ClientEvent, Instant};
-use mcp_sansio_engine::{Answer, Driver, Question, Refusal};
+use mcp_sansio::{ClientEvent, Instant, OwnedJson};
+use mcp_sansio_engine::{Driver, InputRefusal, InputResponse, Question};
 
 use super::connector::Clock;
 use super::handler::{Handler, ReceivedInputRequest};
@@ -18,6 +18,8 @@ pub(super) struct Application<'c> {
     input_time: u64,
     /// Number of further input requests whose time does not count.
     free_input_requests: u32,
+    /// The call whose progress is kept, and its reports.
+    watched: Option<(CallId, Vec<OwnedJson>)>,
 }
 
 impl<'c> Application<'c> {
@@ -27,7 +29,7 @@ impl<'c> Application<'c> {
         clock: Box<Clock<'c>>,
     ) -> Self {
         let free_input_requests = FREE_INPUT_REQUESTS;
-        Self { handler, trace, clock, input_time: 0, free_input_requests }
+        Self { handler, trace, clock, input_time: 0, free_input_requests, watched: None }
     }
 
     /// Returns the time of the clock without the time that input requests took.
@@ -38,6 +40,16 @@ impl<'c> Application<'c> {
     /// Allows [`FREE_INPUT_REQUESTS`] again, for the next wait of the application.
     pub(super) const fn free_input_requests(&mut self) {
         self.free_input_requests = FREE_INPUT_REQUESTS;
+    }
+
+    /// Keeps the progress of this call from now on, and of no other.
+    pub(super) fn watch(&mut self, call: CallId) {
+        self.watched = Some((call, Vec::new()));
+    }
+
+    /// Takes the reports of the call that is watched.
+    pub(super) fn reports(&mut self) -> Vec<OwnedJson> {
+        self.watched.as_mut().map(|(_, reports)| std::mem::take(reports)).unwrap_or_default()
     }
 
     fn panicked(&mut self, about: Option<CallId>) {
@@ -55,7 +67,7 @@ impl Driver for Application<'_> {
         random()
     }
 
-    fn asked(&mut self, question: Question<'_>) -> Option<Answer> {
+    fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
         let Question { about, request, revision, .. } = question;
         let input = ReceivedInputRequest::new(request, revision);
         let begun = (self.clock)().as_millis();
@@ -65,16 +77,19 @@ impl Driver for Application<'_> {
             let taken = (self.clock)().as_millis().saturating_sub(begun);
             self.input_time = self.input_time.saturating_add(taken);
         }
-        Some(response.map_or_else(
-            |_| {
-                self.panicked(about);
-                Err(Refusal::Panicked)
-            },
-            |response| response.0,
-        ))
+        Some(response.unwrap_or_else(|_| {
+            self.panicked(about);
+            Err(InputRefusal::Panicked)
+        }))
     }
 
     fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        if let (ClientEvent::Progress { params, .. }, Some((call, reports))) =
+            (event, &mut self.watched)
+            && about == Some(*call)
+        {
+            reports.push((*params).into());
+        }
         if caught(|| self.handler.on_event(about, event)).is_err() {
             self.panicked(about);
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{
-    CallOptions, ClientConfig, Encode, Era, OwnedJson, Revision, SendError, ServerFeatures,
+    CallOptions, ClientConfig, Encode, Era, OwnedJson, RawJson, Revision, ServerFeatures,
 };
-use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished, Limits, Refusal};
+use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished, Limits};
 
 use super::application::Application;
 use super::{CallId, ConnectionEnd, Connector, Error, IN_FLIGHT, Process, Transport};
@@ -114,7 +114,7 @@ impl<'c> Client<'c> {
     /// Sends a request without waiting. [`wait`](Self::wait) returns its result.
     ///
     /// # Errors
-    /// [`Error::Unsupported`], [`Error::NotSent`], [`Error::Closed`].
+    /// [`Error::Call`], [`Error::Closed`].
     pub fn start<P: Encode + ?Sized>(
         &mut self,
         method: &str,
@@ -127,7 +127,7 @@ impl<'c> Client<'c> {
         Ok(id)
     }
 
-    fn begin<P: Encode + ?Sized>(
+    pub(super) fn begin<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -135,7 +135,7 @@ impl<'c> Client<'c> {
     ) -> Result<CallId, Error> {
         self.make_room(method)?;
         let begun = self.engine.call(self.app.now(), method, params, options, &mut self.app);
-        begun.map_err(|error| not_sent(error, method))
+        begun.map_err(|error| Error::of(method, error))
     }
 
     /// Waits for the result of a call.
@@ -143,8 +143,18 @@ impl<'c> Client<'c> {
     /// # Errors
     /// All errors but those of connecting.
     pub fn wait(&mut self, call: CallId) -> Result<OwnedJson, Error> {
+        self.wait_with(call, |_| ())
+    }
+
+    /// As [`wait`](Self::wait). `each` is called after each event, before the result.
+    pub(super) fn wait_with(
+        &mut self,
+        call: CallId,
+        mut each: impl FnMut(&mut Application<'c>),
+    ) -> CallResult {
         self.catch_up();
         loop {
+            each(&mut self.app);
             if let Some(over) = self.engine.take(call) {
                 return self.result(over);
             }
@@ -197,17 +207,17 @@ impl<'c> Client<'c> {
     /// [`subscribe`](Self::subscribe).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a legacy server.
+    /// [`Error::Call`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
         let options = CallOptions::new();
         let begun = self.engine.listen(self.app.now(), filter, options, &mut self.app);
-        let listen = begun.map_err(|error| not_sent(error, LISTEN))?;
+        let listen = begun.map_err(|error| Error::of(LISTEN, error))?;
         while self.engine.is_known(listen) && !self.engine.is_acknowledged(listen) {
             self.step(None)?;
             if let Some(over) = self.engine.take(listen) {
-                let unsupported = || Error::Unsupported { method: LISTEN.to_owned() };
-                return Err(self.result(over).err().unwrap_or_else(unsupported));
+                let ended = || Error::Closed(self.last_end.clone());
+                return Err(self.result(over).err().unwrap_or_else(ended));
             }
         }
         Ok(listen)
@@ -231,20 +241,19 @@ impl<'c> Client<'c> {
     /// Notifies a legacy server that the roots have changed.
     ///
     /// # Errors
-    /// [`Error::NotSent`] for a modern server, and if `roots.listChanged` was not declared.
+    /// [`Error::Call`] for a modern server, and if `roots.listChanged` was not declared.
     pub fn roots_changed(&mut self) -> Result<(), Error> {
-        self.engine.send(self.app.now(), &mut self.app, |core, tx| core.roots_changed(tx))?;
-        self.flush()
+        self.notify("notifications/roots/list_changed", &RawJson::EMPTY)
     }
 
     /// Sends a custom notification.
     ///
     /// # Errors
-    /// [`Error::NotSent`], [`Error::Closed`].
+    /// [`Error::Call`], [`Error::Closed`].
     pub fn notify<P: Encode + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
-        self.engine
-            .send(self.app.now(), &mut self.app, |core, tx| core.notify(method, params, tx))?;
+        let sent = self.engine.notify(self.app.now(), method, params, &mut self.app);
+        sent.map_err(|error| Error::of(method, error))?;
         self.flush()
     }
 
@@ -297,25 +306,10 @@ impl<'c> Client<'c> {
 
     /// Returns the result of a call that has ended, with what its error lacks.
     fn result(&self, over: Finished) -> CallResult {
-        let method = over.method;
-        over.result.map_err(|error| match error {
-            CallError::Server(error) => Error::Server(error),
-            CallError::TimedOut => Error::TimedOut { method },
-            CallError::InputRefused { refusal: Refusal::Panicked, .. } => {
-                Error::HandlerPanicked { method }
-            }
-            CallError::InputRefused { refusal: Refusal::NotSerializable(error), .. } => {
-                Error::NotSent(error)
-            }
-            CallError::InputRefused { result, .. } => Error::InputRequired(result),
-            CallError::Invalid(violation) => Error::Invalid { method, violation },
-            CallError::Read(error) => Error::Read(error),
-            CallError::TaskCancelled => Error::TaskCancelled,
-            CallError::TaskGone(why) => Error::TaskGone(why),
-            CallError::NotSent(error) => not_sent(error, &method),
-            #[cfg(feature = "http")]
-            CallError::Http(error) => Error::Http { method, error },
-            _ => Error::Closed(self.last_end.clone()),
+        let Finished { method, result, .. } = over;
+        result.map_err(|error| match error {
+            CallError::Closed => Error::Closed(self.last_end.clone()),
+            error => Error::Call { method, error },
         })
     }
 }
@@ -324,13 +318,6 @@ impl fmt::Debug for Client<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.transport.name();
         f.debug_struct("Client").field("server", &server).finish_non_exhaustive()
-    }
-}
-
-fn not_sent(error: SendError, method: &str) -> Error {
-    match error {
-        SendError::NotAllowed(_) => Error::Unsupported { method: method.to_owned() },
-        error => Error::NotSent(error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use mcp_sansio::{Era, Instant, Revision};
-use mcp_sansio_engine::ConnectState;
+use mcp_sansio_engine::{CallError, ConnectState};
 
 use super::calls::Peer;
 use super::{Client, ConnectionEnd, Error, Transferred};
@@ -41,7 +41,8 @@ impl Client<'_> {
             .open()
             .map_err(|error| Error::Start { server: self.transport.name(), error })?;
         self.ended = None;
-        self.engine.connect(self.app.now(), &mut self.app)?;
+        let sent = self.engine.connect(self.app.now(), &mut self.app);
+        sent.map_err(|error| Error::of("initialize", error))?;
         loop {
             match self.engine.connect_state() {
                 ConnectState::Connecting => self.step(None).map(|_| ())?,
@@ -71,7 +72,7 @@ impl Client<'_> {
         let until = self.app.now().saturating_add(self.engine.core().config().call_timeout);
         while self.engine.pending() > MAX_PENDING {
             if self.app.now() >= until {
-                return Err(Error::TimedOut { method: method.to_owned() });
+                return Err(Error::of(method, CallError::TimedOut));
             }
             self.step(Some(until))?;
         }
@@ -104,7 +105,8 @@ impl Client<'_> {
         };
         while self.engine.step(self.app.now(), &mut self.app) {}
         let moved = transferred != Transferred::default();
-        self.engine.handle_timeouts(self.app.now(), moved, &mut self.app)?;
+        let handled = self.engine.handle_timeouts(self.app.now(), moved, &mut self.app);
+        handled.map_err(|error| Error::of("initialize", error))?;
         if transferred.ended || self.engine.is_unresponsive() {
             self.end();
         }

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{ClientEvent, Encode, OwnedJson, Revision};
-use mcp_sansio_engine::{Answer, Refusal};
+use mcp_sansio_engine::{InputRefusal, InputResponse};
 
 use super::CallId;
 
@@ -31,7 +31,7 @@ pub trait Handler: Send {
     /// Called after [`on_input_request`](Self::on_input_request) or [`on_event`](Self::on_event)
     /// has panicked, for the call `about`. The panic hook has reported the panic. The request of a
     /// legacy server has got an internal error (-32603); the call for which a modern server needed
-    /// the input has failed with [`Error::HandlerPanicked`](super::Error::HandlerPanicked).
+    /// the input has failed with [`InputRefusal::Panicked`].
     /// Everything else continues.
     fn on_panic(&mut self, about: Option<CallId>) {
         let _ = about;
@@ -64,19 +64,19 @@ impl<'q> ReceivedInputRequest<'q> {
     /// [`ElicitResult`](mcp_sansio::types::ElicitResult), which may also decline, a
     /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
     /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`InputRefusal::NotSerializable`].
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
-        InputResponse(OwnedJson::new(result, self.revision).map_err(Refusal::NotSerializable))
+        OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable)
     }
 
     /// Refuses the request. A legacy server gets an error. With a modern one the call that needed
-    /// the input fails with [`Error::InputRequired`](super::Error::InputRequired).
-    #[must_use]
+    /// the input fails with [`CallError::InputRefused`](super::CallError::InputRefused).
+    ///
+    /// # Errors
+    /// Always [`InputRefusal::Refused`].
     pub const fn refuse(&self) -> InputResponse {
-        InputResponse(Err(Refusal::Refused))
+        Err(InputRefusal::Refused)
     }
 }
-
-/// Response to a [`ReceivedInputRequest`].
-#[derive(Clone, Debug)]
-pub struct InputResponse(pub(super) Answer);

@@ -4,14 +4,15 @@ use std::iter;
 
 use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, ResourceParams, SetLevelParams, Skill, SubscriptionFilter, Text,
+    CompleteParams, LoggingLevel, ProgressParams, ResourceParams, SetLevelParams, Skill,
+    SubscriptionFilter, Text,
 };
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::{CallId, Client, Error};
 use crate::client::{
-    List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
-    Skills, Tools, TypedResult, check_skill, verified,
+    CallError, List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates,
+    Resources, Skills, Tools, TypedResult, check_skill, verified,
 };
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
@@ -60,11 +61,11 @@ impl Client<'_> {
     /// [`GetSkillResult`](mcp_sansio::types::GetSkillResult).
     ///
     /// # Errors
-    /// As [`request`](Self::request), and [`Error::Skill`] if it is the entry of another skill.
+    /// As [`request`](Self::request), and [`CallError::Skill`] if it is the entry of another skill.
     pub fn get_skill(&mut self, uri: &str) -> Result<OwnedJson, Error> {
         let params = ResourceParams::new(uri);
         let result = self.request("skills/get", &params, CallOptions::new())?;
-        Ok(check_skill(result, uri)?)
+        check_skill(result, uri).map_err(|error| Error::of("skills/get", error))
     }
 
     /// Reads a file of a skill, and verifies it: that the entry is [valid](Skill::check) and has
@@ -79,12 +80,13 @@ impl Client<'_> {
     /// [`get_skill`]: Self::get_skill
     ///
     /// # Errors
-    /// As [`request`](Self::request), and [`Error::Skill`] if the file must not be used.
+    /// As [`request`](Self::request), and [`CallError::Skill`] if the file must not be used.
     pub fn read_skill_file(&mut self, skill: &Skill<'_>, uri: &str) -> Result<Vec<u8>, Error> {
-        skill.check()?;
-        skill.file(uri)?;
+        let invalid = |error| Error::of("resources/read", error);
+        skill.check().map_err(invalid)?;
+        skill.file(uri).map_err(invalid)?;
         let result = self.read_resource(uri)?;
-        Ok(verified(skill, uri, &result)?)
+        verified(skill, uri, &result).map_err(invalid)
     }
 
     /// Lists what is directly in a directory, of all pages. The server must have declared
@@ -103,7 +105,7 @@ impl Client<'_> {
     /// alone. The iterator ends after the last page, and after an error.
     ///
     /// # Errors
-    /// Items are errors as of [`request`](Self::request), and [`Error::List`] in place of a page
+    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a page
     /// that exceeds a limit.
     pub fn pages<L: ListKind>(
         &mut self,
@@ -145,7 +147,7 @@ impl Client<'_> {
     /// is read, if it is an object.
     ///
     /// # Errors
-    /// As [`request`](Self::request), and [`Error::ToolCall`] if the tool failed, or the structured
+    /// As [`request`](Self::request), and [`CallError::ToolCall`] if the tool failed, or the structured
     /// content is missing or not of its type.
     pub fn call<T: ToolCall>(&mut self, arguments: &T) -> Result<TypedResult<T>, Error> {
         Ok(TypedResult::new(self.call_tool(T::NAME, arguments)?)?)
@@ -162,6 +164,30 @@ impl Client<'_> {
         arguments: &A,
     ) -> Result<OwnedJson, Error> {
         self.request("tools/call", &Named { name, arguments }, CallOptions::new())
+    }
+
+    /// Calls a tool with these options, and reports its progress, also while the server runs it as a
+    /// task. The [handler](super::Handler) gets it, too.
+    ///
+    /// # Errors
+    /// See [`request`](Self::request).
+    pub fn call_tool_with<A: Encode + ?Sized>(
+        &mut self,
+        name: &str,
+        arguments: &A,
+        options: CallOptions,
+        mut on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, Error> {
+        let params = Named { name, arguments };
+        let call = self.begin("tools/call", &params, options.progress(true))?;
+        self.app.watch(call);
+        self.wait_with(call, |app| {
+            for report in app.reports() {
+                if let Ok(params) = report.to() {
+                    on_progress(&params);
+                }
+            }
+        })
     }
 
     /// Reads a resource. Returns a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
@@ -271,7 +297,7 @@ impl Client<'_> {
         while let Some(params) = pager.next_page() {
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
-                return Err(Error::TimedOut { method: method.to_owned() });
+                return Err(Error::of(method, CallError::TimedOut));
             }
             let options = CallOptions::new().timeout(left.min(limit));
             pages.push(self.page(method, &mut pager, &params, options)?);
@@ -287,7 +313,7 @@ impl Client<'_> {
         options: CallOptions,
     ) -> Result<OwnedJson, Error> {
         let page = self.request(method, params, options)?;
-        pager.check(page).map_err(|error| Error::List { method, error })
+        pager.check(page).map_err(|error| Error::of(method, error))
     }
 
     pub(super) fn is_modern(&self) -> bool {

@@ -92,14 +92,14 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
-    Tools, TypedResult,
+    CallError, ConnectError, InputRefusal, InputResponse, LineFn, List, ListError, ListKind,
+    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError,
+    Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
 pub use error::Error;
-pub use handler::{Handler, InputResponse, ReceivedInputRequest};
+pub use handler::{Handler, ReceivedInputRequest};
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
 pub use mcp_sansio_engine::CallId;

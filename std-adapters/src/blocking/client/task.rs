@@ -7,7 +7,7 @@ use mcp_sansio::{CallOptions, Encode, methods};
 use mcp_sansio_engine::Detached;
 
 use super::{CallId, Client, Error};
-use crate::client::{Named, TaskRef};
+use crate::client::{CallError, Named, TaskRef};
 
 /// Tasks. [`wait`](Client::wait) and all calls of tools wait for the end of the tasks that the
 /// server makes of them; these functions are for applications that want to know.
@@ -74,11 +74,12 @@ impl Client<'_> {
     /// [detached](Self::detach), as a call in flight.
     ///
     /// # Errors
-    /// [`Error::OtherServer`] if the server has another name, or the connection another revision.
+    /// [`CallError::OtherServer`] if the server has another name, or the connection another revision.
     pub fn resume(&mut self, task: &TaskRef) -> Result<CallId, Error> {
         self.make_room(methods::TASKS_GET)?;
         let resumed = self.engine.resume(self.app.now(), task, &mut self.app);
-        let id = resumed.ok_or(Error::OtherServer)?;
+        let other = || Error::of(methods::TASKS_GET, CallError::OtherServer);
+        let id = resumed.ok_or_else(other)?;
         let _ = self.flush();
         Ok(id)
     }
@@ -88,8 +89,8 @@ impl Client<'_> {
     pub(super) fn cancel_task(&mut self, id: &str) -> Result<bool, Error> {
         match self.request(methods::TASKS_CANCEL, &TaskParams::new(id), CallOptions::new()) {
             // A server that cannot cancel tasks ends them by itself.
-            Ok(_) | Err(Error::Unsupported { .. }) => Ok(true),
-            Err(Error::Server(_)) => Ok(false),
+            Ok(_) | Err(Error::Call { error: CallError::NotSent(_), .. }) => Ok(true),
+            Err(Error::Call { error: CallError::Server(_), .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

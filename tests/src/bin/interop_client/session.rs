@@ -11,8 +11,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    BlockingHttpTransport, Client, Connector, Direction, Error, Handler, InputResponse, Process,
-    ReceivedInputRequest,
+    BlockingHttpTransport, CallError, Client, Connector, Direction, Error, Handler, InputResponse,
+    Process, ReceivedInputRequest,
 };
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ impl Session {
     /// Sends a request that must fail with this code.
     pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
         match self.request(method, params) {
-            Err(Error::Server(fault)) => want(fault.code, code),
+            Err(Error::Call { error: CallError::Server(fault), .. }) => want(fault.code, code),
             Ok(result) => {
                 Err(Wrong(format!("{result} instead of error {code}").chars().take(300).collect()))
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::Json;
 use mcp_sansio::types::TaskStatus;
-use mcp_sansio_adapters::blocking::client::{CallId, Error, TaskRef};
+use mcp_sansio_adapters::blocking::client::{CallError, CallId, Error, TaskRef};
 use serde_json::{Value, json};
 
 use super::Feature;
@@ -23,7 +23,7 @@ pub(crate) const ALL: [Feature; 13] = [
     }),
     ("is_error", |s| want(s.call("failing_job", json!({}))?["isError"].as_bool(), Some(true))),
     ("protocol_error", |s| match s.call("protocol_error_job", json!({})) {
-        Err(Error::Server(error)) => want(error.code, -32603),
+        Err(Error::Call { error: CallError::Server(error), .. }) => want(error.code, -32603),
         other => Err(Wrong(format!("{other:?} instead of an error"))),
     }),
     ("cancelled", |s| {
@@ -46,7 +46,7 @@ pub(crate) const ALL: [Feature; 13] = [
         let call = s.client.resume(&kept)?;
         s.request("tasks/cancel", json!({"taskId": kept.task_id()}))?;
         match s.client.wait(call) {
-            Err(Error::TaskCancelled) => Ok(()),
+            Err(Error::Call { error: CallError::TaskCancelled, .. }) => Ok(()),
             other => Err(Wrong(format!("{other:?} instead of a cancelled task"))),
         }
     }),
@@ -84,7 +84,7 @@ pub(crate) fn resumed_later(
         return contains(&waited(&mut after, call)?, "later");
     }
     match after.client.wait(call) {
-        Err(Error::TaskGone(_)) => Ok(()),
+        Err(Error::Call { error: CallError::TaskGone(_), .. }) => Ok(()),
         other => Err(Wrong(format!("{other:?} instead of a task that is gone"))),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
 use mcp_sansio_adapters::blocking::client::{
-    ConnectionEnd, InputResponse, ListError, MAX_LIST, MAX_PAGES, ReceivedInputRequest,
-    Transferred, Transport,
+    ConnectionEnd, InputRefusal, InputResponse, ListError, MAX_LIST, MAX_PAGES,
+    ReceivedInputRequest, Transferred, Transport,
 };
 
 use super::*;
@@ -182,7 +182,7 @@ fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
         connector(&config, &scene, Era::Legacy).handler(handler).connect(server).unwrap();
     let before = scene.now();
     let error = trick(&mut client, "mute", &json!({})).unwrap_err();
-    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    assert!(matches!(error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
     let took = scene.now().as_millis() - before.as_millis();
     assert!(took >= 2000, "{took} ms");
     took
@@ -249,7 +249,7 @@ fn p1_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
     for length in [10, 4 << 20, 4 << 20] {
         let before = scene.now();
         let error = trick(&mut client, "mute", &json!({"text": "x".repeat(length)})).unwrap_err();
-        assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+        assert!(matches!(error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
         // The timeout for room in the buffer, and that of the call.
         let took = scene.now().as_millis() - before.as_millis();
         assert!((2000..4100).contains(&took), "{took} ms");
@@ -347,7 +347,7 @@ fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
         move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}),
     );
     assert!(
-        matches!(&error, Error::List { method: "tools/list", error: ListError::TooLong(MAX_LIST) }),
+        matches!(&error, Error::Call { error: CallError::List(ListError::TooLong(MAX_LIST)), .. }),
         "{error}"
     );
     assert_eq!(pages, MAX_LIST / (4 << 20));
@@ -360,7 +360,10 @@ fn c7_a_list_without_an_end_has_a_limit_of_pages() {
         0,
         |n| json!({"tools": [], "nextCursor": n.to_string()}),
     );
-    assert!(matches!(error, Error::List { error: ListError::TooManyPages, .. }), "{error}");
+    assert!(
+        matches!(error, Error::Call { error: CallError::List(ListError::TooManyPages), .. }),
+        "{error}"
+    );
     assert_eq!(pages, MAX_PAGES);
 }
 
@@ -369,7 +372,7 @@ fn c7_a_list_without_an_end_has_a_limit_of_time() {
     // Each page arrives within the timeout of a call.
     let (error, pages, took) =
         list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
-    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    assert!(matches!(error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
     assert_eq!(pages, 11);
     assert!((20_000..22_000).contains(&took), "{took} ms");
 }
@@ -379,7 +382,7 @@ fn c7_a_cursor_that_was_there_before_is_refused() {
     let (error, pages, _) =
         list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
     assert!(
-        matches!(&error, Error::List { method: "tools/list", error: ListError::RepeatedCursor }),
+        matches!(&error, Error::Call { error: CallError::List(ListError::RepeatedCursor), .. }),
         "{error}"
     );
     assert_eq!(pages, 4);
@@ -455,7 +458,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         .unwrap();
     let error = trick(&mut client, "ask", &json!({})).unwrap_err();
     assert!(
-        matches!(&error, Error::HandlerPanicked { method } if method == "tools/call"),
+        matches!(&error, Error::Call { method, error: CallError::InputRefused { refusal: InputRefusal::Panicked, .. } } if method == "tools/call"),
         "{error}"
     );
     assert_eq!(panics.load(Relaxed), 100);
@@ -484,7 +487,9 @@ fn m1_one_result_has_a_limited_number_of_input_requests() {
             connector(&config, &scene, Era::Modern).handler(slow).connect(server).unwrap();
         match trick(&mut client, "ask", &json!({})) {
             Ok(result) if is_asked => assert_eq!(data(&result), json!(count)),
-            Err(Error::InputRequired(_)) if !is_asked => assert!(scene.clock.load(Relaxed) < 10),
+            Err(Error::Call { error: CallError::InputRefused { .. }, .. }) if !is_asked => {
+                assert!(scene.clock.load(Relaxed) < 10)
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Json, OwnedJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallId, Client, Connector, Direction, Error, Handler, Process, Stderr,
+    CallError, CallId, Client, Connector, Direction, Error, Handler, Process, Stderr,
 };
 use serde_json::{Value, json};
 

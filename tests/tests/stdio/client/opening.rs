@@ -177,8 +177,14 @@ fn root_01_a_legacy_server_is_told_that_the_roots_have_changed() {
     assert_eq!(noted(&notes, changed), 1);
     // A modern server is not, and neither is one that was not told that roots may change.
     let (client, notes) = connect_noting(&ROOTS, "");
-    assert!(matches!(client.unwrap().roots_changed(), Err(Error::NotSent(_))));
+    assert!(matches!(
+        client.unwrap().roots_changed(),
+        Err(Error::Call { error: CallError::NotSent(_), .. })
+    ));
     let (other, others) = connect_noting(&CONFIG, "legacy");
-    assert!(matches!(other.unwrap().roots_changed(), Err(Error::NotSent(_))));
+    assert!(matches!(
+        other.unwrap().roots_changed(),
+        Err(Error::Call { error: CallError::NotSent(_), .. })
+    ));
     assert_eq!(noted(&notes, "roots/list_changed") + noted(&others, "roots/list_changed"), 0);
 }

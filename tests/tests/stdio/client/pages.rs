@@ -85,7 +85,10 @@ fn an_iterator_of_pages_ends_with_its_first_error() {
         assert!(pages.next().is_none() && pages.next().is_none());
         error
     });
-    assert!(matches!(&error, Error::Server(error) if error.code == -32603), "{error}");
+    assert!(
+        matches!(&error, Error::Call { error: CallError::Server(error), .. } if error.code == -32603),
+        "{error}"
+    );
     assert_eq!(seen, [0, 1, 2]);
 }
 
@@ -101,7 +104,7 @@ fn c7_an_iterator_of_pages_has_the_limits_of_a_list() {
             |client, _| client.pages::<Tools>(CallOptions::new()).collect::<Vec<_>>(),
         );
         let Some((Err(error), before)) = pages.split_last() else { panic!("{pages:?}") };
-        let Error::List { method: "tools/list", error } = error else { panic!("{error}") };
+        let Error::Call { error: CallError::List(error), .. } = error else { panic!("{error}") };
         assert_eq!(*error, limit);
         assert!(before.iter().all(Result::is_ok));
         assert_eq!((pages.len(), seen.len()), (asked, asked));

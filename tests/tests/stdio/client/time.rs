@@ -14,7 +14,10 @@ fn time_02_canc_14_canc_15_a_call_that_times_out_is_cancelled() {
     let options = CallOptions::new().timeout(Duration::from_millis(100));
     let call = start(&mut client, "mute", &json!({}), options);
     let error = client.wait(call).unwrap_err();
-    assert!(matches!(&error, Error::TimedOut { method } if method == "tools/call"), "{error}");
+    assert!(
+        matches!(&error, Error::Call { method, error: CallError::TimedOut } if method == "tools/call"),
+        "{error}"
+    );
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     // The request is the second, after the probe.
     assert_eq!(
@@ -62,7 +65,7 @@ fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
     let mut client = Client::spawn(&CONFIG, server("")).unwrap();
     let options = CallOptions::new().limit(Duration::from_millis(350)).progress(true);
     let call = start(&mut client, "slow", &json!({}), options);
-    assert!(matches!(client.wait(call), Err(Error::TimedOut { .. })));
+    assert!(matches!(client.wait(call), Err(Error::Call { error: CallError::TimedOut, .. })));
 }
 
 #[test]

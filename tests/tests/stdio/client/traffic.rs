@@ -6,7 +6,9 @@ use std::io::{ErrorKind, Read};
 use std::sync::mpsc::{Sender, channel};
 
 use super::*;
-use mcp_sansio_adapters::blocking::client::{ListError, ThreadedStreams, Transferred, Transport};
+use mcp_sansio_adapters::blocking::client::{
+    CallError, ListError, ThreadedStreams, Transferred, Transport,
+};
 
 /// Number of bytes that exceeds all pipes and buffers.
 const MUCH: usize = 10 << 20;
@@ -99,7 +101,10 @@ fn stdio_10_a_response_that_is_too_long_ends_only_its_call() {
         Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
     assert!(
-        matches!(&error, Error::Invalid { violation: mcp_sansio::Violation::TooLong, .. }),
+        matches!(
+            &error,
+            Error::Call { error: CallError::Invalid(mcp_sansio::Violation::TooLong), .. }
+        ),
         "{error}"
     );
     trick(&mut client, "echo", &json!({})).unwrap();
@@ -153,7 +158,7 @@ fn a_server_that_requests_much_and_reads_nothing_is_held_back() {
     // Of many requests only a limited number is read: then both sides block until the timeout.
     let options = CallOptions::new().timeout(Duration::from_secs(2));
     let many = start(&mut client, "ping-flood", &json!({"pings": 200_000}), options);
-    assert!(matches!(client.wait(many), Err(Error::TimedOut { .. })));
+    assert!(matches!(client.wait(many), Err(Error::Call { error: CallError::TimedOut, .. })));
 }
 
 #[test]
@@ -161,11 +166,14 @@ fn an_error_of_the_server_is_reported_unchanged() {
     let mut client = connect("");
     let error = trick(&mut client, "no such", &json!({})).unwrap_err();
     assert!(
-        matches!(&error, Error::Server(fault) if fault.code == -32602 && fault.message == "no such trick"),
+        matches!(&error, Error::Call { error: CallError::Server(fault), .. } if fault.code == -32602 && fault.message == "no such trick"),
         "{error}"
     );
     let error = client.list_prompts().unwrap_err();
-    assert!(matches!(&error, Error::Unsupported { method } if method == "prompts/list"), "{error}");
+    assert!(
+        matches!(&error, Error::Call { method, error: CallError::NotSent(_) } if method == "prompts/list"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -181,7 +189,7 @@ fn a_list_is_read_up_to_its_last_page() {
 fn an_endless_list_is_an_error() {
     let error = connect("circle").list_tools().unwrap_err();
     assert!(
-        matches!(&error, Error::List { method: "tools/list", error: ListError::RepeatedCursor }),
+        matches!(&error, Error::Call { error: CallError::List(ListError::RepeatedCursor), .. }),
         "{error}"
     );
 }
