@@ -1,8 +1,8 @@
 //! Whole clients and HTTP servers of the Model Context Protocol as values without I/O, above
 //! [`mcp_sansio`].
 //!
-//! `site`, with the feature `http`, is the server, which the adapters drive. [`ClientEngine`] is the
-//! client; both clients of the adapters drive it, which export what programs name.
+//! `site`, with the feature `http`, is the server, and [`ClientEngine`] is the client. The adapters
+//! drive them, and export what programs name.
 //!
 //! ```
 //! use mcp_sansio::types::Implementation;

@@ -4,8 +4,8 @@
 //! Reading works as with [`RxBuffer`](mcp_sansio::RxBuffer): the transport reads into
 //! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends the head,
 //! pieces of the body in place, and the end. The parts do not depend on how the bytes are chunked,
-//! except for the boundaries of body pieces. A [`ResponseWriter`] writes responses; a [`HeadWriter`]
-//! writes single heads.
+//! except for the boundaries of body pieces. A [`ResponseWriter`] writes responses; a
+//! [`HeadWriter`] writes single heads.
 //!
 //! ```
 //! use mcp_sansio_http1::{BodyLength, HeadWriter, Part, RequestReader};

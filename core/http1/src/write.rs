@@ -196,8 +196,9 @@ impl ChunkHeader {
 /// sent.extend_from_slice(&out[..n]);
 /// sent.extend(response.piece(b"data: {}\n\n").parts().concat());
 /// sent.extend_from_slice(response.end());
-/// let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-/// assert_eq!(sent, [head, "a\r\ndata: {}\n\n\r\n", "0\r\n\r\n"].concat().as_bytes());
+/// let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+/// let chunked = "transfer-encoding: chunked\r\n\r\n";
+/// assert_eq!(sent, [head, chunked, "a\r\ndata: {}\n\n\r\n", "0\r\n\r\n"].concat().as_bytes());
 /// assert!(response.keeps_alive());
 /// ```
 #[derive(Clone, Debug)]

@@ -63,11 +63,12 @@ fn main() -> ExitCode {
 
 /// Whether the server wants another login than there is.
 const fn lacks_login(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Call { error: CallError::Http(error), .. } | Error::ConnectFailed { why: ConnectError::Http(error), .. }
-            if matches!(error, HttpError::Unauthorized { .. } | HttpError::NotAuthorized(_))
-    )
+    let error = match error {
+        Error::Call { error: CallError::Http(error), .. }
+        | Error::ConnectFailed { why: ConnectError::Http(error), .. } => error,
+        _ => return false,
+    };
+    matches!(error, HttpError::Unauthorized { .. } | HttpError::NotAuthorized(_))
 }
 
 fn inspect(options: &Options) -> Result<ExitCode, Failure> {

@@ -62,10 +62,11 @@ fn skl_12_skl_16_skl_20_a_skill_is_listed_loaded_by_its_uri_and_read() {
         let children = client.read_directory("skill://tea").unwrap();
         let names: Vec<_> = children.iter().map(|child| child.unwrap().name.to_string()).collect();
         assert_eq!(names, ["SKILL.md", "cups", "pots.json"]);
-        let file = client.read_directory(POTS);
-        assert!(
-            matches!(file, Err(Error::Call { error: CallError::Server(error), .. }) if error.code == -32602)
-        );
+        let file = client.read_directory(POTS).unwrap_err();
+        assert!(matches!(
+            &file,
+            Error::Call { error: CallError::Server(error), .. } if error.code == -32602
+        ));
     }
 }
 

@@ -123,8 +123,8 @@ impl AuthorizationError {
         self.status
     }
 
-    /// Returns the response, for [`Site::authorized`](super::Site::authorized). Each challenge names
-    /// the metadata of the resource.
+    /// Returns the response, for [`Site::authorized`](super::Site::authorized). Each challenge
+    /// names the metadata of the resource.
     #[must_use]
     pub fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
         let metadata = resource.map(ProtectedResource::url);

@@ -13,8 +13,8 @@ pub enum Scheme {
     Dpop,
 }
 
-/// Returns the scheme and the token of a request, if there is exactly one `Authorization` field with
-/// one. The token may be no text.
+/// Returns the scheme and the token of a request, if there is exactly one `Authorization` field
+/// with one. The token may be no text.
 pub fn authorization<'h>(head: &RequestHead<'h>) -> Option<(Scheme, &'h [u8])> {
     let [Some(value), None] = head.fields.first_two("authorization") else {
         return None;
@@ -50,8 +50,8 @@ pub fn proof<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     }
 }
 
-/// Returns the URL of a request without its query, as in the claim `htu` of a proof: the `origin` of
-/// the [resource](super::ProtectedResource::origin), or `http` and the host, and the path.
+/// Returns the URL of a request without its query, as in the claim `htu` of a proof: the `origin`
+/// of the [resource](super::ProtectedResource::origin), or `http` and the host, and the path.
 pub fn url(head: &RequestHead<'_>, origin: Option<&str>) -> String {
     match origin {
         Some(origin) => [origin, head.path()].concat(),

@@ -505,9 +505,9 @@ impl Default for SiteOptions<'_> {
 
 /// A server of a [`Site`] with the output of its exchanges.
 ///
-/// Comes with an event, and later from [`Site::turn`]. Each message goes to the
-/// exchange that it belongs to. A call that is [`Full`](mcp_sansio::SendError::Full) is repeated in a
-/// later turn: [`await_room`](Self::await_room). Results of any length are handed in with
+/// Comes with an event, and later from [`Site::turn`]. Each message goes to the exchange that it
+/// belongs to. A call that is [`Full`](mcp_sansio::SendError::Full) is repeated in a later turn:
+/// [`await_room`](Self::await_room). Results of any length are handed in with
 /// [`answer`](Self::answer).
 pub struct SiteTurn<'p, O> {
     config: &'p ServerConfig<'p>,

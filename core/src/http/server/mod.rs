@@ -70,8 +70,8 @@
 //! | a body is [truncated](crate::TxBuffer::is_truncated) | close the connection without ending the body |
 //! | a session is unused for long | drop it; later requests with its id get 404 |
 //!
-//! `Site` of the crate `mcp-sansio-engine` does all of this for any HTTP library, and `HttpServer` of
-//! `mcp-sansio-adapters` on asynchronous streams.
+//! `Site` of the crate `mcp-sansio-engine` does all of this for any HTTP library, and `HttpServer`
+//! of `mcp-sansio-adapters` on asynchronous streams.
 
 mod host_policy;
 pub(crate) mod replay;

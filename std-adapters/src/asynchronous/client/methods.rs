@@ -220,8 +220,8 @@ impl Client {
         self.request("tools/call", &Named { name, arguments }, CallOptions::new()).await
     }
 
-    /// Calls a tool with these options, and reports its progress, also while the server runs it as a
-    /// task.
+    /// Calls a tool with these options, and reports its progress, also while the server runs it as
+    /// a task.
     ///
     /// # Errors
     /// See [`request`](Self::request).

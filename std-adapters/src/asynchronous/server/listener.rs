@@ -50,8 +50,8 @@ impl<L: Listener> Listener for &L {
     }
 }
 
-/// Accepts the next connection, to be [served](Incoming::serve). Those beyond the limits of connections are closed at once. Returns
-/// `None` when the application shuts down.
+/// Accepts the next connection, to be [served](Incoming::serve). Those beyond the limits of
+/// connections are closed at once. Returns `None` when the application shuts down.
 ///
 /// For applications that spawn their connections:
 ///

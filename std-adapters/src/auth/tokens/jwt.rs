@@ -27,7 +27,7 @@ use crate::asynchronous::http::Credentials;
 /// - `exp` is in the future and `nbf` is not, give or take 60 seconds;
 /// - it has a `sub`.
 ///
-/// Its [`Principal`] has issuer, subject, `scope`, and all claims.
+/// Its [`Principal`](mcp_sansio::http::Principal) has issuer, subject, `scope`, and all claims.
 ///
 /// # Revocation
 ///

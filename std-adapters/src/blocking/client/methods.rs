@@ -105,8 +105,8 @@ impl Client<'_> {
     /// alone. The iterator ends after the last page, and after an error.
     ///
     /// # Errors
-    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a page
-    /// that exceeds a limit.
+    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a
+    /// page that exceeds a limit.
     pub fn pages<L: ListKind>(
         &mut self,
         options: CallOptions,
@@ -147,8 +147,8 @@ impl Client<'_> {
     /// is read, if it is an object.
     ///
     /// # Errors
-    /// As [`request`](Self::request), and [`CallError::ToolCall`] if the tool failed, or the structured
-    /// content is missing or not of its type.
+    /// As [`request`](Self::request), and [`CallError::ToolCall`] if the tool failed, or the
+    /// structured content is missing or not of its type.
     pub fn call<T: ToolCall>(&mut self, arguments: &T) -> Result<TypedResult<T>, Error> {
         Ok(TypedResult::new(self.call_tool(T::NAME, arguments)?)?)
     }
@@ -166,8 +166,8 @@ impl Client<'_> {
         self.request("tools/call", &Named { name, arguments }, CallOptions::new())
     }
 
-    /// Calls a tool with these options, and reports its progress, also while the server runs it as a
-    /// task. The [handler](super::Handler) gets it, too.
+    /// Calls a tool with these options, and reports its progress, also while the server runs it as
+    /// a task. The [handler](super::Handler) gets it, too.
     ///
     /// # Errors
     /// See [`request`](Self::request).

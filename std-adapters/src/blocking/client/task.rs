@@ -74,7 +74,8 @@ impl Client<'_> {
     /// [detached](Self::detach), as a call in flight.
     ///
     /// # Errors
-    /// [`CallError::OtherServer`] if the server has another name, or the connection another revision.
+    /// [`CallError::OtherServer`] if the server has another name, or the connection another
+    /// revision.
     pub fn resume(&mut self, task: &TaskRef) -> Result<CallId, Error> {
         self.make_room(methods::TASKS_GET)?;
         let resumed = self.engine.resume(self.app.now(), task, &mut self.app);

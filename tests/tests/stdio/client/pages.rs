@@ -86,7 +86,7 @@ fn an_iterator_of_pages_ends_with_its_first_error() {
         error
     });
     assert!(
-        matches!(&error, Error::Call { error: CallError::Server(error), .. } if error.code == -32603),
+        matches!(&error, Error::Call { error: CallError::Server(it), .. } if it.code == -32603),
         "{error}"
     );
     assert_eq!(seen, [0, 1, 2]);
