@@ -2,6 +2,7 @@
 //! the bytes that it can send.
 
 mod authorization;
+mod client;
 mod messages;
 mod ours;
 mod peer;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
     }
     cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
     cases.extend(typed::cases());
+    cases.extend(client::cases());
     cases.extend(site::cases());
     cases.extend(authorization::cases());
     cases
