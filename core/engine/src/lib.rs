@@ -60,6 +60,8 @@ extern crate std;
 mod client;
 mod errors;
 mod hosted;
+#[cfg(feature = "http")]
+mod http_client;
 mod places;
 mod results;
 mod rounds;
@@ -74,6 +76,11 @@ pub use client::{
 #[cfg(feature = "http")]
 pub use errors::HttpError;
 pub use errors::{CallError, ConnectError, InputRefusal, InputResponse, ServerError};
+#[cfg(feature = "http")]
+pub use http_client::{
+    AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, Failure, HttpClient, HttpLimits,
+    MAX_ONE_WAY_POSTS, Reading, Received, Request, Step,
+};
 pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,

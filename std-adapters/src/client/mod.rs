@@ -8,8 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
-#[cfg(feature = "http")]
-pub(crate) use mcp_sansio_engine::internal::Cursors;
 #[cfg(feature = "blocking")]
 pub(crate) use mcp_sansio_engine::internal::PageParams;
 pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, server_name, verified};

@@ -168,7 +168,10 @@ pub struct Post {
 
 #[cfg(feature = "alloc")]
 impl Post {
-    pub(in crate::http) fn new(body: Vec<u8>, revision: Revision) -> Self {
+    /// Creates the post of a message that is written as a client does: its members in the order
+    /// `jsonrpc`, `id`, `method`, `params`, without white space. Not public API.
+    #[doc(hidden)]
+    pub const fn new(body: Vec<u8>, revision: Revision) -> Self {
         Self { body, revision }
     }
 

@@ -4,21 +4,19 @@ use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
+use mcp_sansio_engine::{AUTHORIZATION_LIMIT, ExchangeId};
 #[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
 
-use super::inbox::Received;
-use super::transport_state::{TransportState, within};
+use super::transport_state::{TransportState, timeout};
 #[cfg(feature = "auth")]
 use crate::auth::login::Login;
 use crate::client::HttpError;
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
-use crate::runtime;
 
 /// A source of credentials.
 pub(crate) trait Authorize: Send + Sync {
@@ -93,12 +91,6 @@ impl Refused {
     /// Returns all challenges, as one field would have them.
     pub(crate) fn challenge(&self) -> String {
         self.challenges.join(", ")
-    }
-}
-
-impl From<Refused> for HttpError {
-    fn from(refused: Refused) -> Self {
-        Self::Unauthorized { status: refused.status, challenge: refused.challenge() }
     }
 }
 
@@ -183,16 +175,15 @@ impl Authorize for Arc<Login> {
 }
 
 impl TransportState {
-    /// Returns the credentials of a request to `target`. `id` is that of the call that waits for
-    /// it.
+    /// Returns the credentials of a request to `target`.
     ///
     /// # Errors
     /// [`HttpError::NotAuthorized`].
     pub(crate) async fn credentials(
         &self,
+        id: ExchangeId,
         method: &str,
         target: &str,
-        id: Option<&str>,
     ) -> Result<Credentials, HttpError> {
         let Some(authorize) = &self.http.authorize else { return Ok(Credentials::default()) };
         let url = self.http.url_of(target);
@@ -205,9 +196,9 @@ impl TransportState {
     /// [`HttpError::NotAuthorized`].
     pub(crate) async fn reauthorize(
         &self,
+        id: ExchangeId,
         refused: &Refused,
         tried: &mut Tried,
-        id: Option<&str>,
     ) -> Result<bool, HttpError> {
         let Some(authorize) = &self.http.authorize else { return Ok(false) };
         self.held(id, authorize.refused(refused, tried)).await
@@ -220,18 +211,20 @@ impl TransportState {
         }
     }
 
-    /// Awaits `future`, while the time limit of the call stands still: a person may be logging in.
+    /// Awaits `future`, while the time limits of calls stand still: a person may be logging in.
     async fn held<R>(
         &self,
-        id: Option<&str>,
+        id: ExchangeId,
         future: impl Future<Output = io::Result<R>>,
     ) -> Result<R, HttpError> {
         let mut future = pin!(future);
         let result = match poll_once(&mut future).await {
             Some(result) => result,
             None => {
-                let _login = Ongoing::new(self);
-                self.stopped(id, future).await
+                self.with(|client, now| client.begin_login(id, now));
+                let result = timeout(AUTHORIZATION_LIMIT, future).await;
+                self.with(|client, now| client.end_login(id, now));
+                result.and_then(|result| result)
             }
         };
         result.map_err(|error| {
@@ -241,53 +234,7 @@ impl TransportState {
             })
         })
     }
-
-    /// Awaits `future`, while the time limit of the call stands still.
-    pub(crate) async fn stopped<R>(
-        &self,
-        id: Option<&str>,
-        future: impl Future<Output = io::Result<R>>,
-    ) -> io::Result<R> {
-        let began = runtime::now();
-        self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
-        let result = within(AUTHORIZATION_LIMIT, future).await;
-        let unused = AUTHORIZATION_LIMIT.saturating_sub(runtime::elapsed(began));
-        self.move_deadline(id, Received::BroughtForward, unused);
-        result
-    }
-
-    fn move_deadline(
-        &self,
-        id: Option<&str>,
-        moved: fn(String, Duration) -> Received,
-        by: Duration,
-    ) {
-        if let Some(id) = id {
-            self.with(|state| state.inbox.push(moved(id.to_owned(), by)));
-        }
-    }
 }
 
-/// Counts a request that waits for an authorization.
-struct Ongoing<'s>(&'s TransportState);
-
-impl<'s> Ongoing<'s> {
-    fn new(shared: &'s TransportState) -> Self {
-        shared.with(|state| state.logins += 1);
-        shared.wake_renewals();
-        Self(shared)
-    }
-}
-
-impl Drop for Ongoing<'_> {
-    fn drop(&mut self) {
-        self.0.with(|state| state.logins -= 1);
-        self.0.wake_renewals();
-    }
-}
-
-/// Time for getting other credentials, a person's login included. The time limits of calls stand
-/// still meanwhile.
-pub const AUTHORIZATION_LIMIT: Duration = Duration::from_secs(600);
 const CHALLENGE: &str = "www-authenticate";
 const TOO_LONG: &str = "no login within 10 minutes: call again, and log in";

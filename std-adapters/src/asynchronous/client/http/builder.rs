@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
+use mcp_sansio_engine::{Diagnostic, HttpLimits};
 
 use super::authorize::{Authorize, Bearer, Renew};
 use super::connector::{Connect, Connector, boxed};
-use super::transport_state::Diagnostic;
 
 /// A server behind a URL, and the options of its connections:
 /// `connector.connect(HttpTransport::new("http://127.0.0.1:8000/mcp")?)`. It connects when there is
@@ -34,7 +34,7 @@ pub struct HttpTransport {
     pub(crate) accept_timeout: Duration,
 }
 
-pub(crate) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
+pub(crate) type OnDiagnostic = Arc<dyn Fn(Diagnostic) + Send + Sync>;
 
 impl HttpTransport {
     /// Creates a transport for the server at this URL, over TCP; with the feature `tls` over
@@ -73,7 +73,7 @@ impl HttpTransport {
             on_diagnostic: None,
             max_message: MAX_MESSAGE,
             connect_timeout: CONNECT_TIMEOUT,
-            accept_timeout: ACCEPT_TIMEOUT,
+            accept_timeout: HttpLimits::DEFAULT.accept_timeout,
         })
     }
 
@@ -112,10 +112,7 @@ impl HttpTransport {
 
     /// Sets the function that gets diagnostics that belong to no call.
     #[must_use]
-    pub fn on_diagnostic(
-        self,
-        on_diagnostic: impl Fn(Diagnostic<'_>) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn on_diagnostic(self, on_diagnostic: impl Fn(Diagnostic) + Send + Sync + 'static) -> Self {
         Self { on_diagnostic: Some(Arc::new(on_diagnostic)), ..self }
     }
 
@@ -164,8 +161,7 @@ impl fmt::Debug for HttpTransport {
 }
 
 /// Default of [`HttpTransport::max_message`], in bytes: 16 MiB.
-pub const MAX_MESSAGE: usize = 16 << 20;
+pub const MAX_MESSAGE: usize = HttpLimits::DEFAULT.max_message;
 /// Maximum number of connections that are kept for the next request.
 pub const MAX_IDLE_CONNECTIONS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,138 +1,106 @@
-//! Sends messages and receives those of the server.
+//! Drives the client over HTTP: its exchanges are futures.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::{fmt, io};
 
 use mcp_sansio::http::client::Post;
+use mcp_sansio_engine::{ExchangeId, Received, Step};
 
 use super::builder::HttpTransport;
-use super::inbox::Received;
-use super::jobs::{Job, Name, Running};
-use super::queue::Queue;
 use super::transport_state::TransportState;
+use crate::client::HttpError;
 use crate::runtime::tasks::Tasks;
+use crate::runtime::timer::LazyTimer;
 
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
 pub(crate) struct HttpEngine {
     shared: Arc<TransportState>,
-    tasks: Tasks<Name, Running>,
-    /// Number of tasks without a response.
-    shorts: usize,
-    queue: Queue,
-    closing: Closing,
+    exchanges: Tasks<ExchangeId, Running>,
+    timer: LazyTimer,
 }
 
-/// Phase of closing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Closing {
-    Open,
-    /// Messages without a response are still being sent.
-    Sending,
-    /// The session is being ended.
-    Ending,
-    Closed,
-}
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl HttpEngine {
-    /// Returns how many sessions have begun in place of others.
-    pub(crate) fn sessions(&self) -> u32 {
-        self.shared.with(|state| state.generation)
-    }
-
     pub(crate) fn new(http: HttpTransport) -> Self {
         Self {
             shared: Arc::new(TransportState::new(http)),
-            tasks: Tasks::new(),
-            shorts: 0,
-            queue: Queue::default(),
-            closing: Closing::Open,
+            exchanges: Tasks::new(),
+            timer: LazyTimer::new(),
         }
     }
 
-    /// Polls every task that was woken, once. A task that wakes itself waits until others have run,
-    /// on this stream and elsewhere.
+    /// Returns how many sessions have begun in place of others.
+    pub(crate) fn sessions(&self) -> u32 {
+        self.shared.with(|client, _| client.sessions())
+    }
+
+    /// Polls every exchange that was woken, once. One that wakes itself waits until others have
+    /// run, on this transport and elsewhere.
     pub(crate) fn work(&mut self, cx: &Context<'_>) {
-        self.begin();
-        for _ in 0..self.tasks.ready().min(ROUNDS) {
+        self.step();
+        for _ in 0..self.exchanges.ready().min(ROUNDS) {
             self.poll_one(cx);
-            self.begin();
+            self.step();
+        }
+        let mut timer_cx = Context::from_waker(cx.waker());
+        while let Some(due) = self.shared.next_timeout()
+            && self.timer.poll(&mut timer_cx, due)
+        {
+            self.shared.with(|client, now| client.handle_timeouts(now));
+            self.step();
         }
         // The last poll registers the waker.
-        if self.tasks.ready() > 0 || self.poll_one(cx) {
+        if self.exchanges.ready() > 0 || self.poll_one(cx) {
             cx.waker().wake_by_ref();
         }
     }
 
-    /// Returns `false` if no task was woken.
+    /// Returns `false` if no exchange was woken.
     fn poll_one(&mut self, cx: &Context<'_>) -> bool {
-        let polled = self.tasks.poll_next(cx);
-        if let Poll::Ready(Some((Name::Short, _))) = polled {
-            self.shorts -= 1;
+        let polled = self.exchanges.poll_next(cx);
+        if let Poll::Ready(Some((id, Err(_)))) = polled {
+            let error = HttpError::Invalid("the exchange panicked".to_owned());
+            self.shared.with(|client, now| client.end(id, Err(error), now));
         }
         polled.is_ready()
     }
 
-    /// Starts the jobs that may start.
-    fn begin(&mut self) {
-        let Self { shared, tasks, shorts, queue, .. } = self;
-        for job in shared.with(|state| std::mem::take(&mut state.jobs)) {
-            let name = match &job {
-                Job::Listen => {
-                    // The session of the previous GET stream is over.
-                    tasks.drop_where(|name| *name == Name::Listen);
-                    Name::Listen
+    /// Takes the steps of the client.
+    fn step(&mut self) {
+        let mut closed = Vec::new();
+        while let Some(step) = self.shared.with(|client, now| client.next_step(now)) {
+            match step {
+                Step::Send { exchange, method, target } => {
+                    let shared = Arc::clone(&self.shared);
+                    let run = async move { shared.exchange(exchange, method, &target).await };
+                    self.exchanges.insert(exchange, Box::pin(run));
                 }
-                Job::Older(_) => Name::Older,
-                Job::Delete | Job::Message(_) => {
-                    *shorts += 1;
-                    Name::Short
-                }
-            };
-            tasks.insert(name, job.run(shared));
+                Step::Close(exchange) => closed.push(exchange),
+                Step::Report(diagnostic) => self.shared.report(diagnostic),
+            }
         }
-        if !queue.is_empty() {
-            shared.with(|state| queue.hold(state.logins > 0, &mut state.inbox));
-        }
-        while let Some(queued) = shared.with(|state| {
-            let queued = queue.next(state.is_opening, *shorts)?;
-            state.is_opening |= queued.opens();
-            Some(queued)
-        }) {
-            *shorts += usize::from(queued.id.is_none());
-            tasks.insert(
-                queued.id.map_or(Name::Short, Name::Request),
-                Job::Message(queued.post).run(shared),
-            );
+        if !closed.is_empty() {
+            self.exchanges.drop_where(|exchange| closed.contains(exchange));
         }
     }
 
     /// Whether a request waits for an authorization: a person may be logging in.
     pub(crate) fn is_logging_in(&self) -> bool {
-        self.shared.with(|state| state.logins > 0)
+        self.shared.with(|client, _| client.is_logging_in())
     }
 
     /// Whether the client must wait with other messages.
     pub(crate) fn is_full(&self) -> bool {
-        self.queue.is_full()
+        self.shared.with(|client, _| client.is_full())
     }
 
     /// Sends a message as soon as it may be sent.
     pub(crate) fn send(&mut self, post: Post) {
-        let message = post.message();
-        // Responses are not needed any more when the client closes.
-        if self.closing != Closing::Open && message.id().is_some() {
-            return;
-        }
-        if let Some(cancelled) = message.cancelled_request() {
-            self.queue.retain(|waiting| waiting.id.as_deref() != Some(cancelled));
-            // In 2026-07-28 closing the exchange is the cancellation. In older revisions it is not.
-            self.tasks.drop_where(|name| matches!(name, Name::Request(id) if id == cancelled));
-            if message.protocol_version().is_some() {
-                return;
-            }
-        }
-        self.queue.push(post);
+        self.shared.with(|client, now| client.send(now, post));
     }
 
     /// Returns what has been received. The end of the connection is `Ready(None)`.
@@ -140,63 +108,45 @@ impl HttpEngine {
     /// # Errors
     /// If the server cannot be used.
     pub(crate) fn poll_received(&mut self) -> Poll<io::Result<Option<Received>>> {
-        let (result, wakers) = self.shared.with(|state| {
-            let (item, wakers) = state.inbox.pop();
-            let result = match item {
-                Some(item) => Poll::Ready(Ok(Some(item))),
-                None => match state.failed.take() {
-                    Some(error) => Poll::Ready(Err(error)),
-                    None if state.has_ended => Poll::Ready(Ok(None)),
-                    None => Poll::Pending,
-                },
-            };
-            (result, wakers)
+        let received = self.shared.with(|client, _| match client.next_received() {
+            Some(received) => Poll::Ready(Ok(Some(received))),
+            None => match client.take_failure() {
+                Some(HttpError::Invalid(reason)) => {
+                    Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, reason)))
+                }
+                Some(error) => Poll::Ready(Err(io::Error::other(error))),
+                None if client.has_ended() => Poll::Ready(Ok(None)),
+                None => Poll::Pending,
+            },
         });
-        wakers.into_iter().for_each(Waker::wake);
-        result
+        self.shared.wake();
+        received
     }
 
     /// Whether [`poll_received`](Self::poll_received) is ready.
     pub(crate) fn has_received(&self) -> bool {
-        self.shared
-            .with(|state| !state.inbox.is_empty() || state.has_ended || state.failed.is_some())
+        self.shared.with(|client, _| client.has_received())
     }
 
     /// Whether the connection has ended, and everything has been received.
     pub(crate) fn has_ended(&self) -> bool {
-        self.shared
-            .with(|state| state.has_ended && state.inbox.is_empty() && state.failed.is_none())
+        self.shared.with(|client, _| client.has_ended())
     }
 
     /// Drops what has been received.
     pub(crate) fn discard(&mut self) {
-        self.shared.with(|state| state.inbox.clear()).into_iter().for_each(Waker::wake);
+        self.shared.with(|client, _| client.discard());
+        self.shared.wake();
     }
 
     /// Sends what needs no response, and ends the session.
     pub(crate) fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.closing == Closing::Open {
-            // Responses are not needed any more.
-            self.tasks.drop_where(|name| *name != Name::Short);
-            self.queue.retain(|waiting| waiting.id.is_none());
-            self.shared.with(|state| state.is_opening = false);
-            self.closing = Closing::Sending;
-        }
-        loop {
-            self.work(cx);
-            let is_idle = self.tasks.is_empty() && self.queue.is_empty();
-            match self.closing {
-                Closing::Sending if is_idle => {
-                    self.shared.with(|state| state.jobs.push(Job::Delete));
-                    self.closing = Closing::Ending;
-                }
-                Closing::Ending if is_idle => {
-                    self.shared.finish(None);
-                    self.closing = Closing::Closed;
-                }
-                Closing::Closed => return Poll::Ready(()),
-                _ => return Poll::Pending,
-            }
+        self.shared.with(|client, now| client.close(now));
+        self.work(cx);
+        if self.shared.with(|client, _| client.is_closed()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }
@@ -207,5 +157,5 @@ impl fmt::Debug for HttpEngine {
     }
 }
 
-/// Number of tasks that are polled before the stream yields.
+/// Number of exchanges that are polled before the transport yields.
 const ROUNDS: usize = 64;

@@ -82,23 +82,15 @@ mod engine;
 mod exchange;
 #[cfg(feature = "auth")]
 pub(crate) mod fetch;
-pub(crate) mod inbox;
-mod jobs;
 mod link;
-mod listen;
-mod post;
-mod queue;
-mod reconnect;
 #[cfg(feature = "tls")]
 mod tls;
-mod tools;
 pub(crate) mod transport_state;
 mod wire;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::login as oauth;
 pub use crate::runtime::{BoxedStream, ReadWrite};
-pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{Connect, Dial, Purpose, TcpConnector};
 #[cfg(feature = "auth")]
@@ -108,8 +100,7 @@ pub(crate) use engine::HttpEngine;
 #[cfg(feature = "tls")]
 pub use futures_rustls::rustls;
 #[cfg(all(feature = "blocking", feature = "smol"))]
-pub(crate) use inbox::Received;
-pub use queue::MAX_ONE_WAY_POSTS;
+pub(crate) use mcp_sansio_engine::Received;
+pub use mcp_sansio_engine::{AUTHORIZATION_LIMIT, Diagnostic, MAX_ONE_WAY_POSTS};
 #[cfg(feature = "tls")]
 pub use tls::Tls;
-pub use transport_state::Diagnostic;

@@ -1,35 +1,36 @@
 //! Arguments of tools that are mirrored in header fields (2026-07-28, server/tools).
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::time::Duration;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
 
-use mcp_sansio::http::client::OutgoingMessage;
+use mcp_sansio::http::client::{OutgoingMessage, Post};
 use mcp_sansio::http::param_headers::{check_schema, header_params};
-use mcp_sansio::{OwnedJson, RawJson};
+use mcp_sansio::{OwnedJson, RawJson, Revision};
 
-use super::exchange::{Got, ask_with};
-use super::transport_state::{Diagnostic, TransportState};
-use crate::client::{Cursors, MAX_LIST};
+use super::queue::Failure;
+use crate::results::{Cursors, MAX_LIST, MAX_PAGES};
 
 /// Input schemas with annotations, by the names of their tools.
 #[derive(Default)]
-pub(crate) struct ToolTable {
-    schemas: HashMap<String, OwnedJson>,
+pub(super) struct ToolTable {
+    schemas: BTreeMap<String, OwnedJson>,
     /// Bytes of names and schemas.
     bytes: usize,
 }
 
 /// A list without the tools that have invalid annotations.
-pub(crate) struct Sanitized {
+pub(super) struct Sanitized {
     /// The new message; `None` if nothing was removed.
-    pub(crate) message: Option<Vec<u8>>,
+    pub(super) message: Option<Vec<u8>>,
     /// Names of the removed tools, with the reasons.
-    pub(crate) dropped: Vec<(String, &'static str)>,
+    pub(super) dropped: Vec<(String, &'static str)>,
 }
 
 impl ToolTable {
-    pub(crate) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
+    pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
         self.schemas.get(tool).map(OwnedJson::as_raw)
     }
 
@@ -40,13 +41,10 @@ impl ToolTable {
     }
 
     /// Reads a page of the list of tools, as received.
-    pub(crate) fn take(&mut self, message: &[u8]) -> Sanitized {
+    pub(super) fn take(&mut self, message: &[u8]) -> Sanitized {
         let mut sanitized = Sanitized { message: None, dropped: Vec::new() };
-        let Some(text) = std::str::from_utf8(message).ok() else { return sanitized };
-        let Some(list) = RawJson::parse(text.trim())
-            .ok()
-            .and_then(|message| message.get("result")?.get("tools"))
-        else {
+        let Some(text) = core::str::from_utf8(message).ok() else { return sanitized };
+        let Some(list) = result(text).and_then(|result| result.get("tools")) else {
             return sanitized;
         };
         let mut kept: Vec<&str> = Vec::new();
@@ -74,69 +72,89 @@ impl ToolTable {
         if !sanitized.dropped.is_empty() {
             // The list is a slice of the text.
             let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
-            let (before, rest) = text.split_at(at);
-            let after = &rest[list.as_str().len()..];
+            let (before, rest) = text.split_at_checked(at).unwrap_or_default();
+            let after = rest.get(list.as_str().len()..).unwrap_or_default();
             sanitized.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
         }
         sanitized
     }
 }
 
-/// Reads the whole list of tools again, with the credentials and capabilities of this call. Returns
-/// `false` if that fails.
-pub(crate) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>) -> bool {
-    let mut meta = String::new();
-    for (key, value) in call.params().get("_meta").unwrap_or(RawJson::EMPTY).members() {
-        if key != *"progressToken" {
-            let comma = if meta.is_empty() { "" } else { "," };
-            let _ = write!(meta, "{comma}{}:{}", key.as_json(), value.as_str());
+/// Reads the whole list of tools again, with the credentials and capabilities of a call.
+pub(super) struct Listing {
+    meta: String,
+    page: usize,
+    cursors: Cursors,
+    bytes: usize,
+    /// The request for the next page.
+    pub(super) post: Post,
+    /// How the call fails if the list cannot be read.
+    pub(super) failure: Failure,
+}
+
+/// What follows a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AfterPage {
+    /// The next page.
+    Next,
+    /// The list is complete.
+    Complete,
+    /// The list cannot be read.
+    Failed,
+}
+
+impl Listing {
+    pub(super) fn new(call: &OutgoingMessage<'_>, failure: Failure) -> Self {
+        let mut meta = String::new();
+        for (key, value) in call.params().get("_meta").unwrap_or(RawJson::EMPTY).members() {
+            if key != *"progressToken" {
+                let comma = if meta.is_empty() { "" } else { "," };
+                let _ = write!(meta, "{comma}{}:{}", key.as_json(), value.as_str());
+            }
         }
+        let post = request(&meta, 0, None);
+        Self { meta, page: 0, cursors: Cursors::default(), bytes: 0, post, failure }
     }
-    let mut cursor: Option<String> = None;
-    let mut cursors = Cursors::default();
-    let mut bytes = 0;
-    for page in 0..MAX_PAGES {
-        // Numeric ids are used by the client's own requests.
-        let cursor_member =
-            cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
-        let request = format!(
-            r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
-        );
-        let Some(post) = OutgoingMessage::parse(request.as_bytes()) else { return false };
-        // The time limit is that of the call.
-        let asked = ask_with(shared, &post, request.as_bytes(), call.id(), Duration::MAX).await;
-        let Ok((_, Some(Got { is_over: true, message: response, .. }))) = asked else {
-            return false;
+
+    /// Takes a page.
+    pub(super) fn take(&mut self, response: &[u8]) -> AfterPage {
+        let Some(result) = core::str::from_utf8(response).ok().and_then(result) else {
+            return AfterPage::Failed;
         };
-        let sanitized = shared.with(|state| state.tools.take(&response));
-        sanitized
-            .dropped
-            .iter()
-            .for_each(|(name, reason)| shared.report(Diagnostic::ToolDropped { name, reason }));
-        let text = String::from_utf8_lossy(&response);
-        let Some(result) =
-            RawJson::parse(text.trim()).ok().and_then(|response| response.get("result"))
-        else {
-            return false;
+        let cursor = result.get("nextCursor").filter(|cursor| cursor.as_string().is_some());
+        let Some(cursor) = cursor.map(|cursor| cursor.as_str()) else {
+            return AfterPage::Complete;
         };
-        cursor = result
-            .get("nextCursor")
-            .filter(|cursor| cursor.as_string().is_some())
-            .map(|cursor| cursor.as_str().to_owned());
-        let Some(next) = &cursor else { return true };
-        bytes += response.len();
-        if bytes > MAX_LIST || !cursors.insert(next.as_bytes()) {
-            return false;
+        (self.page, self.bytes) = (self.page + 1, self.bytes + response.len());
+        if self.page >= MAX_PAGES
+            || self.bytes > MAX_LIST
+            || !self.cursors.insert(cursor.as_bytes())
+        {
+            return AfterPage::Failed;
         }
+        self.post = request(&self.meta, self.page, Some(cursor));
+        AfterPage::Next
     }
-    false
+}
+
+/// Returns the request for a page. Numeric ids are used by the client's own requests.
+fn request(meta: &str, page: usize, cursor: Option<&str>) -> Post {
+    let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+    let request = format!(
+        r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor}}}}}"#
+    );
+    Post::new(request.into_bytes(), Revision::LATEST)
+}
+
+/// Returns the result in a response.
+fn result(response: &str) -> Option<RawJson<'_>> {
+    RawJson::parse(response.trim()).ok()?.get("result")
 }
 
 /// Maximum number of tools with annotations. Calls of others are sent without mirrored fields.
 const MAX_TOOLS: usize = 10_000;
 /// Maximum number of bytes of their names and schemas.
 const MAX_SCHEMAS: usize = 4 << 20;
-const MAX_PAGES: u32 = 1000;
 
 #[cfg(test)]
 mod tests {
