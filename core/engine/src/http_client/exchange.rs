@@ -67,6 +67,7 @@ impl HttpClient {
                 } else if job.errand.is_none() && message.has_method("notifications/initialized") {
                     let [_, initialized] = &mut self.opening;
                     *initialized = Some(post.clone());
+                    self.revision = self.session.revision();
                 }
                 let exchange = self.session.begin_post(&message);
                 let tool = message.tool_name().filter(|_| job.errand.is_none());
@@ -382,16 +383,16 @@ impl HttpClient {
     /// Handles the end of a response, which has arrived, or will not.
     fn complete(&mut self, mut job: Box<Job>, is_complete: bool, now: Instant) {
         match (job.errand.take(), &mut job.kind) {
-            (Some(Errand::Initialize { revision, .. }), _) => {
+            (Some(Errand::Initialize(_)), _) => {
                 let [_, Some(post)] = self.opening.clone() else {
                     return self.not_renewed(job, now);
                 };
                 let has_response = is_complete;
-                job.errand = Some(Errand::Initialized { post, revision, has_response });
+                job.errand = Some(Errand::Initialized { post, has_response });
                 self.ask(job, Ask::Message);
             }
-            (Some(Errand::Initialized { revision, has_response, .. }), _) => {
-                if has_response && is_complete && self.session.revision() == revision {
+            (Some(Errand::Initialized { has_response, .. }), _) => {
+                if has_response && is_complete && self.session.revision() == self.revision {
                     self.renewed(job, now);
                 } else {
                     self.not_renewed(job, now);
@@ -494,8 +495,7 @@ impl HttpClient {
             self.last_id += 1;
             self.put(ExchangeId(self.last_id), job);
         } else if let [Some(initialize), Some(_)] = &self.opening {
-            let (post, revision) = (initialize.clone(), self.session.revision());
-            job.errand = Some(Errand::Initialize { post, revision });
+            job.errand = Some(Errand::Initialize(initialize.clone()));
             (self.is_renewing, self.is_opening) = (true, true);
             self.ask(job, Ask::Message);
         } else {

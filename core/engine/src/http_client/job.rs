@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mcp_sansio::Instant;
 use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post};
 use mcp_sansio::http::sse::EventReader;
-use mcp_sansio::{Instant, Revision};
 
 use super::queue::Failure;
 use super::tools::Listing;
@@ -58,13 +58,9 @@ pub(super) enum Kind {
 /// Messages of the client itself.
 pub(super) enum Errand {
     /// Opens another session.
-    Initialize {
-        post: Post,
-        /// The revision of the last session, which must stay.
-        revision: Option<Revision>,
-    },
+    Initialize(Post),
     /// Completes that.
-    Initialized { post: Post, revision: Option<Revision>, has_response: bool },
+    Initialized { post: Post, has_response: bool },
     /// Reads the list of tools again.
     Tools(Box<Listing>),
 }
@@ -145,9 +141,7 @@ impl Job {
     /// Returns the post that is sent now.
     pub(super) fn post(&self) -> Option<&Post> {
         match (&self.errand, &self.kind) {
-            (Some(Errand::Initialize { post, .. } | Errand::Initialized { post, .. }), _) => {
-                Some(post)
-            }
+            (Some(Errand::Initialize(post) | Errand::Initialized { post, .. }), _) => Some(post),
             (Some(Errand::Tools(listing)), _) => Some(&listing.post),
             (None, Kind::Message(post)) => Some(post),
             (None, Kind::Listen | Kind::HttpSse(_) | Kind::Delete) => None,
@@ -186,7 +180,7 @@ impl Job {
 
     /// Whether the job opens another session.
     pub(super) const fn renews(&self) -> bool {
-        matches!(self.errand, Some(Errand::Initialize { .. } | Errand::Initialized { .. }))
+        matches!(self.errand, Some(Errand::Initialize(_) | Errand::Initialized { .. }))
     }
 
     /// Whether the time of sending is limited: the client limits that of its calls only.

@@ -18,7 +18,7 @@ use core::fmt;
 use core::time::Duration;
 
 use mcp_sansio::http::client::{Exchange, HttpSession, Origin, Post, UrlError};
-use mcp_sansio::{Instant, Printable};
+use mcp_sansio::{Instant, Printable, Revision};
 
 use crate::HttpError;
 use job::{Ask, Job, Kind, Phase};
@@ -61,6 +61,8 @@ pub struct HttpClient {
     sessions: u32,
     /// The messages that have opened the session, to open another one with.
     opening: [Option<Post>; 2],
+    /// The revision of that session, which each other must have.
+    revision: Option<Revision>,
     /// Whether a message is in flight that no other may overtake.
     is_opening: bool,
     /// Whether another session is being opened.
@@ -221,6 +223,7 @@ impl HttpClient {
             session: HttpSession::new(),
             sessions: 0,
             opening: [None, None],
+            revision: None,
             is_opening: false,
             is_renewing: false,
             target: target.to_owned(),

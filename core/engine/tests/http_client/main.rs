@@ -1,0 +1,9 @@
+//! The client over HTTP as a value, in virtual time and without sockets: tests that read like
+//! traces.
+#![cfg(feature = "http")]
+
+mod limits;
+mod refusals;
+mod scene;
+mod sessions;
+mod streams;

@@ -1,0 +1,294 @@
+//! A client over HTTP against a server that a test plays, exchange by exchange.
+
+use std::time::Duration;
+
+use mcp_sansio::http::client::Origin;
+use mcp_sansio::http::{Fields, ResponseHead};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientFeatures, Era, Instant, OwnedJson, RawJson, Revision,
+    Revisions,
+};
+use mcp_sansio_engine::{
+    Answer, CallError, CallId, ClientEngine, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
+    Limits, Question, Reading, Step,
+};
+use serde_json::{Value, json};
+
+pub(crate) const CHUNKS: [usize; 3] = [1, 7, 1 << 20];
+static LEGACY: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
+        .revisions(Revisions::only(Revision::V2025_11_25));
+static OLD: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE).revisions(
+        Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_11_25)),
+    );
+static MODERN: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
+        .revisions(Revisions::only(Revision::V2026_07_28));
+
+struct Nobody;
+
+impl Driver for Nobody {
+    fn unix_ms(&mut self) -> u64 {
+        1_800_000_000_000
+    }
+
+    fn random(&mut self) -> u32 {
+        4
+    }
+
+    fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
+        None
+    }
+}
+
+/// A request that the server has received.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) id: ExchangeId,
+    pub(crate) line: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+impl Sent {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let field = self.fields.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the response with this result.
+    pub(crate) fn ok(&self, result: Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result})
+    }
+}
+
+/// Header fields of a response.
+struct Head<'h>(&'h [(&'h str, &'h str)]);
+
+impl Fields for Head<'_> {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let all = self.0.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
+        all.map(|(_, value)| value.as_bytes()).nth(n)
+    }
+}
+
+pub(crate) struct Scene {
+    pub(crate) engine: ClientEngine<'static>,
+    pub(crate) http: HttpClient,
+    pub(crate) now: Instant,
+    pub(crate) chunk: usize,
+    pub(crate) open: Vec<Sent>,
+    /// The GET stream of the session.
+    pub(crate) get: Option<Sent>,
+    /// Requests, connections that are closed, and reports.
+    pub(crate) trace: Vec<String>,
+}
+
+impl Scene {
+    fn with(config: &'static ClientConfig<'static>, limits: HttpLimits) -> Self {
+        let (origin, target) = Origin::parse("http://lab/mcp").unwrap();
+        let mut engine = ClientEngine::over_http(config, Limits::DEFAULT);
+        let now = Instant::from_millis(0);
+        let era = if std::ptr::eq(config, &MODERN) { Era::Modern } else { Era::Legacy };
+        engine.core().set_era(Some(era));
+        engine.connect(now, &mut Nobody).unwrap();
+        let http = HttpClient::new(&origin, target, limits);
+        let mut scene =
+            Self { engine, http, now, chunk: 7, open: Vec::new(), get: None, trace: Vec::new() };
+        scene.work();
+        scene
+    }
+
+    pub(crate) fn modern() -> Self {
+        Self::with(&MODERN, HttpLimits::DEFAULT)
+    }
+
+    pub(crate) fn modern_with(limits: HttpLimits) -> Self {
+        Self::with(&MODERN, limits)
+    }
+
+    /// A client that has sent `initialize`.
+    pub(crate) fn old() -> Self {
+        Self::with(&OLD, HttpLimits::DEFAULT)
+    }
+
+    /// A client in the session `s-1`, with a GET stream.
+    pub(crate) fn legacy() -> Self {
+        let mut scene = Self::with(&LEGACY, HttpLimits::DEFAULT);
+        scene.opens("s-1");
+        scene.trace.clear();
+        scene
+    }
+
+    /// Opens a session of this name, whose GET stream stays open.
+    pub(crate) fn opens(&mut self, session: &str) {
+        let initialize = self.takes("POST /mcp initialize");
+        let result = initialize.ok(initialized("2025-11-25")).to_string();
+        let fields = [("content-type", "application/json"), ("mcp-session-id", session)];
+        self.responds(&initialize, 200, &fields, &result);
+        let initialized = self.takes("POST /mcp notifications/initialized");
+        self.responds(&initialized, 202, &[], "");
+        let get = self.takes("GET /mcp");
+        assert_eq!(get.field("mcp-session-id"), Some(session));
+        self.heads(&get, 200, EVENTS);
+        self.get = Some(get);
+    }
+
+    /// Lets the client do all that it has to do now.
+    pub(crate) fn work(&mut self) {
+        let mut moved = true;
+        while moved {
+            moved = false;
+            while self.engine.step(self.now, &mut Nobody) {}
+            while !self.http.is_full()
+                && let Some(post) = self.engine.posts().pop_front()
+            {
+                self.http.send(self.now, post);
+                moved = true;
+            }
+            while let Some(step) = self.http.next_step(self.now) {
+                self.takes_step(step);
+                moved = true;
+            }
+            while self.engine.reads()
+                && let Some(received) = self.http.next_received()
+            {
+                self.engine.set_session(self.http.sessions());
+                received.hand_to(&mut self.engine, self.now, &mut Nobody);
+                moved = true;
+            }
+        }
+    }
+
+    fn takes_step(&mut self, step: Step) {
+        match step {
+            Step::Send { exchange, method, target } => {
+                let Some(request) = self.http.request(exchange, self.now) else { return };
+                let body = request.body.unwrap_or(b"{}");
+                let body: Value = serde_json::from_slice(body).unwrap();
+                let message = body["method"].as_str().unwrap_or_default();
+                let line = format!("{method} {target} {message}").trim().to_owned();
+                self.trace.push(line.clone());
+                let fields = request.fields;
+                self.open.push(Sent { id: exchange, line, fields, body });
+            }
+            Step::Close(exchange) => {
+                if let Some(at) = self.open.iter().position(|sent| sent.id == exchange) {
+                    let sent = self.open.remove(at);
+                    self.trace.push(format!("closed: {}", sent.line));
+                }
+            }
+            Step::Report(diagnostic) => self.trace.push(diagnostic.to_string()),
+        }
+    }
+
+    /// Returns the open exchange with this line.
+    pub(crate) fn takes(&mut self, line: &str) -> Sent {
+        let at = self.open.iter().position(|sent| sent.line == line);
+        self.open.remove(at.unwrap_or_else(|| panic!("{line}: {:?}", self.trace)))
+    }
+
+    pub(crate) fn heads(&mut self, sent: &Sent, status: u16, fields: &[(&str, &str)]) {
+        let fields = Head(fields);
+        self.http.response(sent.id, &ResponseHead::new(status, &fields), self.now);
+        self.work();
+    }
+
+    /// Passes a part of a body, in pieces.
+    pub(crate) fn says(&mut self, sent: &Sent, body: &str) {
+        for piece in body.as_bytes().chunks(self.chunk) {
+            self.http.body(sent.id, piece, self.now);
+            self.work();
+        }
+    }
+
+    pub(crate) fn ends(&mut self, sent: &Sent, result: Result<(), HttpError>) {
+        self.http.end(sent.id, result, self.now);
+        self.work();
+        // What comes late, of an exchange that is over, does nothing.
+        if self.http.reading(sent.id) == Reading::Over {
+            self.http.body(sent.id, b"{}", self.now);
+            self.http.end(sent.id, Err(HttpError::ConnectionLost), self.now);
+            assert!(self.http.request(sent.id, self.now).is_none());
+        }
+    }
+
+    pub(crate) fn responds(
+        &mut self,
+        sent: &Sent,
+        status: u16,
+        fields: &[(&str, &str)],
+        body: &str,
+    ) {
+        self.heads(sent, status, fields);
+        self.says(sent, body);
+        self.ends(sent, Ok(()));
+    }
+
+    pub(crate) fn responds_with(&mut self, sent: &Sent, status: u16, body: &Value) {
+        self.responds(sent, status, &[("content-type", "application/json")], &body.to_string());
+    }
+
+    pub(crate) fn later(&mut self, time: Duration) {
+        self.now = self.now.saturating_add(time);
+        self.http.handle_timeouts(self.now);
+        self.engine.handle_timeouts(self.now, false, &mut Nobody).unwrap();
+        self.work();
+    }
+
+    /// Calls a tool; returns the call and its request.
+    pub(crate) fn call(&mut self, name: &str) -> (CallId, Sent) {
+        let call = self.calls("tools/call", json!({"name": name, "arguments": {"a": "x"}}));
+        (call, self.takes("POST /mcp tools/call"))
+    }
+
+    pub(crate) fn calls(&mut self, method: &str, params: Value) -> CallId {
+        let params: OwnedJson = RawJson::parse(&params.to_string()).unwrap().into();
+        let options = CallOptions::new().timeout(THOUSAND).limit(THOUSAND);
+        let call = self.engine.call(self.now, method, &params, options, &mut Nobody).unwrap();
+        self.work();
+        call
+    }
+
+    pub(crate) fn notify(&mut self, method: &str) {
+        self.engine.notify(self.now, method, &RawJson::EMPTY, &mut Nobody).unwrap();
+        self.work();
+    }
+
+    pub(crate) fn cancel(&mut self, call: CallId) {
+        self.engine.cancel(self.now, call, None, &mut Nobody);
+        self.work();
+    }
+
+    /// Returns the text of the result of a call, or its error.
+    pub(crate) fn result(&mut self, call: CallId) -> String {
+        match self.engine.take(call).expect("a result").result {
+            Ok(result) => {
+                let result: Value = serde_json::from_str(result.as_raw().as_str()).unwrap();
+                result["content"][0]["text"].as_str().unwrap_or("nothing").to_owned()
+            }
+            Err(CallError::Http(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
+}
+
+pub(crate) fn initialized(revision: &str) -> Value {
+    let info = json!({"name": "lab", "version": "1"});
+    json!({"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": info})
+}
+
+pub(crate) fn event(message: &Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+pub(crate) const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+
+/// The time limit of each call.
+const THOUSAND: Duration = Duration::from_secs(1000);

@@ -1,0 +1,132 @@
+//! Event streams: resumed, lost, and those of 2024-11-05.
+
+use std::time::Duration;
+
+use mcp_sansio_engine::{ConnectState, HttpError, Reading};
+use serde_json::json;
+
+use crate::scene::{CHUNKS, EVENTS, Scene, event, initialized, text};
+
+#[test]
+fn a_stream_is_resumed_after_the_time_that_the_server_asks_for() {
+    for chunk in CHUNKS {
+        let mut scene = Scene::legacy();
+        scene.chunk = chunk;
+        let (call, sent) = scene.call("slow");
+        scene.heads(&sent, 200, EVENTS);
+        scene.says(&sent, "id: e-1\nretry: 250\ndata: \n\ndata: half a mess");
+        scene.ends(&sent, Err(HttpError::ConnectionLost));
+        assert_eq!(scene.http.next_timeout().unwrap().as_millis(), 250);
+        scene.later(Duration::from_millis(249));
+        assert!(scene.trace.iter().all(|line| line != "GET /mcp"));
+        scene.later(Duration::from_millis(1));
+        let get = scene.takes("GET /mcp");
+        assert_eq!(get.field("last-event-id"), Some("e-1"));
+        scene.heads(&get, 200, EVENTS);
+        scene.says(&get, &event(&sent.ok(text("at last"))));
+        assert_eq!(scene.http.reading(get.id), Reading::Rest);
+        assert_eq!(scene.result(call), "at last");
+        scene.ends(&get, Ok(()));
+        assert_eq!(scene.http.reading(get.id), Reading::Over);
+    }
+}
+
+#[test]
+fn a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_lost() {
+    let mut scene = Scene::legacy();
+    let (call, sent) = scene.call("slow");
+    scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
+    let mut waits = Vec::new();
+    while let Some(due) = scene.http.next_timeout() {
+        let wait = due.saturating_duration_since(scene.now);
+        waits.push(wait.as_secs());
+        scene.later(wait);
+        let get = scene.takes("GET /mcp");
+        scene.ends(&get, Err(HttpError::NotConnected("no route".to_owned())));
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
+    assert!(scene.result(call).starts_with("the connection ended before the response"));
+}
+
+#[test]
+fn a_stream_of_2026_07_28_is_not_resumed() {
+    let mut scene = Scene::modern();
+    let (call, sent) = scene.call("slow");
+    scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
+    assert!(scene.http.next_timeout().is_none());
+    assert!(scene.result(call).starts_with("the connection ended before the response"));
+}
+
+#[test]
+fn the_get_stream_of_a_session_is_resumed_for_as_long_as_the_server_offers_it() {
+    let mut scene = Scene::legacy();
+    let get = scene.get.clone().unwrap();
+    scene.says(&get, "id: 7\ndata:\n\n");
+    scene.ends(&get, Ok(()));
+    for _ in 0..20 {
+        let due = scene.http.next_timeout().unwrap();
+        scene.later(due.saturating_duration_since(scene.now));
+        let get = scene.takes("GET /mcp");
+        assert_eq!(get.field("last-event-id"), Some("7"));
+        scene.ends(&get, Err(HttpError::ConnectionLost));
+    }
+    let due = scene.http.next_timeout().unwrap();
+    scene.later(due.saturating_duration_since(scene.now));
+    let get = scene.takes("GET /mcp");
+    scene.responds(&get, 405, &[], "");
+    assert!(scene.http.next_timeout().is_none());
+}
+
+#[test]
+fn a_server_of_2024_11_05_names_its_endpoint_first() {
+    for chunk in CHUNKS {
+        let mut scene = Scene::old();
+        scene.chunk = chunk;
+        let initialize = scene.takes("POST /mcp initialize");
+        scene.responds(&initialize, 405, &[], "");
+        let stream = scene.takes("GET /mcp");
+        scene.heads(&stream, 200, EVENTS);
+        scene.says(&stream, ": hello\n\nevent: endpoint\ndata: /messages?id=7\n\n");
+        let initialize = scene.takes("POST /messages?id=7 initialize");
+        scene.responds(&initialize, 202, &[], "Accepted");
+        scene.says(&stream, &event(&initialize.ok(initialized("2024-11-05"))));
+        assert!(matches!(scene.engine.connect_state(), ConnectState::Connected));
+        let opened = scene.takes("POST /messages?id=7 notifications/initialized");
+        scene.responds(&opened, 202, &[], "");
+        let call = scene.calls("tools/call", json!({"name": "a"}));
+        let sent = scene.takes("POST /messages?id=7 tools/call");
+        scene.responds(&sent, 202, &[], "");
+        scene.says(&stream, &event(&sent.ok(text("called"))));
+        assert_eq!(scene.result(call), "called");
+        assert!(!scene.http.has_ended());
+        scene.ends(&stream, Ok(()));
+        assert!(scene.http.has_ended() && scene.http.take_failure().is_none());
+    }
+}
+
+#[test]
+fn without_an_endpoint_the_first_error_counts() {
+    for (body, wanted) in [
+        ("data: {}\n\n", "HTTP status 404"),
+        ("", "HTTP status 404"),
+        ("event: endpoint\ndata: http://elsewhere/m\n\n", "invalid endpoint event"),
+    ] {
+        let mut scene = Scene::old();
+        let initialize = scene.takes("POST /mcp initialize");
+        scene.responds(&initialize, 404, &[], "");
+        let stream = scene.takes("GET /mcp");
+        scene.responds(&stream, 200, EVENTS, body);
+        let ConnectState::Failed(why) = scene.engine.connect_state() else { panic!("{body}") };
+        assert!(why.to_string().contains(wanted), "{why}");
+        assert_eq!(scene.http.reading(stream.id), Reading::Over);
+    }
+    // Comments are no event.
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds(&initialize, 404, &[], "");
+    let stream = scene.takes("GET /mcp");
+    scene.heads(&stream, 200, EVENTS);
+    scene.chunk = 1024;
+    scene.says(&stream, &":\n".repeat(33 << 10));
+    assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)));
+}

@@ -1,0 +1,179 @@
+//! A client over HTTP in a loop of its own, on blocking sockets and without an adapter: lists the
+//! tools of a server, and calls one.
+
+use std::error::Error;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant as SystemInstant};
+
+use mcp_sansio::http::client::Origin;
+use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, ListToolsResult};
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientFeatures, Instant, OwnedJson, Printable, RawJson,
+};
+use mcp_sansio_engine::{
+    Answer, ClientEngine, ConnectState, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
+    Limits, Question, Reading, Request, Step,
+};
+use mcp_sansio_http1::{BodyLength, HeadWriter, Part, ResponseReader};
+
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("call-url", "0.1.0"), ClientFeatures::NONE);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [url, tool, arguments] = words.as_slice() else {
+        return Err("usage: call-url URL TOOL ARGUMENTS".into());
+    };
+    let (origin, target) = Origin::parse(url)?;
+    let client = ClientEngine::over_http(&CONFIG, Limits::DEFAULT);
+    let http = HttpClient::new(&origin, target, HttpLimits::DEFAULT);
+    let began = SystemInstant::now();
+    let mut server = Server { client, http, exchanges: Vec::new(), origin, began };
+    server.client.connect(server.now(), &mut System)?;
+    while matches!(server.client.connect_state(), ConnectState::Connecting) {
+        server.turn()?;
+    }
+    let list = server.call("tools/list", &RawJson::EMPTY)?;
+    for tool in list.as_raw().to::<ListToolsResult<'_>>()?.tools {
+        println!("{}", Printable::new(tool?.name));
+    }
+    let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+    let result = server.call("tools/call", &RawJson::parse(&params)?)?;
+    for block in result.as_raw().to::<CallToolResult<'_>>()?.content {
+        if let ContentBlock::Text(text) = block? {
+            println!("{}", Printable::new(text.text).with_line_breaks());
+        }
+    }
+    server.http.close(server.now());
+    while !server.http.is_closed() {
+        server.turn()?;
+    }
+    Ok(())
+}
+
+/// A server, and the connections to it: one for each exchange.
+struct Server<'u> {
+    client: ClientEngine<'static>,
+    http: HttpClient,
+    exchanges: Vec<(ExchangeId, TcpStream, ResponseReader<Vec<u8>>)>,
+    origin: Origin<'u>,
+    began: SystemInstant,
+}
+
+impl Server<'_> {
+    fn now(&self) -> Instant {
+        Instant::from_millis(self.began.elapsed().as_millis() as u64)
+    }
+
+    fn call(&mut self, method: &str, params: &RawJson<'_>) -> Result<OwnedJson, Box<dyn Error>> {
+        let now = self.now();
+        let call = self.client.call(now, method, params, CallOptions::new(), &mut System)?;
+        loop {
+            self.turn()?;
+            if let Some(finished) = self.client.take(call) {
+                return Ok(finished.result?);
+            }
+        }
+    }
+
+    /// Sends what is to be sent, reads from each connection, and handles what came.
+    fn turn(&mut self) -> Result<(), Box<dyn Error>> {
+        let now = self.now();
+        while self.client.step(now, &mut System) {}
+        while !self.http.is_full()
+            && let Some(post) = self.client.posts().pop_front()
+        {
+            self.http.send(now, post);
+        }
+        while let Some(step) = self.http.next_step(now) {
+            match step {
+                Step::Send { exchange, method, target } => {
+                    if let Err(error) = self.open(exchange, method, &target) {
+                        self.http.end(exchange, Err(error), now);
+                    }
+                }
+                Step::Close(exchange) => self.exchanges.retain(|(id, ..)| *id != exchange),
+                Step::Report(diagnostic) => eprintln!("{diagnostic}"),
+            }
+        }
+        self.exchanges.retain_mut(|(id, stream, reader)| {
+            if let Some(result) = read(&mut self.http, *id, stream, reader, now) {
+                self.http.end(*id, result, now);
+            }
+            self.http.reading(*id) != Reading::Over
+        });
+        self.client.set_session(self.http.sessions());
+        while let Some(received) = self.http.next_received() {
+            received.hand_to(&mut self.client, now, &mut System);
+        }
+        self.http.handle_timeouts(now);
+        Ok(self.client.handle_timeouts(now, true, &mut System)?)
+    }
+
+    fn open(&mut self, id: ExchangeId, method: &str, target: &str) -> Result<(), HttpError> {
+        let now = self.now();
+        let Some(Request { fields, body }) = self.http.request(id, now) else { return Ok(()) };
+        let mut bytes = vec![0; 16 << 10];
+        let mut head = HeadWriter::request(&mut bytes, method, target)
+            .field("host", self.origin.authority)
+            .field("connection", "close");
+        for (name, value) in &fields {
+            head = head.field(name, value);
+        }
+        let length = body.map_or(BodyLength::Absent, |body| BodyLength::Known(body.len() as u64));
+        let len = head.finish(length).map_err(|error| HttpError::Invalid(error.to_string()))?;
+        bytes.truncate(len);
+        bytes.extend_from_slice(body.unwrap_or_default());
+        let mut stream = TcpStream::connect((self.origin.host, self.origin.port))
+            .map_err(|error| HttpError::NotConnected(error.to_string()))?;
+        stream.set_read_timeout(Some(Duration::from_millis(5)))?;
+        stream.write_all(&bytes)?;
+        let mut reader = ResponseReader::with_limit(vec![0; 16 << 10], 64 << 10);
+        reader.expect_response(method);
+        self.exchanges.push((id, stream, reader));
+        Ok(())
+    }
+}
+
+/// Reads once. Returns how the exchange has ended, if it has.
+fn read(
+    http: &mut HttpClient,
+    id: ExchangeId,
+    stream: &mut TcpStream,
+    reader: &mut ResponseReader<Vec<u8>>,
+    now: Instant,
+) -> Option<Result<(), HttpError>> {
+    match stream.read(reader.spare()) {
+        Ok(0) if reader.end_of_input().is_err() => return Some(Err(HttpError::ConnectionLost)),
+        Ok(n) => reader.commit(n),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+        Err(error) => return Some(Err(error.into())),
+    }
+    loop {
+        match reader.next_part() {
+            Ok(Some(Part::Head(head))) => http.response(id, &head.as_head(), now),
+            Ok(Some(Part::Body(piece))) => http.body(id, piece, now),
+            Ok(Some(Part::End)) => return Some(Ok(())),
+            Ok(None) => return None,
+            Err(error) => return Some(Err(HttpError::Invalid(error.to_string()))),
+        }
+    }
+}
+
+/// The system, and the application, which is asked nothing.
+struct System;
+
+impl Driver for System {
+    fn unix_ms(&mut self) -> u64 {
+        0 // Nothing here needs the calendar,
+    }
+
+    fn random(&mut self) -> u32 {
+        0 // and nobody has to guess anything.
+    }
+
+    fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
+        None
+    }
+}
