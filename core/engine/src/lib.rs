@@ -1,8 +1,9 @@
 //! Whole clients and HTTP servers of the Model Context Protocol as values without I/O, above
 //! [`mcp_sansio`].
 //!
-//! `site`, with the feature `http`, is the server, and [`ClientEngine`] is the client. The adapters
-//! drive them, and export what programs name.
+//! [`ClientEngine`] is the client, and over HTTP `HttpClient` stands beside it: what is sent when, and
+//! what a response means. `site` is the HTTP server. The adapters drive them, and export what
+//! programs name.
 //!
 //! ```
 //! use mcp_sansio::types::Implementation;

@@ -1,5 +1,5 @@
-//! A client over HTTP in a loop of its own, on blocking sockets and without an adapter: lists the
-//! tools of a server, and calls one.
+//! A client over HTTP in a loop of its own, on blocking sockets and without an adapter: prints the
+//! tools of a server, and the result of a call.
 
 use std::error::Error;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant as SystemInstant};
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, ListToolsResult};
+use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Instant, OwnedJson, Printable, RawJson,
 };
@@ -29,22 +29,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let client = ClientEngine::over_http(&CONFIG, Limits::DEFAULT);
     let http = HttpClient::new(&origin, target, HttpLimits::DEFAULT);
     let began = SystemInstant::now();
-    let mut server = Server { client, http, exchanges: Vec::new(), origin, began };
+    let mut server = Server { client, http, connections: Vec::new(), origin, began };
     server.client.connect(server.now(), &mut System)?;
     while matches!(server.client.connect_state(), ConnectState::Connecting) {
         server.turn()?;
     }
-    let list = server.call("tools/list", &RawJson::EMPTY)?;
-    for tool in list.as_raw().to::<ListToolsResult<'_>>()?.tools {
-        println!("{}", Printable::new(tool?.name));
-    }
+    let tools = server.call("tools/list", &RawJson::EMPTY)?;
+    println!("{}", Printable::new(tools.as_raw()));
     let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
     let result = server.call("tools/call", &RawJson::parse(&params)?)?;
-    for block in result.as_raw().to::<CallToolResult<'_>>()?.content {
-        if let ContentBlock::Text(text) = block? {
-            println!("{}", Printable::new(text.text).with_line_breaks());
-        }
-    }
+    println!("{}", Printable::new(result.as_raw()));
     server.http.close(server.now());
     while !server.http.is_closed() {
         server.turn()?;
@@ -56,9 +50,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Server<'u> {
     client: ClientEngine<'static>,
     http: HttpClient,
-    exchanges: Vec<(ExchangeId, TcpStream, ResponseReader<Vec<u8>>)>,
+    connections: Vec<Connection>,
     origin: Origin<'u>,
     began: SystemInstant,
+}
+
+struct Connection {
+    exchange: ExchangeId,
+    stream: TcpStream,
+    reader: ResponseReader<Vec<u8>>,
 }
 
 impl Server<'_> {
@@ -67,8 +67,8 @@ impl Server<'_> {
     }
 
     fn call(&mut self, method: &str, params: &RawJson<'_>) -> Result<OwnedJson, Box<dyn Error>> {
-        let now = self.now();
-        let call = self.client.call(now, method, params, CallOptions::new(), &mut System)?;
+        let options = CallOptions::new();
+        let call = self.client.call(self.now(), method, params, options, &mut System)?;
         loop {
             self.turn()?;
             if let Some(finished) = self.client.take(call) {
@@ -81,11 +81,7 @@ impl Server<'_> {
     fn turn(&mut self) -> Result<(), Box<dyn Error>> {
         let now = self.now();
         while self.client.step(now, &mut System) {}
-        while !self.http.is_full()
-            && let Some(post) = self.client.posts().pop_front()
-        {
-            self.http.send(now, post);
-        }
+        self.http.take_posts(now, &mut self.client);
         while let Some(step) = self.http.next_step(now) {
             match step {
                 Step::Send { exchange, method, target } => {
@@ -93,15 +89,15 @@ impl Server<'_> {
                         self.http.end(exchange, Err(error), now);
                     }
                 }
-                Step::Close(exchange) => self.exchanges.retain(|(id, ..)| *id != exchange),
+                Step::Close(exchange) => self.connections.retain(|one| one.exchange != exchange),
                 Step::Report(diagnostic) => eprintln!("{diagnostic}"),
             }
         }
-        self.exchanges.retain_mut(|(id, stream, reader)| {
-            if let Some(result) = read(&mut self.http, *id, stream, reader, now) {
-                self.http.end(*id, result, now);
+        self.connections.retain_mut(|connection| {
+            if let Some(end) = connection.read(&mut self.http, now) {
+                self.http.end(connection.exchange, end, now);
             }
-            self.http.reading(*id) != Reading::Over
+            self.http.reading(connection.exchange) != Reading::Over
         });
         self.client.set_session(self.http.sessions());
         while let Some(received) = self.http.next_received() {
@@ -123,54 +119,49 @@ impl Server<'_> {
         }
         let length = body.map_or(BodyLength::Absent, |body| BodyLength::Known(body.len() as u64));
         let len = head.finish(length).map_err(|error| HttpError::Invalid(error.to_string()))?;
-        bytes.truncate(len);
-        bytes.extend_from_slice(body.unwrap_or_default());
         let mut stream = TcpStream::connect((self.origin.host, self.origin.port))
             .map_err(|error| HttpError::NotConnected(error.to_string()))?;
         stream.set_read_timeout(Some(Duration::from_millis(5)))?;
-        stream.write_all(&bytes)?;
+        stream.write_all(&[&bytes[..len], body.unwrap_or_default()].concat())?;
         let mut reader = ResponseReader::with_limit(vec![0; 16 << 10], 64 << 10);
         reader.expect_response(method);
-        self.exchanges.push((id, stream, reader));
+        self.connections.push(Connection { exchange: id, stream, reader });
         Ok(())
     }
 }
 
-/// Reads once. Returns how the exchange has ended, if it has.
-fn read(
-    http: &mut HttpClient,
-    id: ExchangeId,
-    stream: &mut TcpStream,
-    reader: &mut ResponseReader<Vec<u8>>,
-    now: Instant,
-) -> Option<Result<(), HttpError>> {
-    match stream.read(reader.spare()) {
-        Ok(0) if reader.end_of_input().is_err() => return Some(Err(HttpError::ConnectionLost)),
-        Ok(n) => reader.commit(n),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-        Err(error) => return Some(Err(error.into())),
-    }
-    loop {
-        match reader.next_part() {
-            Ok(Some(Part::Head(head))) => http.response(id, &head.as_head(), now),
-            Ok(Some(Part::Body(piece))) => http.body(id, piece, now),
-            Ok(Some(Part::End)) => return Some(Ok(())),
-            Ok(None) => return None,
-            Err(error) => return Some(Err(HttpError::Invalid(error.to_string()))),
+impl Connection {
+    /// Reads once. Returns how the exchange has ended, if it has.
+    fn read(&mut self, http: &mut HttpClient, now: Instant) -> Option<Result<(), HttpError>> {
+        let Self { exchange, stream, reader } = self;
+        match stream.read(reader.spare()) {
+            Ok(0) if reader.end_of_input().is_err() => return Some(Err(HttpError::ConnectionLost)),
+            Ok(n) => reader.commit(n),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Some(Err(error.into())),
+        }
+        loop {
+            match reader.next_part() {
+                Ok(Some(Part::Head(head))) => http.response(*exchange, &head.as_head(), now),
+                Ok(Some(Part::Body(piece))) => http.body(*exchange, piece, now),
+                Ok(Some(Part::End)) => return Some(Ok(())),
+                Ok(None) => return None,
+                Err(error) => return Some(Err(HttpError::Invalid(error.to_string()))),
+            }
         }
     }
 }
 
-/// The system, and the application, which is asked nothing.
+/// The system, which needs no calendar here, and the application, which is asked nothing.
 struct System;
 
 impl Driver for System {
     fn unix_ms(&mut self) -> u64 {
-        0 // Nothing here needs the calendar,
+        0
     }
 
     fn random(&mut self) -> u32 {
-        0 // and nobody has to guess anything.
+        0
     }
 
     fn asked(&mut self, _: Question<'_>) -> Option<Answer> {

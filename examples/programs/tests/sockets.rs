@@ -57,6 +57,24 @@ fn everything_server_replaces_the_unix_socket_of_a_dead_server() {
 }
 
 #[test]
+fn call_url_lists_tools_and_calls_one_in_both_eras() {
+    let server = Server::start(EVERYTHING, &["--http", "127.0.0.1:0"]);
+    let address = server.place.split('/').nth(2).unwrap();
+    for path in ["mcp", "sse"] {
+        let mut client = Command::new(env!("CARGO_BIN_EXE_call-url"));
+        let url = format!("http://{address}/{path}");
+        let output = client.args([&url, "test_simple_text", "{}"]).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        let [tools, result] = output.lines().collect::<Vec<_>>()[..] else { panic!("{output}") };
+        assert!(tools.contains(r#""name":"test_simple_text""#), "{tools}");
+        assert!(result.contains("This is a simple text"), "{result}");
+    }
+    let mut client = Command::new(env!("CARGO_BIN_EXE_call-url"));
+    let refused = client.args(["http://127.0.0.1:1/mcp", "a", "{}"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+}
+
+#[test]
 fn everything_is_served_over_http() {
     let server = Server::start(EVERYTHING, &["--http", "127.0.0.1:0"]);
     let address = server.place.split('/').nth(2).unwrap();

@@ -58,9 +58,9 @@ impl HttpClient {
             fields.push((name.to_owned(), text));
         };
         match (job.ask, &job.kind) {
-            (Ask::Message, Kind::Delete) => self.session.delete_fields(&mut put),
+            (Ask::Message, Kind::Delete(_)) => self.session.delete_fields(&mut put),
             (Ask::Message, _) => {
-                let Some(post) = job.post() else { return None };
+                let post = job.post()?;
                 let message = post.message();
                 if job.errand.is_none() && message.has_method("initialize") {
                     self.opening = [Some(post.clone()), None];
@@ -143,8 +143,8 @@ impl HttpClient {
             _ => return self.failed(job, HttpError::Status(head.status), now),
         };
         let is_read = matches!(job.phase, Phase::Message | Phase::Events | Phase::Error { .. });
-        if !is_read && !matches!(job.kind, Kind::Delete) {
-            job.limit = None;
+        if !is_read {
+            job.limit = job.kind.limit();
         }
         self.put(id, job);
     }
@@ -233,7 +233,7 @@ impl HttpClient {
             if is_too_long || is_opening && job.without_event > MAX_BEFORE_ENDPOINT {
                 job.events = events;
                 let error = HttpError::Invalid(NO_EVENT.to_owned());
-                return self.interrupted(job, Some(error).filter(|_| !is_opening), now);
+                return self.interrupted(job, Some(error), now);
             }
         }
         job.events = events;
@@ -319,12 +319,18 @@ impl HttpClient {
     /// Handles the end of an event stream.
     fn interrupted(&mut self, mut job: Box<Job>, error: Option<HttpError>, now: Instant) {
         if let Kind::HttpSse(waiting) = &mut job.kind {
-            if let Some((initialize, failure)) = waiting.take() {
-                self.fail(initialize, error.map_or(failure, Failure::Http), now);
-            } else {
+            use HttpError::{ConnectionLost, Invalid};
+            match (waiting.take(), error) {
+                // The server offers no such stream: the first error counts.
+                (Some((initialize, failure)), None | Some(ConnectionLost | Invalid(_))) => {
+                    self.fail(initialize, failure, now);
+                }
+                (Some((initialize, _)), Some(error)) => self.fail(initialize, error.into(), now),
                 // Its end ends the connection.
-                self.failed = error.filter(|error| !matches!(error, HttpError::ConnectionLost));
-                self.has_ended = true;
+                (None, error) => {
+                    self.failed = error.filter(|error| !matches!(error, ConnectionLost));
+                    self.has_ended = true;
+                }
             }
             return self.over(job, now);
         }
@@ -340,21 +346,12 @@ impl HttpClient {
     }
 
     /// Handles that there is no response, or no valid one.
-    pub(super) fn failed(&mut self, mut job: Box<Job>, error: HttpError, now: Instant) {
-        match (&mut job.kind, job.ask, error) {
-            (_, Ask::Resumed, error @ (HttpError::NotConnected(_) | HttpError::ConnectionLost)) => {
-                self.interrupted(job, Some(error), now);
-            }
-            (Kind::HttpSse(waiting), _, error) => {
-                if let Some((initialize, failure)) = waiting.take() {
-                    let offers_none =
-                        matches!(error, HttpError::ConnectionLost | HttpError::Invalid(_));
-                    let failure = if offers_none { failure } else { error.into() };
-                    self.fail(initialize, failure, now);
-                }
-                self.over(job, now);
-            }
-            (_, _, error) => self.fail(job, error.into(), now),
+    pub(super) fn failed(&mut self, job: Box<Job>, error: HttpError, now: Instant) {
+        let is_lost = matches!(error, HttpError::NotConnected(_) | HttpError::ConnectionLost);
+        if job.ask == Ask::Resumed && is_lost || matches!(job.kind, Kind::HttpSse(_)) {
+            self.interrupted(job, Some(error), now);
+        } else {
+            self.fail(job, error.into(), now);
         }
     }
 
@@ -382,7 +379,7 @@ impl HttpClient {
 
     /// Handles the end of a response, which has arrived, or will not.
     fn complete(&mut self, mut job: Box<Job>, is_complete: bool, now: Instant) {
-        match (job.errand.take(), &mut job.kind) {
+        match (job.errand.take(), &job.kind) {
             (Some(Errand::Initialize(_)), _) => {
                 let [_, Some(post)] = self.opening.clone() else {
                     return self.not_renewed(job, now);
@@ -410,12 +407,7 @@ impl HttpClient {
                     AfterPage::Failed => self.fail(job, listing.failure, now),
                 }
             }
-            (None, Kind::HttpSse(waiting)) => {
-                if let Some((initialize, failure)) = waiting.take() {
-                    self.fail(initialize, failure, now);
-                }
-                self.over(job, now);
-            }
+            (None, Kind::HttpSse(_)) => self.interrupted(job, None, now),
             (None, Kind::Message(_)) if !is_complete => {
                 self.fail(job, HttpError::ConnectionLost.into(), now);
             }

@@ -51,8 +51,8 @@ pub(super) enum Kind {
     /// Reads the stream of a server of 2024-11-05. `initialize` waits for its first event; without
     /// one it fails in this way.
     HttpSse(Option<(Box<Job>, Failure)>),
-    /// Ends the session.
-    Delete,
+    /// Ends the session, until this time.
+    Delete(Instant),
 }
 
 /// Messages of the client itself.
@@ -114,8 +114,13 @@ impl Kind {
         match self {
             Self::Message(post) => post.message().id(),
             Self::HttpSse(Some((job, _))) => job.message()?.id(),
-            Self::HttpSse(None) | Self::Listen | Self::Delete => None,
+            Self::HttpSse(None) | Self::Listen | Self::Delete(_) => None,
         }
+    }
+
+    /// Returns the time at which a job of this kind ends.
+    pub(super) const fn limit(&self) -> Option<Instant> {
+        if let Self::Delete(limit) = self { Some(*limit) } else { None }
     }
 }
 
@@ -144,7 +149,7 @@ impl Job {
             (Some(Errand::Initialize(post) | Errand::Initialized { post, .. }), _) => Some(post),
             (Some(Errand::Tools(listing)), _) => Some(&listing.post),
             (None, Kind::Message(post)) => Some(post),
-            (None, Kind::Listen | Kind::HttpSse(_) | Kind::Delete) => None,
+            (None, Kind::Listen | Kind::HttpSse(_) | Kind::Delete(_)) => None,
         }
     }
 
@@ -152,7 +157,7 @@ impl Job {
     pub(super) fn message(&self) -> Option<OutgoingMessage<'_>> {
         match &self.kind {
             Kind::Message(post) => Some(post.message()),
-            Kind::Listen | Kind::HttpSse(_) | Kind::Delete => None,
+            Kind::Listen | Kind::HttpSse(_) | Kind::Delete(_) => None,
         }
     }
 
@@ -165,7 +170,7 @@ impl Job {
     pub(super) fn is_one_way(&self) -> bool {
         match &self.kind {
             Kind::Message(post) => post.message().id().is_none(),
-            Kind::Delete => true,
+            Kind::Delete(_) => true,
             Kind::Listen | Kind::HttpSse(_) => false,
         }
     }
@@ -174,7 +179,7 @@ impl Job {
         match &self.kind {
             Kind::Message(post) => post.message().is_handshake(),
             Kind::HttpSse(waiting) => waiting.is_some(),
-            Kind::Listen | Kind::Delete => false,
+            Kind::Listen | Kind::Delete(_) => false,
         }
     }
 
@@ -191,7 +196,7 @@ impl Job {
     pub(super) fn method(&self) -> &'static str {
         match (self.ask, &self.kind) {
             (Ask::Stream | Ask::Resumed, _) => "GET",
-            (Ask::Message, Kind::Delete) => "DELETE",
+            (Ask::Message, Kind::Delete(_)) => "DELETE",
             (Ask::Message, _) => "POST",
         }
     }

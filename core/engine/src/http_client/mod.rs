@@ -20,23 +20,22 @@ use core::time::Duration;
 use mcp_sansio::http::client::{Exchange, HttpSession, Origin, Post, UrlError};
 use mcp_sansio::{Instant, Printable, Revision};
 
-use crate::HttpError;
+use crate::{ClientEngine, HttpError};
 use job::{Ask, Job, Kind, Phase};
 use queue::{Inbox, Queue, hold};
 use tools::ToolTable;
 
 /// A client over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the
-/// server supports, beside a [`ClientEngine`](crate::ClientEngine). Any loop drives it:
+/// server supports, beside a [`ClientEngine`]. Any loop drives it:
 ///
-/// 1. It [sends](Self::send) the [posts](crate::ClientEngine::posts) of the client, while the
-///    queue is not [full](Self::is_full).
+/// 1. It [takes the posts](Self::take_posts) of the client.
 /// 2. It takes each [step](Self::next_step). For a [`Step::Send`] it gets credentials if it needs
 ///    any, takes the [request](Self::request), writes it to a connection, and passes the head of
 ///    the [response](Self::response), the pieces of its [body](Self::body), and the
 ///    [end](Self::end) of either, or the error. [`reading`](Self::reading) says after each of
 ///    these what is wanted next; exchanges run at the same time.
 /// 3. It hands to the client what was [received](Self::next_received), when the client
-///    [reads](crate::ClientEngine::reads).
+///    [reads](ClientEngine::reads).
 /// 4. It calls [`handle_timeouts`](Self::handle_timeouts) when
 ///    [`next_timeout`](Self::next_timeout) has come.
 ///
@@ -208,7 +207,6 @@ enum Closing {
     Sending,
     /// The session is being ended.
     Ending,
-    Closed,
 }
 
 impl HttpClient {
@@ -244,7 +242,7 @@ impl HttpClient {
     }
 
     /// Returns how many sessions have begun in place of others, for
-    /// [`ClientEngine::set_session`](crate::ClientEngine::set_session).
+    /// [`ClientEngine::set_session`].
     #[must_use]
     pub const fn sessions(&self) -> u32 {
         self.sessions
@@ -280,6 +278,18 @@ impl HttpClient {
         self.queue.push(post);
     }
 
+    /// [Sends](Self::send) the [posts](ClientEngine::posts) of the client, while the queue is not
+    /// [full](Self::is_full). Returns their number.
+    pub fn take_posts(&mut self, now: Instant, client: &mut ClientEngine<'_>) -> usize {
+        let before = client.posts().len();
+        while !self.is_full()
+            && let Some(post) = client.posts().pop_front()
+        {
+            self.send(now, post);
+        }
+        before - client.posts().len()
+    }
+
     /// Returns the next step.
     pub fn next_step(&mut self, now: Instant) -> Option<Step> {
         while let Some(mut queued) = self.queue.next(self.is_opening, self.one_way) {
@@ -290,21 +300,14 @@ impl HttpClient {
         if self.logins > 0 {
             self.queue.hold(true, now, &mut self.inbox);
         }
-        if self.jobs.is_empty() && self.queue.is_empty() {
-            match self.closing {
-                Closing::Sending => {
-                    self.closing = Closing::Ending;
-                    if let Some(exchange) = self.session.begin_delete() {
-                        let id = self.start(Kind::Delete, exchange, Ask::Message);
-                        self.limit(id, now.saturating_add(LINGER));
-                    } else {
-                        (self.closing, self.has_ended) = (Closing::Closed, true);
-                    }
-                }
-                Closing::Ending => (self.closing, self.has_ended) = (Closing::Closed, true),
-                Closing::Open | Closing::Closed => {}
+        if self.closing == Closing::Sending && self.jobs.is_empty() && self.queue.is_empty() {
+            self.closing = Closing::Ending;
+            if let Some(exchange) = self.session.begin_delete() {
+                let kind = Kind::Delete(now.saturating_add(LINGER));
+                self.start(kind, exchange, Ask::Message);
             }
         }
+        self.has_ended |= self.is_closed();
         self.steps.pop_front()
     }
 
@@ -333,10 +336,11 @@ impl HttpClient {
         self.inbox.pop()
     }
 
-    /// Whether something was [received](Self::next_received), or the connection has ended.
+    /// Whether something was [received](Self::next_received), or the connection has
+    /// [failed](Self::take_failure).
     #[must_use]
     pub fn has_received(&self) -> bool {
-        !self.inbox.is_empty() || self.has_ended
+        !self.inbox.is_empty() || self.failed.is_some()
     }
 
     /// Whether there is room for another message. While there is none, the pieces and ends of
@@ -358,9 +362,9 @@ impl HttpClient {
         self.has_ended && self.inbox.is_empty() && self.failed.is_none()
     }
 
-    /// Takes the error with which that stream ended.
-    pub const fn take_failure(&mut self) -> Option<HttpError> {
-        self.failed.take()
+    /// Takes the error with which that stream ended, after all that was received.
+    pub fn take_failure(&mut self) -> Option<HttpError> {
+        self.failed.take_if(|_| self.inbox.is_empty())
     }
 
     /// Whether an exchange waits for an authorization: a person may be logging in.
@@ -383,8 +387,8 @@ impl HttpClient {
 
     /// Whether everything has been sent after [`close`](Self::close).
     #[must_use]
-    pub const fn is_closed(&self) -> bool {
-        matches!(self.closing, Closing::Closed)
+    pub fn is_closed(&self) -> bool {
+        self.closing == Closing::Ending && self.jobs.is_empty()
     }
 
     // Jobs.
@@ -400,7 +404,7 @@ impl HttpClient {
     fn ask(&mut self, mut job: Box<Job>, ask: Ask) -> ExchangeId {
         (job.ask, job.phase) = (ask, Phase::Sending);
         if ask != Ask::Resumed {
-            job.limit = None;
+            job.limit = job.kind.limit();
         }
         self.last_id += 1;
         let exchange = ExchangeId(self.last_id);
@@ -427,13 +431,6 @@ impl HttpClient {
             self.due.insert((due, id));
         }
         self.jobs.insert(id, job);
-    }
-
-    fn limit(&mut self, id: ExchangeId, limit: Instant) {
-        if let Some(mut job) = self.take(id) {
-            job.limit = Some(limit);
-            self.put(id, job);
-        }
     }
 
     /// Ends a job.

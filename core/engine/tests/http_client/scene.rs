@@ -142,12 +142,7 @@ impl Scene {
         while moved {
             moved = false;
             while self.engine.step(self.now, &mut Nobody) {}
-            while !self.http.is_full()
-                && let Some(post) = self.engine.posts().pop_front()
-            {
-                self.http.send(self.now, post);
-                moved = true;
-            }
+            moved |= self.http.take_posts(self.now, &mut self.engine) > 0;
             while let Some(step) = self.http.next_step(self.now) {
                 self.takes_step(step);
                 moved = true;

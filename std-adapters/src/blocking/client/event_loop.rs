@@ -150,14 +150,10 @@ impl Client<'_> {
     /// Does the same over HTTP, and handles the message that was received.
     #[cfg(all(feature = "http", feature = "smol"))]
     fn exchange_messages(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
-        let reads = self.engine.reads();
         let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
-        let (done, received) = http.exchange(self.engine.posts(), reads, timeout)?;
-        self.engine.set_session(http.sessions());
+        let done = http.exchange(&mut self.engine, timeout)?;
         let now = self.app.now();
-        if let Some(received) = received {
-            received.hand_to(&mut self.engine, now, &mut self.app);
-        }
+        http.deliver(&mut self.engine, now, &mut self.app);
         Ok(done)
     }
 }

@@ -1,6 +1,5 @@
 //! Streamable HTTP for a blocking client.
 
-use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::io;
 use std::pin::pin;
@@ -8,24 +7,25 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_io::Timer;
-use mcp_sansio::http::client::Post;
+use mcp_sansio::Instant;
+use mcp_sansio_engine::{ClientEngine, Driver};
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
-use crate::asynchronous::client::http::{HttpEngine, HttpTransport, Received};
+use crate::asynchronous::client::http::{HttpLink, HttpTransport};
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks:
 /// `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
 pub struct BlockingHttpTransport {
     http: HttpTransport,
-    engine: Option<HttpEngine>,
+    link: Option<HttpLink>,
 }
 
 impl BlockingHttpTransport {
     /// Creates a blocking transport from an async one.
     #[must_use]
     pub const fn new(http: HttpTransport) -> Self {
-        Self { http, engine: None }
+        Self { http, link: None }
     }
 
     /// Logs in now, before connecting, also if there is a login already.
@@ -37,39 +37,37 @@ impl BlockingHttpTransport {
         async_io::block_on(self.http.login())
     }
 
-    /// Returns how many sessions have begun in place of others.
-    pub(super) fn sessions(&self) -> u32 {
-        self.engine.as_ref().map_or(0, HttpEngine::sessions)
-    }
-
     /// Takes messages and waits for one, for at most `timeout`.
     pub(super) fn exchange(
         &mut self,
-        posts: &mut VecDeque<Post>,
-        reads: bool,
+        client: &mut ClientEngine<'_>,
         timeout: Option<Duration>,
-    ) -> io::Result<(Transferred, Option<Received>)> {
+    ) -> io::Result<Transferred> {
         let mut done = Transferred::default();
-        let Some(engine) = &mut self.engine else {
-            return Ok((Transferred { ended: true, ..done }, None));
-        };
+        let Some(link) = &mut self.link else { return Ok(Transferred { ended: true, ..done }) };
         let mut timer = timeout.map_or_else(Timer::never, Timer::after);
         async_io::block_on(poll_fn(|cx| {
-            while !engine.is_full()
-                && let Some(post) = posts.pop_front()
-            {
-                done.written += post.body().len();
-                engine.send(post);
+            done.written += link.take_posts(client);
+            link.work(cx);
+            if client.reads() {
+                link.check()?;
+                (done.read, done.ended) = (usize::from(link.has_received()), link.is_over());
             }
-            engine.work(cx);
-            if reads && let Poll::Ready(received) = engine.poll_received() {
-                let received = received?;
-                (done.read, done.ended) = (usize::from(received.is_some()), received.is_none());
-                return Poll::Ready(Ok((done, received)));
-            }
-            let is_over = done.written > 0 || pin!(&mut timer).poll(cx).is_ready();
-            if is_over { Poll::Ready(Ok((done, None))) } else { Poll::Pending }
+            let is_over = done != Transferred::default() || pin!(&mut timer).poll(cx).is_ready();
+            if is_over { Poll::Ready(Ok(done)) } else { Poll::Pending }
         }))
+    }
+
+    /// Hands what was received to the client.
+    pub(super) fn deliver(
+        &self,
+        client: &mut ClientEngine<'_>,
+        now: Instant,
+        driver: &mut impl Driver,
+    ) {
+        if let Some(link) = &self.link {
+            link.deliver(client, now, driver);
+        }
     }
 }
 
@@ -79,7 +77,7 @@ impl Transport for BlockingHttpTransport {
     }
 
     fn open(&mut self) -> io::Result<()> {
-        self.engine = Some(HttpEngine::new(self.http.clone()));
+        self.link = Some(HttpLink::new(self.http.clone()));
         Ok(())
     }
 
@@ -89,10 +87,10 @@ impl Transport for BlockingHttpTransport {
     }
 
     fn close(&mut self) -> io::Result<ConnectionEnd> {
-        if let Some(mut engine) = self.engine.take() {
+        if let Some(mut link) = self.link.take() {
             let mut timer = Timer::after(CLOSE_TIMEOUT);
             async_io::block_on(poll_fn(|cx| {
-                let is_closed = engine.poll_close(cx).is_ready();
+                let is_closed = link.poll_end(cx).is_ready();
                 if is_closed || pin!(&mut timer).poll(cx).is_ready() {
                     Poll::Ready(())
                 } else {

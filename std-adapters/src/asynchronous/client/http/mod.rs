@@ -78,7 +78,6 @@
 pub(crate) mod authorize;
 pub(crate) mod builder;
 pub(crate) mod connector;
-mod engine;
 mod exchange;
 #[cfg(feature = "auth")]
 pub(crate) mod fetch;
@@ -95,12 +94,10 @@ pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{Connect, Dial, Purpose, TcpConnector};
 #[cfg(feature = "auth")]
 pub(crate) use connector::{Connector, boxed};
-#[cfg(all(feature = "blocking", feature = "smol"))]
-pub(crate) use engine::HttpEngine;
 #[cfg(feature = "tls")]
 pub use futures_rustls::rustls;
 #[cfg(all(feature = "blocking", feature = "smol"))]
-pub(crate) use mcp_sansio_engine::Received;
+pub(crate) use link::HttpLink;
 pub use mcp_sansio_engine::{AUTHORIZATION_LIMIT, Diagnostic, MAX_ONE_WAY_POSTS};
 #[cfg(feature = "tls")]
 pub use tls::Tls;
