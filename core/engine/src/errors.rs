@@ -328,6 +328,9 @@ pub enum HttpError {
     NotConnected(String),
     /// The connection ended before the response.
     ConnectionLost,
+    /// An HTTP error status whose body is this JSON-RPC error, with which a call ends as
+    /// [`CallError::Server`].
+    JsonRpc(OwnedJson),
     /// The response is invalid, or the request cannot be sent.
     Invalid(String),
 }
@@ -345,6 +348,7 @@ impl HttpError {
             Self::NotAuthorized(reason) => HttpFailure::NotAuthorized(reason),
             Self::NotConnected(reason) => HttpFailure::NotConnected(reason),
             Self::ConnectionLost => HttpFailure::ConnectionLost,
+            Self::JsonRpc(error) => HttpFailure::JsonRpc(error.as_raw()),
             Self::Invalid(reason) => HttpFailure::Invalid(reason),
         }
     }
@@ -361,6 +365,7 @@ impl From<HttpFailure<'_>> for HttpError {
             HttpFailure::NotAuthorized(reason) => Self::NotAuthorized(reason.to_owned()),
             HttpFailure::NotConnected(reason) => Self::NotConnected(reason.to_owned()),
             HttpFailure::ConnectionLost => Self::ConnectionLost,
+            HttpFailure::JsonRpc(error) => Self::JsonRpc(error.into()),
             other => Self::Invalid(other.to_string()),
         }
     }

@@ -79,8 +79,8 @@ pub use errors::HttpError;
 pub use errors::{CallError, ConnectError, InputRefusal, InputResponse, ServerError};
 #[cfg(feature = "http")]
 pub use http_client::{
-    AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, Failure, HttpClient, HttpLimits,
-    MAX_ONE_WAY_POSTS, Reading, Received, Request, Step,
+    AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, HttpClient, HttpLimits, MAX_ONE_WAY_POSTS,
+    Reading, Received, Request, Step,
 };
 pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use results::{

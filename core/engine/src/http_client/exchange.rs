@@ -12,10 +12,11 @@ use core::time::Duration;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Exchange, HttpSession, NextStep, ResponseKind};
 use mcp_sansio::http::sse::{Event, EventKind, EventReader};
+use mcp_sansio::internal::copy;
 use mcp_sansio::{Frame, Instant, RawJson};
 
 use super::job::{Ask, Errand, Job, Kind, Phase, To};
-use super::queue::{Failure, Received, hold};
+use super::queue::{Received, hold};
 use super::tools::{AfterPage, Listing};
 use super::{Diagnostic, ExchangeId, HttpClient, Reading, Request};
 use crate::HttpError;
@@ -177,7 +178,7 @@ impl HttpClient {
             Phase::Error { .. } => MAX_ERROR,
             _ => return self.put(id, job),
         };
-        let room = limit - job.body.len();
+        let room = limit.saturating_sub(job.body.len());
         job.body.extend_from_slice(piece.get(..room).unwrap_or(piece));
         if piece.len() <= room {
             self.put(id, job);
@@ -204,9 +205,9 @@ impl HttpClient {
             while let Some(event) = events.next_event() {
                 job.without_event = 0;
                 if let Kind::HttpSse(waiting) = &mut job.kind
-                    && let Some((initialize, failure)) = waiting.take()
+                    && let Some((initialize, error)) = waiting.take()
                 {
-                    if !self.begin_http_sse(initialize, failure, &event, now) {
+                    if !self.begin_http_sse(initialize, error, &event, now) {
                         return self.over(job, now);
                     }
                 } else if event.kind == EventKind::Message {
@@ -223,8 +224,8 @@ impl HttpClient {
             }
             let spare = events.spare();
             let fed = piece.len().min(spare.len());
-            let (now_fed, rest) = piece.split_at_checked(fed).unwrap_or_default();
-            spare.iter_mut().zip(now_fed).for_each(|(place, byte)| *place = *byte);
+            let (first, rest) = piece.split_at_checked(fed).unwrap_or_default();
+            copy(first, spare);
             events.commit(fed);
             piece = rest;
             job.without_event += fed;
@@ -245,7 +246,7 @@ impl HttpClient {
     fn begin_http_sse(
         &mut self,
         initialize: Box<Job>,
-        failure: Failure,
+        error: HttpError,
         event: &Event<'_>,
         now: Instant,
     ) -> bool {
@@ -255,18 +256,18 @@ impl HttpClient {
             }
             _ => None,
         };
-        let failure = match endpoint.map(|uri| (uri, self.resolve(uri))) {
+        let error = match endpoint.map(|uri| (uri, self.resolve(uri))) {
             Some((_, Ok(endpoint))) => {
                 self.endpoint = Some(endpoint);
                 self.ask(initialize, Ask::Message);
                 return true;
             }
             Some((uri, Err(error))) => {
-                HttpError::Invalid(format!("invalid endpoint event `{uri}`: {error}")).into()
+                HttpError::Invalid(format!("invalid endpoint event `{uri}`: {error}"))
             }
-            None => failure,
+            None => error,
         };
-        self.fail(initialize, failure, now);
+        self.fail(initialize, error, now);
         false
     }
 
@@ -277,7 +278,7 @@ impl HttpClient {
         match (mem::replace(&mut job.phase, Phase::Rest { is_complete: false }), result) {
             (Phase::Rest { is_complete }, _) => self.complete(job, is_complete, now),
             (Phase::SessionEnded, _) if job.tried.another_session => {
-                self.fail(job, HttpError::Status(404).into(), now);
+                self.fail(job, HttpError::Status(404), now);
             }
             (Phase::SessionEnded, _) => {
                 job.tried.another_session = true;
@@ -322,10 +323,10 @@ impl HttpClient {
             use HttpError::{ConnectionLost, Invalid};
             match (waiting.take(), error) {
                 // The server offers no such stream: the first error counts.
-                (Some((initialize, failure)), None | Some(ConnectionLost | Invalid(_))) => {
-                    self.fail(initialize, failure, now);
+                (Some((initialize, first)), None | Some(ConnectionLost | Invalid(_))) => {
+                    self.fail(initialize, first, now);
                 }
-                (Some((initialize, _)), Some(error)) => self.fail(initialize, error.into(), now),
+                (Some((initialize, _)), Some(error)) => self.fail(initialize, error, now),
                 // Its end ends the connection.
                 (None, error) => {
                     self.failed = error.filter(|error| !matches!(error, ConnectionLost));
@@ -351,28 +352,22 @@ impl HttpClient {
         if job.ask == Ask::Resumed && is_lost || matches!(job.kind, Kind::HttpSse(_)) {
             self.interrupted(job, Some(error), now);
         } else {
-            self.fail(job, error.into(), now);
+            self.fail(job, error, now);
         }
     }
 
     /// Ends a job: its message has no response.
-    fn fail(&mut self, mut job: Box<Job>, failure: Failure, now: Instant) {
-        let failure = match job.errand.take() {
-            Some(Errand::Tools(listing)) => listing.failure,
-            Some(errand) => {
-                job.errand = Some(errand);
-                failure
-            }
-            None => failure,
+    fn fail(&mut self, mut job: Box<Job>, error: HttpError, now: Instant) {
+        let error = match job.errand.take_if(|errand| matches!(errand, Errand::Tools(_))) {
+            Some(Errand::Tools(listing)) => listing.error,
+            _ => error,
         };
-        match (&job.kind, job.call()) {
-            (_, Some(id)) => {
-                let id = id.to_owned();
-                // There is one for each call, so that it needs no room.
-                self.inbox.push(Received::Failed { id, failure });
-            }
-            (Kind::Message(_), None) => self.report(Diagnostic::Refused(failure)),
-            _ => {}
+        if let Some(id) = job.call() {
+            let id = id.to_owned();
+            // There is one for each call, so that it needs no room.
+            self.inbox.push(Received::Failed { id, error });
+        } else if job.message().is_some() {
+            self.report(Diagnostic::Refused(error));
         }
         self.over(job, now);
     }
@@ -404,12 +399,12 @@ impl HttpClient {
                         self.ask(job, Ask::Message);
                     }
                     AfterPage::Complete => _ = self.ask(job, Ask::Message),
-                    AfterPage::Failed => self.fail(job, listing.failure, now),
+                    AfterPage::Failed => self.fail(job, listing.error, now),
                 }
             }
             (None, Kind::HttpSse(_)) => self.interrupted(job, None, now),
             (None, Kind::Message(_)) if !is_complete => {
-                self.fail(job, HttpError::ConnectionLost.into(), now);
+                self.fail(job, HttpError::ConnectionLost, now);
             }
             (None, _) => self.over(job, now),
         }
@@ -428,22 +423,20 @@ impl HttpClient {
                 }
                 Err(error) => {
                     let reason = format!("redirected to `{location}`: {error}");
-                    self.fail(job, HttpError::Invalid(reason).into(), now);
+                    self.fail(job, HttpError::Invalid(reason), now);
                 }
             }
             return;
         }
         let body = mem::take(&mut job.body);
         let error = self.session.json_rpc_error(&body);
-        let failure = || match error {
-            Some(error) => Failure::JsonRpc(error.into()),
-            None => HttpError::Status(status).into(),
-        };
+        let failure =
+            error.map_or(HttpError::Status(status), |error| HttpError::JsonRpc(error.into()));
         if self.endpoint.is_none()
             && self.session.may_support_http_sse(&job.exchange, status, error)
         {
             // The stream of such a server starts with the endpoint for messages.
-            let kind = Kind::HttpSse(Some((job, failure())));
+            let kind = Kind::HttpSse(Some((job, failure)));
             self.start(kind, Exchange::http_sse(), Ask::Stream);
             return;
         }
@@ -452,7 +445,7 @@ impl HttpClient {
         if code == Some(HEADER_MISMATCH) && message.tool_name().is_some() && !job.tried.another_list
         {
             // The list says which arguments are mirrored in header fields.
-            let listing = Listing::new(&message, failure());
+            let listing = Listing::new(&message, failure);
             job.tried.another_list = true;
             job.errand = Some(Errand::Tools(Box::new(listing)));
             self.ask(job, Ask::Message);
@@ -468,7 +461,7 @@ impl HttpClient {
             self.ask(job, Ask::Message);
             return;
         }
-        self.fail(job, failure(), now);
+        self.fail(job, failure, now);
     }
 
     // Another session, after the server has ended one (2025-03-26 to 2025-11-25, basic/transports).
@@ -491,7 +484,7 @@ impl HttpClient {
             (self.is_renewing, self.is_opening) = (true, true);
             self.ask(job, Ask::Message);
         } else {
-            self.fail(job, ended().into(), now);
+            self.fail(job, ended(), now);
         }
     }
 
@@ -505,7 +498,7 @@ impl HttpClient {
     }
 
     fn not_renewed(&mut self, job: Box<Job>, now: Instant) {
-        self.fail(job, ended().into(), now);
+        self.fail(job, ended(), now);
         self.end_of_renewal(now);
     }
 
@@ -556,8 +549,8 @@ impl HttpClient {
     /// Reports that the response is invalid.
     fn unusable(&mut self, exchange: &Exchange, reason: &str) {
         if let Some(id) = exchange.request_id() {
-            let (id, failure) = (id.to_owned(), HttpError::Invalid(reason.to_owned()).into());
-            self.inbox.push(Received::Failed { id, failure });
+            let (id, error) = (id.to_owned(), HttpError::Invalid(reason.to_owned()));
+            self.inbox.push(Received::Failed { id, error });
         }
     }
 }

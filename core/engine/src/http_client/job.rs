@@ -9,8 +9,8 @@ use mcp_sansio::Instant;
 use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post};
 use mcp_sansio::http::sse::EventReader;
 
-use super::queue::Failure;
 use super::tools::Listing;
+use crate::HttpError;
 
 pub(super) struct Job {
     pub(super) kind: Kind,
@@ -50,7 +50,7 @@ pub(super) enum Kind {
     Listen,
     /// Reads the stream of a server of 2024-11-05. `initialize` waits for its first event; without
     /// one it fails in this way.
-    HttpSse(Option<(Box<Job>, Failure)>),
+    HttpSse(Option<(Box<Job>, HttpError)>),
     /// Ends the session, until this time.
     Delete(Instant),
 }
@@ -92,9 +92,9 @@ pub(super) enum Phase {
     SessionEnded,
     /// Other credentials are needed.
     Refused { status: u16, challenge: String },
-    /// There is no exchange: the stream is resumed at this time,
+    /// There is no exchange until the stream is resumed at this time.
     Waiting(Instant),
-    /// or another session is being opened.
+    /// There is no exchange until another session is open.
     Renewal,
 }
 
@@ -155,10 +155,7 @@ impl Job {
 
     /// Returns the message that the job is about.
     pub(super) fn message(&self) -> Option<OutgoingMessage<'_>> {
-        match &self.kind {
-            Kind::Message(post) => Some(post.message()),
-            Kind::Listen | Kind::HttpSse(_) | Kind::Delete(_) => None,
-        }
+        if let Kind::Message(post) = &self.kind { Some(post.message()) } else { None }
     }
 
     pub(super) fn call(&self) -> Option<&str> {
@@ -168,19 +165,13 @@ impl Job {
     /// Whether the job completes before the client closes: a message without a response, or the end
     /// of the session.
     pub(super) fn is_one_way(&self) -> bool {
-        match &self.kind {
-            Kind::Message(post) => post.message().id().is_none(),
-            Kind::Delete(_) => true,
-            Kind::Listen | Kind::HttpSse(_) => false,
-        }
+        matches!(self.kind, Kind::Delete(_))
+            || self.message().is_some_and(|message| message.id().is_none())
     }
 
     pub(super) fn is_handshake(&self) -> bool {
-        match &self.kind {
-            Kind::Message(post) => post.message().is_handshake(),
-            Kind::HttpSse(waiting) => waiting.is_some(),
-            Kind::Listen | Kind::Delete(_) => false,
-        }
+        matches!(self.kind, Kind::HttpSse(Some(_)))
+            || self.message().is_some_and(|message| message.is_handshake())
     }
 
     /// Whether the job opens another session.

@@ -6,7 +6,7 @@ mod job;
 mod queue;
 mod tools;
 
-pub use queue::{AUTHORIZATION_LIMIT, Failure, MAX_ONE_WAY_POSTS, Received};
+pub use queue::{AUTHORIZATION_LIMIT, MAX_ONE_WAY_POSTS, Received};
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -91,7 +91,8 @@ pub struct HttpClient {
 /// Limits of an [`HttpClient`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HttpLimits {
-    /// Maximum length of a received message, in bytes. Buffers grow as messages need it.
+    /// Maximum length of a received message, in bytes, at least 1024. Buffers grow as messages need
+    /// it.
     pub max_message: usize,
     /// Maximum time in which the server accepts a message without a response (a notification, or
     /// the response to one of its requests), or opens another session. After it the message counts
@@ -173,7 +174,7 @@ pub enum Diagnostic {
     Redirected(String),
     /// The server rejected a message without a response: a notification, or the response to one of
     /// its requests.
-    Refused(Failure),
+    Refused(HttpError),
     /// A message that is not a response was longer than [`HttpLimits::max_message`], and is lost.
     TooLong,
 }
@@ -193,7 +194,7 @@ impl fmt::Display for Diagnostic {
                 "session ended by the server; a new one was opened, without its subscriptions",
             ),
             Self::Redirected(target) => write!(f, "redirected to {}", Printable::new(target)),
-            Self::Refused(failure) => write!(f, "message rejected: {}", failure.as_core()),
+            Self::Refused(error) => write!(f, "message rejected: {error}"),
             Self::TooLong => f.write_str("message is longer than HttpTransport::max_message"),
         }
     }
@@ -217,7 +218,7 @@ impl HttpClient {
         let scheme = if origin.is_secure { "https" } else { "http" };
         Self {
             origin: format!("{scheme}://{}", origin.authority),
-            limits,
+            limits: HttpLimits { max_message: limits.max_message.max(1024), ..limits },
             session: HttpSession::new(),
             sessions: 0,
             opening: [None, None],

@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use mcp_sansio::http::client::{HttpFailure, Post};
-use mcp_sansio::{Instant, OwnedJson};
+use mcp_sansio::Instant;
+use mcp_sansio::http::client::Post;
 
 use crate::{ClientEngine, Driver, HttpError};
 
@@ -111,38 +111,12 @@ pub enum Received {
         /// The id, as JSON.
         id: String,
         /// The reason.
-        failure: Failure,
+        error: HttpError,
     },
     /// The request with this id waits for an authorization, and has this much more time.
     Postponed(String, Duration),
     /// It has used less of it, by this much.
     BroughtForward(String, Duration),
-}
-
-/// An owned [`HttpFailure`].
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// HTTP failed.
-    Http(HttpError),
-    /// The server responded with this error.
-    JsonRpc(OwnedJson),
-}
-
-impl Failure {
-    /// Returns the failure as the core has it.
-    #[must_use]
-    pub fn as_core(&self) -> HttpFailure<'_> {
-        match self {
-            Self::Http(error) => error.as_core(),
-            Self::JsonRpc(error) => HttpFailure::JsonRpc(error.as_raw()),
-        }
-    }
-}
-
-impl From<HttpError> for Failure {
-    fn from(error: HttpError) -> Self {
-        Self::Http(error)
-    }
 }
 
 /// What was received, until the client handles it: up to [`ENOUGH`] bytes and one message.
@@ -184,7 +158,7 @@ impl Received {
     pub fn hand_to(self, client: &mut ClientEngine<'_>, now: Instant, driver: &mut impl Driver) {
         match self {
             Self::Message(message) => client.message(now, &message, driver),
-            Self::Failed { id, failure } => client.fail(now, &id, failure.as_core(), driver),
+            Self::Failed { id, error } => client.fail(now, &id, error.as_core(), driver),
             Self::Postponed(id, by) => client.postpone(&id, by),
             Self::BroughtForward(id, by) => client.bring_forward(&id, by),
         }

@@ -10,7 +10,7 @@ use mcp_sansio::http::client::{OutgoingMessage, Post};
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
-use super::queue::Failure;
+use crate::HttpError;
 use crate::results::{Cursors, MAX_LIST, MAX_PAGES};
 
 /// Input schemas with annotations, by the names of their tools.
@@ -89,7 +89,7 @@ pub(super) struct Listing {
     /// The request for the next page.
     pub(super) post: Post,
     /// How the call fails if the list cannot be read.
-    pub(super) failure: Failure,
+    pub(super) error: HttpError,
 }
 
 /// What follows a page.
@@ -104,7 +104,7 @@ pub(super) enum AfterPage {
 }
 
 impl Listing {
-    pub(super) fn new(call: &OutgoingMessage<'_>, failure: Failure) -> Self {
+    pub(super) fn new(call: &OutgoingMessage<'_>, error: HttpError) -> Self {
         let mut meta = String::new();
         for (key, value) in call.params().get("_meta").unwrap_or(RawJson::EMPTY).members() {
             if key != *"progressToken" {
@@ -113,7 +113,7 @@ impl Listing {
             }
         }
         let post = request(&meta, 0, None);
-        Self { meta, page: 0, cursors: Cursors::default(), bytes: 0, post, failure }
+        Self { meta, page: 0, cursors: Cursors::default(), bytes: 0, post, error }
     }
 
     /// Takes a page.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
 use mcp_sansio_engine::{AUTHORIZATION_LIMIT, ExchangeId};
+use mcp_sansio_http1::OwnedFields;
 #[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
 
@@ -44,8 +45,7 @@ pub(crate) struct Credentials {
 /// A response with status 401 or 403.
 pub(crate) struct Refused {
     pub(crate) status: u16,
-    /// The values of `WWW-Authenticate`.
-    challenges: Vec<String>,
+    pub(crate) fields: OwnedFields,
     /// Of the credentials of the request.
     pub(crate) generation: u32,
 }
@@ -74,30 +74,11 @@ pub(crate) fn is_quiet(method: &str) -> bool {
 }
 
 impl Refused {
-    /// Returns the refusal that the response is, if it is one.
-    pub(crate) fn of(head: &ResponseHead<'_>, credentials: &Credentials) -> Option<Self> {
-        if !matches!(head.status, 401 | 403) {
-            return None;
-        }
-        let challenges = (0..).map_while(|n| head.fields.nth(CHALLENGE, n));
-        let challenges = challenges.map(|value| String::from_utf8_lossy(value).into_owned());
-        Some(Self {
-            status: head.status,
-            challenges: challenges.collect(),
-            generation: credentials.generation,
-        })
-    }
-
     /// Returns all challenges, as one field would have them.
-    pub(crate) fn challenge(&self) -> String {
-        self.challenges.join(", ")
-    }
-}
-
-impl Fields for Refused {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let is_challenge = name.eq_ignore_ascii_case(CHALLENGE);
-        self.challenges.get(n).filter(|_| is_challenge).map(String::as_bytes)
+    fn challenge(&self) -> String {
+        let challenges = (0..).map_while(|n| self.fields.nth("www-authenticate", n));
+        let challenges = challenges.map(|value| String::from_utf8_lossy(value));
+        challenges.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -167,7 +148,7 @@ impl Authorize for Arc<Login> {
 
     fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
         Box::pin(async move {
-            let head = ResponseHead::new(refused.status, refused);
+            let head = ResponseHead::new(refused.status, &refused.fields);
             let Tried { is_quiet, attempts, .. } = tried;
             self.challenged(&head, refused.generation, *is_quiet, attempts).await
         })
@@ -236,5 +217,4 @@ impl TransportState {
     }
 }
 
-const CHALLENGE: &str = "www-authenticate";
 const TOO_LONG: &str = "no login within 10 minutes: call again, and log in";

@@ -33,9 +33,13 @@ impl TransportState {
             let mut wire = self.send(method, target, &request).await?;
             drop(request);
             let refused = wire.head(|head| {
-                self.observed(head);
-                self.with(|client, now| client.response(id, head, now));
-                Refused::of(head, &credentials)
+                self.observed(&head.as_head());
+                self.with(|client, now| client.response(id, &head.as_head(), now));
+                (self.reading(id) == Reading::Refused).then(|| Refused {
+                    status: head.status,
+                    fields: head.fields.into(),
+                    generation: credentials.generation,
+                })
             });
             let refused = refused.await?;
             let mut piece = Vec::new();

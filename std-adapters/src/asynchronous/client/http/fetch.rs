@@ -142,7 +142,7 @@ async fn once(
     let head = head(request, origin, target)?;
     let mut wire = connect(connector, dial, request.limits.time).await.map_err(not_connected)?;
     wire.send(request.method, &head, &request.body).await.map_err(FetchError::Network)?;
-    let head = wire.incoming(|head| (head.status, OwnedFields::from(head.fields))).await;
+    let head = wire.head(|head| (head.status, OwnedFields::from(head.fields))).await;
     let (status, fields) = head.map_err(FetchError::Network)?;
     let (body, is_cut) = wire.body(request.limits.bytes).await.map_err(FetchError::Network)?;
     if is_cut { Err(FetchError::TooLarge) } else { Ok(Answer { status, fields, body }) }

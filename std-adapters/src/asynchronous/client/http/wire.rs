@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
-use mcp_sansio::http::ResponseHead;
 use mcp_sansio_http1::{HttpError, IncomingResponse, Part, ResponseReader};
 
 use crate::runtime::{self, BoxedStream};
@@ -70,14 +69,6 @@ impl Wire {
 
     /// Reads the head of the response and passes it to `look`.
     pub(crate) async fn head<R>(
-        &mut self,
-        look: impl FnOnce(&ResponseHead<'_>) -> R,
-    ) -> io::Result<R> {
-        self.incoming(|head| look(&head.as_head())).await
-    }
-
-    /// As [`head`](Self::head), with the type of the codec.
-    pub(crate) async fn incoming<R>(
         &mut self,
         look: impl FnOnce(IncomingResponse<'_>) -> R,
     ) -> io::Result<R> {
