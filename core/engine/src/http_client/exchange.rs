@@ -392,7 +392,7 @@ impl HttpClient {
             }
             (Some(Errand::Tools(mut listing)), _) => {
                 let page = mem::take(&mut job.body);
-                self.drop_tools(&page);
+                self.tools.take(&page, &mut self.steps);
                 match if is_complete { listing.take(&page) } else { AfterPage::Failed } {
                     AfterPage::Next => {
                         job.errand = Some(Errand::Tools(listing));
@@ -526,7 +526,7 @@ impl HttpClient {
             Frame::Complete(message) if to == To::Us => message.clone_into(&mut job.body),
             Frame::Complete(message) => {
                 let is_list = to == To::ClientAsTools && has_response;
-                let list = if is_list { self.drop_tools(message) } else { None };
+                let list = if is_list { self.tools.take(message, &mut self.steps) } else { None };
                 let message = list.unwrap_or_else(|| message.to_vec());
                 self.inbox.push(Received::Message(message));
             }
@@ -535,15 +535,6 @@ impl HttpClient {
             }
             Frame::Oversized { .. } => self.report(Diagnostic::TooLong),
         }
-    }
-
-    /// Reads a list of tools. Returns the list without those that cannot be called.
-    fn drop_tools(&mut self, list: &[u8]) -> Option<Vec<u8>> {
-        let sanitized = self.tools.take(list);
-        for (name, reason) in sanitized.dropped {
-            self.report(Diagnostic::ToolDropped { name, reason });
-        }
-        sanitized.message
     }
 
     /// Reports that the response is invalid.

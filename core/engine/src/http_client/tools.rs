@@ -1,6 +1,6 @@
 //! Arguments of tools that are mirrored in header fields (2026-07-28, server/tools).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,6 +10,7 @@ use mcp_sansio::http::client::{OutgoingMessage, Post};
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
+use super::{Diagnostic, Step};
 use crate::HttpError;
 use crate::results::{Cursors, MAX_LIST, MAX_PAGES};
 
@@ -19,14 +20,6 @@ pub(super) struct ToolTable {
     schemas: BTreeMap<String, OwnedJson>,
     /// Bytes of names and schemas.
     bytes: usize,
-}
-
-/// A list without the tools that have invalid annotations.
-pub(super) struct Sanitized {
-    /// The new message; `None` if nothing was removed.
-    pub(super) message: Option<Vec<u8>>,
-    /// Names of the removed tools, with the reasons.
-    pub(super) dropped: Vec<(String, &'static str)>,
 }
 
 impl ToolTable {
@@ -40,13 +33,12 @@ impl ToolTable {
         }
     }
 
-    /// Reads a page of the list of tools, as received.
-    pub(super) fn take(&mut self, message: &[u8]) -> Sanitized {
-        let mut sanitized = Sanitized { message: None, dropped: Vec::new() };
-        let Some(text) = core::str::from_utf8(message).ok() else { return sanitized };
-        let Some(list) = result(text).and_then(|result| result.get("tools")) else {
-            return sanitized;
-        };
+    /// Reads a page of the list of tools, as received. Returns the list without the tools that have
+    /// invalid annotations, which are reported; `None` if there are none.
+    pub(super) fn take(&mut self, message: &[u8], steps: &mut VecDeque<Step>) -> Option<Vec<u8>> {
+        let text = core::str::from_utf8(message).ok()?;
+        let list = result(text)?.get("tools")?;
+        let reported = steps.len();
         let mut kept: Vec<&str> = Vec::new();
         for tool in list.elements() {
             let name = tool
@@ -57,7 +49,7 @@ impl ToolTable {
             let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
             if let Err(reason) = check_schema(schema) {
                 self.remove(&name);
-                sanitized.dropped.push((name, reason));
+                steps.push_back(Step::Report(Diagnostic::ToolDropped { name, reason }));
                 continue;
             }
             kept.push(tool.as_str());
@@ -69,14 +61,14 @@ impl ToolTable {
                 self.schemas.insert(name, schema.into());
             }
         }
-        if !sanitized.dropped.is_empty() {
-            // The list is a slice of the text.
-            let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
-            let (before, rest) = text.split_at_checked(at).unwrap_or_default();
-            let after = rest.get(list.as_str().len()..).unwrap_or_default();
-            sanitized.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
+        if steps.len() == reported {
+            return None;
         }
-        sanitized
+        // The list is a slice of the text.
+        let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
+        let (before, rest) = text.split_at_checked(at)?;
+        let after = rest.get(list.as_str().len()..)?;
+        Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes())
     }
 }
 
@@ -176,7 +168,7 @@ mod tests {
         for name in 0..100 {
             // Repeated pages take no more room.
             for _ in 0..2 {
-                tools.take(&page(name, 100_000));
+                tools.take(&page(name, 100_000), &mut VecDeque::new());
             }
             assert!(tools.bytes <= MAX_SCHEMAS);
         }
@@ -189,8 +181,8 @@ mod tests {
         assert_eq!(tools.bytes, kept);
         assert!(tools.schema("0").is_some() && tools.schema("99").is_none());
         // A schema that has become smaller makes room.
-        tools.take(&page(0, 1));
-        tools.take(&page(99, 1));
+        tools.take(&page(0, 1), &mut VecDeque::new());
+        tools.take(&page(99, 1), &mut VecDeque::new());
         assert!(tools.schema("99").is_some());
     }
 }

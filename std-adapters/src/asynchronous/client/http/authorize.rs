@@ -44,6 +44,7 @@ pub(crate) struct Credentials {
 
 /// A response with status 401 or 403.
 pub(crate) struct Refused {
+    #[cfg(feature = "auth")]
     pub(crate) status: u16,
     pub(crate) fields: OwnedFields,
     /// Of the credentials of the request.

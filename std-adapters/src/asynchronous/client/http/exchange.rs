@@ -4,10 +4,10 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use mcp_sansio_engine::{ExchangeId, Reading};
-use mcp_sansio_http1::{BodyLength, HeadWriter};
 
 use super::authorize::{Credentials, Refused, Tried};
 use super::transport_state::TransportState;
+use super::wire;
 use crate::client::HttpError;
 
 impl TransportState {
@@ -36,6 +36,7 @@ impl TransportState {
                 self.observed(&head.as_head());
                 self.with(|client, now| client.response(id, &head.as_head(), now));
                 (self.reading(id) == Reading::Refused).then(|| Refused {
+                    #[cfg(feature = "auth")]
                     status: head.status,
                     fields: head.fields.into(),
                     generation: credentials.generation,
@@ -93,33 +94,11 @@ impl TransportState {
     ) -> Result<Option<Vec<u8>>, HttpError> {
         self.with(|client, now| {
             let Some(request) = client.request(id, now) else { return Ok(None) };
-            let length = request
-                .body
-                .map_or(BodyLength::Absent, |body| BodyLength::Known(body.len() as u64));
-            let mut bytes = vec![0; HEAD];
-            loop {
-                let mut writer = HeadWriter::request(&mut bytes, method, target)
-                    .field("host", &self.http.authority);
-                let fields = [&self.http.fields, &credentials.fields, &request.fields];
-                for (name, value) in fields.into_iter().flatten() {
-                    writer = writer.field(name, value);
-                }
-                match writer.finish(length) {
-                    Ok(len) => {
-                        bytes.truncate(len);
-                        bytes.extend_from_slice(request.body.unwrap_or_default());
-                        return Ok(Some(bytes));
-                    }
-                    Err(mcp_sansio::SendError::TooLarge) => bytes.resize(bytes.len() * 2, 0),
-                    Err(_) => {
-                        let reason = "invalid character in a header field of the request";
-                        return Err(HttpError::Invalid(reason.to_owned()));
-                    }
-                }
-            }
+            let fields = [&self.http.fields, &credentials.fields, &request.fields];
+            let fields = fields.into_iter().flatten();
+            wire::request(method, target, &self.http.authority, fields, request.body)
+                .map(Some)
+                .ok_or_else(|| HttpError::Invalid(wire::INVALID_FIELD.to_owned()))
         })
     }
 }
-
-/// Initial size of the head of a request.
-const HEAD: usize = 1024;

@@ -1,15 +1,16 @@
 //! One HTTP exchange that is none of MCP's: metadata, keys and tokens.
 
 use std::time::Duration;
-use std::{fmt, io};
+use std::{fmt, io, iter};
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, UrlError};
-use mcp_sansio_http1::{BodyLength, HeadWriter, OwnedFields};
+use mcp_sansio_http1::OwnedFields;
 use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 
 use super::connector::{Connector, Dial, Purpose};
 use super::transport_state::{connect, timeout};
+use super::wire;
 
 pub(crate) struct Request {
     pub(crate) method: &'static str,
@@ -139,9 +140,14 @@ async fn once(
         purpose: request.purpose,
         rules: Some(request.rules),
     };
-    let head = head(request, origin, target)?;
+    let close = ("connection".to_owned(), "close".to_owned());
+    let fields = iter::once(&close).chain(&request.fields);
+    let has_body = request.method != "GET" || !request.body.is_empty();
+    let body = has_body.then_some(request.body.as_slice());
+    let bytes = wire::request(request.method, target, origin.authority, fields, body)
+        .ok_or(FetchError::Invalid(wire::INVALID_FIELD))?;
     let mut wire = connect(connector, dial, request.limits.time).await.map_err(not_connected)?;
-    wire.send(request.method, &head, &request.body).await.map_err(FetchError::Network)?;
+    wire.send(request.method, &bytes).await.map_err(FetchError::Network)?;
     let head = wire.head(|head| (head.status, OwnedFields::from(head.fields))).await;
     let (status, fields) = head.map_err(FetchError::Network)?;
     let (body, is_cut) = wire.body(request.limits.bytes).await.map_err(FetchError::Network)?;
@@ -153,27 +159,6 @@ fn not_connected(error: io::Error) -> FetchError {
         io::ErrorKind::PermissionDenied => FetchError::Forbidden,
         _ => FetchError::Network(error),
     }
-}
-
-fn head(request: &Request, origin: Origin<'_>, target: &str) -> Result<Vec<u8>, FetchError> {
-    let body = match request.body.len() {
-        0 if request.method == "GET" => BodyLength::Absent,
-        length => BodyLength::Known(length as u64),
-    };
-    let length: usize =
-        request.fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
-    let mut head = vec![0; 512 + 2 * (length + target.len() + origin.authority.len())];
-    let mut writer = HeadWriter::request(&mut head, request.method, target)
-        .field("host", origin.authority)
-        .field("connection", "close");
-    for (name, value) in &request.fields {
-        writer = writer.field(name, value);
-    }
-    let length = writer
-        .finish(body)
-        .map_err(|_| FetchError::Invalid("invalid character in a header field of the request"))?;
-    head.truncate(length);
-    Ok(head)
 }
 
 #[cfg(test)]

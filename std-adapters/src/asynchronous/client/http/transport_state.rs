@@ -102,7 +102,7 @@ impl TransportState {
         // A stream of events takes an idle one, too: while it is dialled, calls would overtake it,
         // and servers drop notifications for which there is no stream.
         while let Some(mut wire) = { lock(&self.state).idle.pop() } {
-            if wire.is_fresh() && wire.send(method, request, &[]).await.is_ok() {
+            if wire.is_fresh() && wire.send(method, request).await.is_ok() {
                 return Ok(wire);
             }
         }
@@ -118,7 +118,7 @@ impl TransportState {
         };
         let connected = connect(&http.connector, dial, http.connect_timeout).await;
         let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
-        wire.send(method, request, &[]).await?;
+        wire.send(method, request).await?;
         Ok(wire)
     }
 

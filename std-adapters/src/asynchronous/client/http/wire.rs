@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
-use mcp_sansio_http1::{HttpError, IncomingResponse, Part, ResponseReader};
+use mcp_sansio::SendError;
+use mcp_sansio_http1::{BodyLength, HeadWriter, HttpError, IncomingResponse, Part, ResponseReader};
 
 use crate::runtime::{self, BoxedStream};
 
@@ -37,22 +38,13 @@ impl Wire {
     /// Sends a request. On a new connection a write error is ignored, because the server may have
     /// responded before it has read everything; on a reused one it is an error, because the server
     /// may have closed it meanwhile.
-    pub(crate) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, method: &str, request: &[u8]) -> io::Result<()> {
         if !self.reader.expect_response(method) {
             return Err(ErrorKind::NotConnected.into());
         }
         self.is_over = false;
         let was_used = std::mem::replace(&mut self.was_used, true);
-        // Small bodies are written together with the head.
-        let written = if body.len() <= 16 << 10 {
-            self.stream.write_all(&[head, body].concat()).await
-        } else {
-            match self.stream.write_all(head).await {
-                Ok(()) => self.stream.write_all(body).await,
-                failed => failed,
-            }
-        };
-        match written {
+        match self.stream.write_all(request).await {
             Ok(()) => self.stream.flush().await,
             Err(error)
                 if !was_used
@@ -169,6 +161,33 @@ impl Wire {
     }
 }
 
+/// Returns the bytes of a request with these fields; `None` if one has an invalid character.
+pub(crate) fn request<'f>(
+    method: &str,
+    target: &str,
+    authority: &str,
+    fields: impl Iterator<Item = &'f (String, String)> + Clone,
+    body: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    let length = body.map_or(BodyLength::Absent, |body| BodyLength::Known(body.len() as u64));
+    let mut bytes = vec![0; HEAD];
+    loop {
+        let mut writer = HeadWriter::request(&mut bytes, method, target).field("host", authority);
+        for (name, value) in fields.clone() {
+            writer = writer.field(name, value);
+        }
+        match writer.finish(length) {
+            Ok(len) => {
+                bytes.truncate(len);
+                bytes.extend_from_slice(body.unwrap_or_default());
+                return Some(bytes);
+            }
+            Err(SendError::TooLarge) => bytes.resize(bytes.len() * 2, 0),
+            Err(_) => return None,
+        }
+    }
+}
+
 fn invalid(error: HttpError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP/1.1 response: {error}"))
 }
@@ -177,6 +196,8 @@ fn cut(error: HttpError) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, error)
 }
 
+/// Initial size of the head of a request.
+const HEAD: usize = 1024;
 /// Maximum length of the head of a response, in bytes.
 const MAX_HEAD: usize = 64 << 10;
 /// Maximum idle time of a connection. Servers close them after five seconds and more.
@@ -185,3 +206,4 @@ const MAX_REST: Duration = Duration::from_secs(4);
 const STEPS: u8 = 16;
 /// Maximum number of bytes of a read.
 const READ: usize = 16 << 10;
+pub(crate) const INVALID_FIELD: &str = "invalid character in a header field of the request";
