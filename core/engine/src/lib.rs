@@ -1,7 +1,7 @@
 //! Whole clients and HTTP servers of the Model Context Protocol as values without I/O, above
 //! [`mcp_sansio`].
 //!
-//! [`ClientEngine`] is the client, and over HTTP `HttpClient` stands beside it: what is sent when, and
+//! [`ClientEngine`] is the client. Over HTTP `HttpClient` stands beside it: what is sent when, and
 //! what a response means. `site` is the HTTP server. The adapters drive them, and export what
 //! programs name.
 //!

@@ -12,8 +12,8 @@ use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Instant, OwnedJson, Printable, RawJson,
 };
 use mcp_sansio_engine::{
-    Answer, ClientEngine, ConnectState, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
-    Limits, Question, Reading, Request, Step,
+    ClientEngine, ConnectState, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
+    InputResponse, Limits, Question, Reading, Request, Step,
 };
 use mcp_sansio_http1::{BodyLength, HeadWriter, Part, ResponseReader};
 
@@ -164,7 +164,7 @@ impl Driver for System {
         0
     }
 
-    fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
+    fn asked(&mut self, _: Question<'_>) -> Option<InputResponse> {
         None
     }
 }

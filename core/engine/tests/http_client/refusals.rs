@@ -61,11 +61,11 @@ fn time_limits_stand_still_during_a_login() {
     }
     scene.later(Duration::from_secs(1));
     for call in [one, two] {
-        assert_eq!(scene.result(call), "no response came in time");
+        assert!(scene.result(call).starts_with("no response came in time"));
     }
     assert!(scene.engine.take(waits).is_none());
     scene.later(Duration::from_secs(25));
-    assert_eq!(scene.result(waits), "no response came in time");
+    assert!(scene.result(waits).starts_with("no response came in time"));
 }
 
 #[test]

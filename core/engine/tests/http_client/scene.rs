@@ -10,8 +10,8 @@ use mcp_sansio::{
     Revisions,
 };
 use mcp_sansio_engine::{
-    Answer, CallError, CallId, ClientEngine, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
-    Limits, Question, Reading, Step,
+    CallError, CallId, ClientEngine, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
+    InputResponse, Limits, Question, Reading, Step,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ impl Driver for Nobody {
         4
     }
 
-    fn asked(&mut self, _: Question<'_>) -> Option<Answer> {
+    fn asked(&mut self, _: Question<'_>) -> Option<InputResponse> {
         None
     }
 }
