@@ -78,7 +78,8 @@ impl HttpClient {
                     self.failed(job, HttpError::Invalid(ARGUMENT.to_owned()), now);
                     return None;
                 }
-                job.exchange = exchange;
+                let lists_tools = message.has_method("tools/list");
+                (job.exchange, job.lists_tools) = (exchange, lists_tools);
                 job.session = self.sessions;
                 job.events = EventReader::with_limit(Vec::new(), self.limits.max_message);
                 job.body.clear();

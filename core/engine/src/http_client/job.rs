@@ -32,6 +32,8 @@ pub(super) struct Job {
     /// Start of the login during which the time limit of the call stands still.
     pub(super) held: Option<Instant>,
     pub(super) is_logging_in: bool,
+    /// Whether the message asks for the list of tools.
+    pub(super) lists_tools: bool,
 }
 
 /// Attempts made for a message.
@@ -140,6 +142,7 @@ impl Job {
             limit: None,
             held: None,
             is_logging_in: false,
+            lists_tools: false,
         }
     }
 
@@ -193,10 +196,9 @@ impl Job {
     }
 
     pub(super) fn to(&self) -> To {
-        let lists = |message: OutgoingMessage<'_>| message.has_method("tools/list");
         if self.errand.is_some() {
             To::Us
-        } else if self.exchange.is_modern() && self.message().is_some_and(lists) {
+        } else if self.exchange.is_modern() && self.lists_tools {
             To::ClientAsTools
         } else {
             To::Client

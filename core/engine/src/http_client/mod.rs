@@ -112,7 +112,7 @@ impl HttpLimits {
 pub struct ExchangeId(u64);
 
 /// What the loop does next.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Step {
     /// Take the [request](HttpClient::request), and send it.
     Send {
@@ -129,13 +129,33 @@ pub enum Step {
     Report(Diagnostic),
 }
 
+/// Omits paths, which may be secrets.
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send { exchange, method, .. } => {
+                f.debug_tuple("Send").field(exchange).field(method).finish()
+            }
+            Self::Close(exchange) => f.debug_tuple("Close").field(exchange).finish(),
+            Self::Report(diagnostic) => f.debug_tuple("Report").field(diagnostic).finish(),
+        }
+    }
+}
+
 /// A request: the driver adds `Host`, `Authorization` and the length of the body.
-#[derive(Debug)]
 pub struct Request<'c> {
     /// Header fields: names, and values, which may be invalid if the server chose them.
     pub fields: Vec<(String, String)>,
     /// The body; `None` for a method without one.
     pub body: Option<&'c [u8]>,
+}
+
+/// Omits values, which may be secrets.
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.fields.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Request").field("fields", &names).finish_non_exhaustive()
+    }
 }
 
 /// What an exchange waits for.
@@ -448,11 +468,12 @@ impl HttpClient {
 
     fn drop_where(&mut self, now: Instant, is_over: impl Fn(&Job) -> bool) {
         let over = self.jobs.iter().filter(|(_, job)| is_over(job));
-        for id in over.map(|(id, _)| *id).collect::<Vec<_>>() {
-            if let Some(job) = self.take(id) {
-                self.steps.push_back(Step::Close(id));
-                self.over(job, now);
-            }
+        let over: Vec<_> = over.map(|(id, _)| *id).collect();
+        // All are taken first: the end of one lets others go on, under other ids.
+        let over: Vec<_> = over.into_iter().filter_map(|id| Some((id, self.take(id)?))).collect();
+        for (id, job) in over {
+            self.steps.push_back(Step::Close(id));
+            self.over(job, now);
         }
     }
 

@@ -106,6 +106,22 @@ fn a_cancelled_call_hands_the_renewal_to_the_next() {
 }
 
 #[test]
+fn closing_during_a_renewal_ends_the_calls_that_wait_for_it() {
+    let mut scene = Scene::legacy();
+    let (_, first) = scene.call("a");
+    let (_, second) = scene.call("b");
+    scene.responds(&first, 404, &[], "");
+    scene.responds(&second, 404, &[], "");
+    let opened =
+        |scene: &Scene| scene.trace.iter().filter(|line| *line == "POST /mcp initialize").count();
+    let before = opened(&scene);
+    scene.http.close(scene.now);
+    scene.work();
+    assert_eq!(opened(&scene), before, "no other call opens a session");
+    assert!(scene.http.is_closed());
+}
+
+#[test]
 fn opening_another_session_takes_as_long_as_accepting_a_message() {
     let mut scene = Scene::legacy();
     let (call, sent) = scene.call("a");

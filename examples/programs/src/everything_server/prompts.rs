@@ -34,7 +34,7 @@ pub(super) async fn get(ctx: &Context) -> HandlerResult {
         ],
         Ask::InputRequired => {
             let request = ctx.request()?;
-            let ctx = ToolContext::<dyn Link>::new(&request, ctx);
+            let ctx = ToolContext::<dyn Link>::new(&request, ctx).inputs(ctx);
             text = form::<Purpose>(ctx, "user_context", "What is the prompt for?").await?;
             &[PromptMessage::user(&text)]
         }

@@ -200,7 +200,6 @@ impl Shared {
         let State { site, exchanges, servers, work, until, has_steps, unpermitted, .. } = state;
         let (observed, wakes_at) = (&mut state.observed, state.wakes_at);
         *has_steps = true;
-        let had_work = !work.is_empty();
         for _ in 0..STEPS {
             match site.next(now) {
                 SiteStep::Event(event, turn) => {
@@ -229,9 +228,10 @@ impl Shared {
                 SiteStep::Wait(next) => {
                     let is_sooner = next.is_some_and(|next| wakes_at.is_none_or(|at| next < at));
                     (*until, *has_steps) = (next, false);
-                    let is_new = !had_work && !work.is_empty();
+                    // Also what was there before: who has added it may not have told.
+                    let has_work = !work.is_empty();
                     let is_unattended = !self.is_attended.load(Ordering::Relaxed);
-                    if is_sooner || is_new && is_unattended || site.is_over() {
+                    if is_sooner || has_work && is_unattended || site.is_over() {
                         self.driver.notify();
                     }
                     return;

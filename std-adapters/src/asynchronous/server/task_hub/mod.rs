@@ -243,6 +243,7 @@ impl TaskHub {
         let key = tasks.create(time, TaskId::new(id), owner, ttl_ms)?;
         let info = tasks.info(key).ok_or(TaskError::Full)?;
         let kept = Kept {
+            key,
             life: None,
             outcome: None,
             owner: share_of(owner),
@@ -264,7 +265,9 @@ impl TaskHub {
         let mut state = self.lock();
         let woken = state.ended(task);
         state.tasks.tasks(&self.options.config).remove(task);
-        if let Some(kept) = state.kept.get_mut(task.index()) {
+        if state.kept(task).is_some()
+            && let Some(kept) = state.kept.get_mut(task.index())
+        {
             *kept = None;
         }
         drop(state);
@@ -302,6 +305,8 @@ impl TaskHub {
 
     /// Ends a task with the outcome of its handler. Returns `false` if it has ended already.
     fn finish(&self, task: TaskKey, outcome: TaskOutcome) -> bool {
+        // Results whose time is over take no room.
+        self.expire();
         let time = self.time();
         let mut state = self.lock();
         let owner = state.kept(task).and_then(|kept| kept.owner);

@@ -29,6 +29,7 @@ pub(super) struct State {
 
 /// The hub's part of a task, beside that of [`GrowingTasksState`].
 pub(super) struct Kept {
+    pub(super) key: TaskKey,
     /// Wakes the life of its call, which is told of the end and of changes.
     pub(super) life: Option<Waker>,
     pub(super) outcome: Option<Arc<TaskOutcome>>,
@@ -96,7 +97,8 @@ impl Input {
 
 impl State {
     pub(super) fn kept(&mut self, task: TaskKey) -> Option<&mut Kept> {
-        self.kept.get_mut(task.index())?.as_mut()
+        // Its place may have become that of another.
+        self.kept.get_mut(task.index())?.as_mut().filter(|kept| kept.key == task)
     }
 
     pub(super) fn keep(&mut self, task: TaskKey, kept: Kept) {

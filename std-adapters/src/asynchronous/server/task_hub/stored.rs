@@ -67,6 +67,7 @@ impl TaskHub {
         let (len, share) = (outcome.as_ref().map_or(0, response::len), share_of(owner));
         let _ = state.results.take(len, share.as_ref(), PlaceLimit::UNLIMITED);
         let kept = Kept {
+            key,
             life: None,
             outcome: outcome.map(Arc::new),
             owner: share,
