@@ -64,6 +64,8 @@ pub(super) enum Asked {
 pub(super) struct Inputs {
     /// The result that asked, and its round. `None` for a task.
     pub(super) round: Option<(OwnedJson, u8)>,
+    /// The requests of a task, as last received.
+    pub(super) requests: Option<OwnedJson>,
     pub(super) open: Vec<(String, InputId)>,
     pub(super) responses: TaskResponses,
 }

@@ -124,10 +124,13 @@ impl State {
         result: Result<OwnedJson, CallError>,
         driver: &mut impl Driver,
     ) {
+        // The rest of its frame will not come.
+        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
         self.calls.set_due(id, None);
         let Some(pending) = self.calls.open_mut(id) else { return };
         self.new_calls -= usize::from(pending.is_new());
-        if pending.is_in_flight {
+        let was_in_flight = pending.is_in_flight;
+        if was_in_flight {
             // A notification, or the end of its time, was faster than the response.
             pending.is_in_flight = false;
             self.unsent.extend(pending.call.map(Unsent::Cancel));
@@ -136,13 +139,35 @@ impl State {
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
         driver.updated(id);
+        if !was_in_flight {
+            self.leave_queue();
+        }
+    }
+
+    /// Forgets the calls that were over before it was their turn, once they are many.
+    fn leave_queue(&mut self) {
+        self.over += 1;
+        if self.over > self.waiting.len() / 2 {
+            let calls = &self.calls;
+            let is_open = |id: &CallId| calls.get(*id).is_some_and(|it| it.result.is_none());
+            self.waiting.retain(|it| !matches!(it, Waiting::Call(id) if !is_open(id)));
+            self.over = 0;
+        }
+    }
+
+    /// Whether a call is the next to be sent.
+    fn is_first(&self, call: CallId) -> bool {
+        matches!(self.waiting.front(), Some(Waiting::Call(first)) if *first == call)
     }
 
     /// Removes a call.
     pub(super) fn forget(&mut self, id: CallId, driver: &mut impl Driver) -> Option<Pending> {
+        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
         let mut pending = self.calls.remove(id)?;
         self.new_calls -= usize::from(pending.is_new() && pending.result.is_none());
-        self.waiting.retain(|waiting| !matches!(waiting, Waiting::Call(other) if *other == id));
+        if pending.result.is_none() && !pending.is_in_flight {
+            self.leave_queue();
+        }
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
         Some(pending)
@@ -215,7 +240,7 @@ impl State {
                     && !pending.was_refused =>
             {
                 (pending.was_refused, pending.options.task) = (true, !pending.options.task);
-                return self.waiting.push_back(Waiting::Call(id));
+                return self.repeat(now, id);
             }
             CallOutcome::Error(error) => Err(CallError::Server((*error).into())),
             CallOutcome::EndedByServer => Ok(RawJson::EMPTY.into()),
@@ -374,16 +399,22 @@ impl State {
     ) {
         let Some(pending) = self.calls.open_mut(id) else { return };
         let task = pending.task.as_deref();
-        let inputs = &*pending.inputs.get_or_insert_default();
+        let inputs = pending.inputs.get_or_insert_default();
+        inputs.requests = task.is_some().then(|| requests.into());
+        // The server does not ask these any more.
+        let is_gone = |(key, _): &mut (String, InputId)| requests.get(key).is_none();
+        let gone: Vec<_> = inputs.open.extract_if(.., is_gone).collect();
+        let inputs = &*inputs;
         let is_new = |key: JsonStr<'_>| {
             task.is_none_or(|task| !task.poll.is_answered(key))
                 && inputs.open.iter().all(|(open, _)| key != **open)
+                && inputs.responses.0.iter().all(|(answered, _)| key != **answered)
         };
         let new = requests.members().filter(|(key, _)| is_new(*key));
         let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
-        let refused = |refusal| CallError::InputRefused { refusal, result: requests.into() };
+        self.withdraw(gone, driver);
         if new.len() > self.limits.max_inputs {
-            return self.give_up(id, refused(InputRefusal::TooMany), driver);
+            return self.refused(id, InputRefusal::TooMany, requests, driver);
         }
         for (key, json) in new {
             let request = match json.to::<InputRequest<'_>>() {
@@ -420,8 +451,9 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let inputs = self.calls.get(id).and_then(|pending| pending.inputs.as_ref());
-        let round = inputs.and_then(|inputs| inputs.round.as_ref());
-        let result = round.map_or_else(|| requests.into(), |(result, _)| result.clone());
+        let round = inputs.and_then(|inputs| inputs.round.as_ref()).map(|(result, _)| result);
+        let result = round.or_else(|| inputs.and_then(|inputs| inputs.requests.as_ref()));
+        let result = result.map_or_else(|| requests.into(), Clone::clone);
         self.give_up(id, CallError::InputRefused { refusal, result }, driver);
     }
 
@@ -431,7 +463,7 @@ impl State {
         let Some(pending) = self.calls.open_mut(id) else { return };
         let all = pending.inputs.as_mut().filter(|inputs| inputs.open.is_empty());
         match (&mut pending.task, all) {
-            (None, Some(_)) => self.waiting.push_back(Waiting::Call(id)),
+            (None, Some(_)) => self.repeat(now, id),
             (None, None) => {}
             (Some(task), all) => {
                 if let Some(inputs) = all {
@@ -441,6 +473,14 @@ impl State {
                 self.next_step(now, revision, id, driver);
             }
         }
+    }
+
+    /// Sends a call once more, which has its time anew.
+    fn repeat(&mut self, now: Instant, id: CallId) {
+        let limit = self.calls.get(id).and_then(|pending| pending.options.limit);
+        let due = now.saturating_add(limit.unwrap_or(self.call_limit));
+        self.calls.set_due(id, Some(due));
+        self.waiting.push_back(Waiting::Call(id));
     }
 
     pub(super) fn answer(

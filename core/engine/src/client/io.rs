@@ -155,9 +155,9 @@ impl ClientEngine<'_> {
     }
 
     fn after_message(&mut self, now: Instant, before: usize, driver: &mut impl Driver) {
-        self.flush(now, driver);
         let pending = self.pending();
         self.state.unread += pending.saturating_sub(before);
+        self.flush(now, driver);
         self.give_back();
     }
 

@@ -54,11 +54,18 @@ pub struct ClientEngine<'c> {
 /// All but the connection, to handle events while they borrow from that.
 struct State {
     limits: Limits,
+    /// Limit of calls without one of their own.
+    call_limit: Duration,
     calls: Calls,
     /// Calls, and requests about their tasks, that wait for an entry or for room.
     waiting: VecDeque<Waiting>,
     /// Number of new calls among them.
     new_calls: usize,
+    /// Number of calls among them, at most, that are over.
+    over: usize,
+    /// Number of pending bytes with which the first of them had no room, halved: with more it is
+    /// not tried again, since each attempt serializes it.
+    enough: usize,
     /// Whether the first of them is partly written.
     is_begun: bool,
     /// Whether a message was given up that is partly written.
@@ -127,7 +134,7 @@ impl<'c> ClientEngine<'c> {
     pub fn new(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
         let memory = GrowingClientState::new(limits.in_flight);
         let rx = RxBuffer::with_limit(Vec::new(), limits.max_line);
-        let state = State::new(limits);
+        let state = State::new(limits, config.call_limit);
         Self { core: Connection::new(config, memory, rx, state.empty_tx()), state }
     }
 
@@ -300,7 +307,8 @@ impl<'c> ClientEngine<'c> {
             Ok(()) => self.send(now, driver, |client, tx| notify(client, method, params, tx)),
         };
         let state = &mut self.state;
-        if sent != Err(SendError::Full) || state.new_calls >= state.limits.max_pending {
+        let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls));
+        if !waits || state.new_calls >= state.limits.max_pending {
             return sent.map(|()| None);
         }
         let revision = self.core().revision().unwrap_or(Revision::LATEST);
@@ -478,10 +486,6 @@ impl<'c> ClientEngine<'c> {
         reason: Option<&str>,
         driver: &mut impl Driver,
     ) -> Option<Cancelled> {
-        let is_first = matches!(self.state.waiting.front(), Some(Waiting::Call(id)) if *id == call);
-        if is_first && core::mem::take(&mut self.state.is_begun) {
-            self.state.is_cut_off = true;
-        }
         let pending = self.state.forget(call, driver)?;
         let was_open = pending.is_in_flight && pending.result.is_none();
         if let Some(call) = pending.call.filter(|_| was_open) {
@@ -565,12 +569,12 @@ impl<'c> ClientEngine<'c> {
         if !self.state.input_ended && !self.reads() {
             return false;
         }
-        let before = self.pending();
         // A frame that has begun is gone on with, or the core breaks it off.
         if self.state.is_timing_out {
             let _ = self.handle_core_timeouts(now, driver);
         }
         self.flush(now, driver);
+        let before = self.pending();
         self.trace_received(driver);
         let Self { core, state } = self;
         let is_more = match core.catch_up(now) {
@@ -584,8 +588,8 @@ impl<'c> ClientEngine<'c> {
         };
         state.sent(core.turn(now).parts().1, driver);
         self.state.is_traced &= self.core.rx().is_mid_frame();
-        self.flush(now, driver);
         self.state.unread += self.pending().saturating_sub(before);
+        self.flush(now, driver);
         if !is_more {
             self.give_back();
         }
@@ -610,6 +614,15 @@ impl<'c> ClientEngine<'c> {
         let due = state.times().next().map(|(due, _)| due);
         let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
         all.into_iter().flatten().min()
+    }
+
+    /// Returns the time of the next timeout after `now`: those up to `now` were handled, or wait
+    /// for room.
+    pub fn next_timeout_after(&mut self, now: Instant) -> Option<Instant> {
+        let Self { core, state } = self;
+        let due = state.times().map(|(due, _)| due).find(|due| *due > now);
+        let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
+        all.into_iter().flatten().filter(|due| *due > now).min()
     }
 
     /// Handles all timeouts that are due, after all that was received. `moved` tells whether
@@ -664,6 +677,7 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         state.waiting.clear();
         state.unsent.clear();
+        (state.over, state.enough) = (0, usize::MAX);
         state.is_cut_off |= core::mem::take(&mut state.is_begun);
         for (input, _) in state.inputs.drain(..) {
             driver.withdrawn(input);
@@ -691,6 +705,7 @@ impl<'c> ClientEngine<'c> {
         if self.state.is_begun && !self.send_waiting(now, driver) {
             return;
         }
+        let before = self.pending();
         while let Some(unsent) = self.state.unsent.pop_front() {
             let sent = self.send(now, driver, |client, tx| match &unsent {
                 Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
@@ -702,14 +717,20 @@ impl<'c> ClientEngine<'c> {
             });
             // Other errors mean that the request is over.
             if matches!(sent, Err(SendError::Full)) {
+                self.state.unread += self.pending().saturating_sub(before);
                 return self.state.unsent.push_front(unsent);
             }
         }
+        self.state.unread += self.pending().saturating_sub(before);
         self.send_waiting(now, driver);
     }
 
     /// Sends calls that wait. Returns `false` if there is no room for one.
     fn send_waiting(&mut self, now: Instant, driver: &mut impl Driver) -> bool {
+        if !self.state.is_begun && self.core.tx().pending().len() > self.state.enough {
+            return false;
+        }
+        self.state.enough = usize::MAX;
         while let Some(waiting) = self.state.waiting.pop_front() {
             let is_ours = self.state.is_begun || !self.core.tx().is_mid_frame();
             let sent = match &waiting {
@@ -726,6 +747,9 @@ impl<'c> ClientEngine<'c> {
             match (sent, waiting) {
                 (Err(error @ (SendError::Full | SendError::TooManyCalls)), waiting) => {
                     self.state.is_begun = is_ours && self.core.tx().is_mid_frame();
+                    if error == SendError::Full && !self.state.is_begun {
+                        self.state.enough = self.core.tx().pending().len() / 2;
+                    }
                     self.state.waiting.push_front(waiting);
                     return error != SendError::Full;
                 }
@@ -766,7 +790,8 @@ impl<'c> ClientEngine<'c> {
         if pending.is_new() {
             // It has waited for a part of its time.
             let waited = now.saturating_duration_since(pending.started);
-            options.limit = options.limit.map(|limit| limit.saturating_sub(waited));
+            let limit = options.limit.unwrap_or(client.config().call_limit);
+            options.limit = (method != LISTEN).then(|| limit.saturating_sub(waited));
         }
         let sent = match (pending.asked, &pending.task, round) {
             (Asked::Call, _, Some(((result, round), responses))) => {
@@ -797,8 +822,8 @@ impl<'c> ClientEngine<'c> {
         };
         if sent.is_ok() {
             pending.inputs = pending.inputs.take().filter(|inputs| inputs.round.is_none());
-            if pending.is_new() {
-                state.new_calls -= 1;
+            state.new_calls -= usize::from(pending.is_new());
+            if pending.task.is_none() {
                 state.calls.set_due(id, None);
             }
         }
@@ -809,12 +834,15 @@ impl<'c> ClientEngine<'c> {
 }
 
 impl State {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: Limits, call_limit: Duration) -> Self {
         Self {
             limits,
+            call_limit,
             calls: Calls::default(),
             waiting: VecDeque::new(),
             new_calls: 0,
+            over: 0,
+            enough: usize::MAX,
             is_begun: false,
             is_cut_off: false,
             is_timing_out: false,

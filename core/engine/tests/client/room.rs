@@ -261,3 +261,40 @@ fn the_time_in_which_a_call_waits_is_a_part_of_its_limit() {
     assert_eq!(scene.until_next(), 4_000);
     assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
 }
+
+#[test]
+fn a_long_call_whose_time_is_over_is_cut_off_and_its_frame_is_not_gone_on_with() {
+    let mut scene = Scene::with(D, limits(256, 2));
+    let limit = CallOptions::new().limit(Duration::from_secs(5));
+    let long = scene.call("tools/call", text(), limit);
+    let next = scene.call("tools/call", text(), CallOptions::new());
+    let begun = scene.engine.io(|output, _| output.len());
+    scene.engine.written(begun);
+    scene.later(5_000);
+    assert!(matches!(scene.take(long), Err(CallError::TimedOut)));
+    let written = drain(&mut scene);
+    let lines: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
+    let [rest, request] = lines[..] else { panic!("{} lines", lines.len()) };
+    assert!(serde_json::from_slice::<Value>(rest).is_err() && rest.len() < 1_000);
+    let request: Value = serde_json::from_slice(request).unwrap();
+    assert_eq!(request["params"]["arguments"], text()["arguments"]);
+    scene.gets(&ok(&request, content(D, "done")));
+    scene.take(next).unwrap();
+}
+
+#[test]
+fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
+    let mut limits = limits(isize::MAX as usize, 3);
+    limits.in_flight = 1;
+    let mut scene = Scene::with(D, limits);
+    scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
+    scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    let first = scene.sent_one();
+    let params = owned(&json!({"n": 1}));
+    let own = "notifications/own";
+    let waits = scene.engine.notify(scene.now, own, &params, &mut scene.person).unwrap();
+    assert!(waits.is_some());
+    scene.gets(&ok(&first, content(D, "done")));
+    assert_eq!(methods(&scene.sent()), ["tools/call", own]);
+    assert_eq!(scene.take(waits.unwrap()).unwrap(), json!({}));
+}

@@ -7,7 +7,9 @@ use mcp_sansio::{CallOptions, TaskGone};
 use mcp_sansio_engine::{CallError, Cancelled, Detached, TaskRef};
 use serde_json::{Value, json};
 
-use crate::scene::{D, E, Scene, content, created, error, form, methods, notification, ok, state};
+use crate::scene::{
+    D, E, Scene, answer, content, created, error, form, methods, notification, ok, state,
+};
 
 /// Makes a call that is a task now.
 fn begin(scene: &mut Scene) -> mcp_sansio_engine::CallId {
@@ -91,7 +93,7 @@ fn a_task_asks_and_each_question_is_answered_once() {
     scene.gets(&ok(&poll, state(E, "input_required", asks.clone())));
     assert_eq!(scene.log(), ["asked Who?"]);
     let input = scene.person.asked[0].0;
-    let answer = Ok(crate::scene::answer("Who?"));
+    let answer = Ok(answer("Who?"));
     scene.engine.answer(scene.now, input, answer, &mut scene.person);
     let update = scene.sent_one();
     assert_eq!(update["method"], "tasks/update");
@@ -280,4 +282,32 @@ fn nothing_is_sent_for_a_task_that_is_held() {
         let detached = scene.engine.detach(scene.now, call, &mut scene.person);
         assert_eq!(Some(detached), kept.map(Detached::Task));
     }
+}
+
+#[test]
+fn a_question_of_several_is_asked_once_and_one_that_is_gone_does_not_block() {
+    let mut scene = Scene::new(E);
+    scene.person.answers_later = true;
+    let call = begin(&mut scene);
+    let poll = next(&mut scene, "tasks/get");
+    let both = json!({"inputRequests": {"a": form("1"), "b": form("2")}});
+    scene.gets(&ok(&poll, state(E, "input_required", both.clone())));
+    assert_eq!(scene.log(), ["asked 1", "asked 2"]);
+    let inputs: Vec<_> = scene.person.asked.iter().map(|(input, ..)| *input).collect();
+    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
+    let poll = next(&mut scene, "tasks/get");
+    scene.gets(&ok(&poll, state(E, "input_required", both)));
+    assert!(scene.log().is_empty(), "both are known");
+    let poll = next(&mut scene, "tasks/get");
+    let other = json!({"inputRequests": {"a": form("1"), "c": form("3")}});
+    scene.gets(&ok(&poll, state(E, "input_required", other)));
+    assert_eq!(scene.log(), ["withdrawn 2", "asked 3"]);
+    let input = scene.person.asked[2].0;
+    scene.engine.answer(scene.now, input, Ok(answer("3")), &mut scene.person);
+    let update = scene.sent_one();
+    assert_eq!(update["method"], "tasks/update");
+    let sent: Vec<&String> =
+        update["params"]["inputResponses"].as_object().unwrap().keys().collect();
+    assert_eq!(sent, ["a", "c"]);
+    assert!(scene.engine.task_status(call).is_some());
 }

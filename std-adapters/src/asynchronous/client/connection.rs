@@ -1,6 +1,7 @@
 //! Driver of one connection.
 
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -114,7 +115,7 @@ impl<T: Transport> Connection<T> {
         moved |= self.link.write(session, now, cx)?;
         moved |= self.update_end(session, cx);
         if self.end.is_none()
-            && let Some(due) = self.due(session)
+            && let Some(due) = self.due(session, now)
             && self.timer.poll(cx, due)
         {
             moved = true;
@@ -152,10 +153,10 @@ impl<T: Transport> Connection<T> {
         (is_over || is_closed && self.link.has_ended(session)).then_some(ConnectionEnd::Closed)
     }
 
-    fn due(&mut self, session: &mut Session) -> Option<Instant> {
-        // A time that has passed waits for room, not for time.
-        let deadline = session.engine.next_timeout().and_then(|at| self.inner.real_time(at));
-        let deadline = deadline.filter(|at| *at > runtime::now());
+    /// `now` is the time for which timeouts were handled.
+    fn due(&self, session: &mut Session, now: mcp_sansio::Instant) -> Option<Instant> {
+        let deadline = session.engine.next_timeout_after(now);
+        let deadline = deadline.and_then(|at| self.inner.real_time(at));
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
         [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]
@@ -179,13 +180,14 @@ impl<T: Transport> Future for Connection<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.session = this.inner.take();
+        // It is here already if somebody has caught a panic of the last round.
+        this.session = this.session.take().or_else(|| this.inner.take());
         for _ in 0..ROUNDS {
-            // It is kept in the connection again before anything else: the round may panic.
             let Some(mut session) = this.session.take() else { return Poll::Pending };
-            let moved = this.round(&mut session, cx);
+            let moved = catch_unwind(AssertUnwindSafe(|| this.round(&mut session, cx)));
+            // After a panic, `drop` gives it back to the clients.
             this.session = Some(session);
-            match moved {
+            match moved.unwrap_or_else(|panic| resume_unwind(panic)) {
                 Err(error) => {
                     this.over();
                     return Poll::Ready(Err(error));

@@ -159,10 +159,18 @@ impl Client {
         if let Poll::Ready(connected) = connected().await {
             return Ok((connected?, limit));
         }
-        let waiting = PendingCall::begin(&self.0, |session, now| {
-            Ok(session.engine.when_connected(now, limit))
+        let waiting = PendingCall::begin_unless(&self.0, |session, now| {
+            let is_open = inner.connected(session).is_ready();
+            Ok((!is_open).then(|| session.engine.when_connected(now, limit)))
         });
-        let over = waiting.await?.finished(&mut |_| ()).await;
+        let Some(waiting) = waiting.await? else {
+            // It was opened since the look above.
+            return match connected().await {
+                Poll::Ready(connected) => Ok((connected?, limit)),
+                Poll::Pending => Err(CallError::Closed),
+            };
+        };
+        let over = waiting.finished(&mut |_| ()).await;
         let waited = inner.now().saturating_duration_since(over.started);
         match (over.result, connected().await) {
             (Ok(_) | Err(CallError::Closed), Poll::Ready(connected)) => {

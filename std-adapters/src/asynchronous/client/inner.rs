@@ -123,6 +123,12 @@ impl ConnectionInner {
     pub(crate) fn command(&self, command: Command) {
         let mut state = lock(&self.state);
         let Some(session) = &mut state.session else { return state.commands.push(command) };
+        // The usual end of a call: there is nothing to cancel.
+        if let Command::Cancel(call) = command
+            && !session.engine.is_known(call)
+        {
+            return session.app.close(call);
+        }
         session.obey(command, self.now());
         let wakers = std::mem::take(&mut session.app.wakers);
         let driver = state.driver.take();
