@@ -14,7 +14,7 @@ use mcp_sansio::{
 };
 
 /// The tasks of one connection, which nobody else sees.
-pub struct HostedTasks {
+pub(crate) struct HostedTasks {
     memory: GrowingTasksState,
     outcomes: BTreeMap<TaskKey, TaskOutcome>,
     /// Requests that wait for the end of a task.
@@ -22,17 +22,17 @@ pub struct HostedTasks {
 }
 
 /// How the handler has responded.
-pub type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
+pub(crate) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
 
 /// A response about a task, with what it needs of the task.
-pub struct HostedReply {
+pub(crate) struct HostedReply {
     reply: TaskReply,
     outcome: Option<TaskOutcome>,
     list: Option<OwnedJson>,
 }
 
 /// What is to be done for a request about tasks, beside the response.
-pub enum HostedStep {
+pub(crate) enum HostedStep {
     /// Nothing.
     Respond(HostedReply),
     /// Stop this task, and respond.
@@ -44,7 +44,7 @@ pub enum HostedStep {
 impl HostedTasks {
     /// Creates the memory of at most so many tasks.
     #[must_use]
-    pub const fn new(max_tasks: u16) -> Self {
+    pub(crate) const fn new(max_tasks: u16) -> Self {
         Self {
             memory: GrowingTasksState::new(max_tasks),
             outcomes: BTreeMap::new(),
@@ -56,7 +56,7 @@ impl HostedTasks {
     ///
     /// # Errors
     /// The error to respond with.
-    pub fn create(
+    pub(crate) fn create(
         &mut self,
         now: TaskTime,
         id: TaskId,
@@ -71,7 +71,11 @@ impl HostedTasks {
     }
 
     /// Handles a request about tasks; `None` for any other.
-    pub fn handle(&mut self, now: TaskTime, request: &ServerRequest<'_>) -> Option<HostedStep> {
+    pub(crate) fn handle(
+        &mut self,
+        now: TaskTime,
+        request: &ServerRequest<'_>,
+    ) -> Option<HostedStep> {
         let mut tasks = self.memory.tasks(&CONFIG);
         Some(match tasks.handle_server_request(now, request, OWNER)? {
             TaskStep::Respond(reply) => HostedStep::Respond(self.with_outcome(reply)),
@@ -91,7 +95,7 @@ impl HostedTasks {
     }
 
     /// Ends a task. Returns the responses to requests that have waited for that.
-    pub fn end(
+    pub(crate) fn end(
         &mut self,
         now: TaskTime,
         key: TaskKey,
@@ -105,7 +109,7 @@ impl HostedTasks {
     }
 
     /// Returns the responses to requests that have waited for the end of a task.
-    pub fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, HostedReply)> {
+    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, HostedReply)> {
         let reply = self.memory.tasks(&CONFIG).result(key);
         let handles = self.waiting.extract_if(.., |(of, _)| *of == key);
         let handles: Vec<RequestHandle> = handles.map(|(_, handle)| handle).collect();
@@ -113,12 +117,12 @@ impl HostedTasks {
     }
 
     /// Forgets a request that waits.
-    pub fn forget(&mut self, request: RequestHandle) {
+    pub(crate) fn forget(&mut self, request: RequestHandle) {
         self.waiting.retain(|(_, handle)| *handle != request);
     }
 
     /// Returns a task whose time is over, and that must be stopped.
-    pub fn expire(&mut self, now: TaskTime) -> Option<TaskKey> {
+    pub(crate) fn expire(&mut self, now: TaskTime) -> Option<TaskKey> {
         loop {
             match self.memory.tasks(&CONFIG).handle_timeout(now)? {
                 TaskTimeout::Expired(key) => return Some(key),
@@ -128,7 +132,7 @@ impl HostedTasks {
     }
 
     /// Returns the time of the next [`expire`](Self::expire).
-    pub fn next_timeout(&mut self) -> Option<Instant> {
+    pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
         self.memory.tasks(&CONFIG).next_timeout()
     }
 
@@ -147,7 +151,7 @@ impl HostedReply {
     ///
     /// # Errors
     /// As [`Client::respond`].
-    pub fn send(
+    pub(crate) fn send(
         &self,
         client: &mut Client<'_>,
         request: RequestHandle,

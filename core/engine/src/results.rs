@@ -219,13 +219,13 @@ impl Pager {
 
 /// Digests of the cursors of a list that were seen, up to [`MAX_PAGES`].
 #[derive(Default, Debug)]
-pub struct Cursors {
+pub(crate) struct Cursors {
     seen: BTreeSet<[u8; 32]>,
 }
 
 impl Cursors {
     /// Returns `false` if the cursor was seen before.
-    pub fn insert(&mut self, cursor: &[u8]) -> bool {
+    pub(crate) fn insert(&mut self, cursor: &[u8]) -> bool {
         self.seen.insert(sha256(cursor))
     }
 }

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::tasks::TaskTime;
 use mcp_sansio::types::meta::RELATED_TASK;
-use mcp_sansio::types::{SERVER_INFO, Task, TaskStatus, TaskSupport, Text, Tool};
+use mcp_sansio::types::{Task, TaskStatus, TaskSupport, Text, Tool};
 use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
 
 /// A task of a server that can be stored, and followed again over another connection or by another
@@ -136,7 +136,7 @@ impl fmt::Debug for TaskRef {
 }
 
 /// A task that a client follows: what says the next step, and what the application knows of it.
-pub struct FollowedTask {
+pub(crate) struct FollowedTask {
     /// What says the next step.
     pub poll: TaskPoll<MAX_TASK_INPUTS>,
     /// What an application can keep of it.
@@ -153,7 +153,7 @@ pub(crate) struct TaskResponses(pub(crate) Vec<(String, OwnedJson)>);
 
 impl FollowedTask {
     /// Follows a task that was just created.
-    pub fn created(
+    pub(crate) fn created(
         now: TaskTime,
         random: u32,
         revision: Revision,
@@ -178,7 +178,7 @@ impl FollowedTask {
     }
 
     /// Follows a task of an earlier connection.
-    pub fn resumed(now: TaskTime, kept: TaskRef) -> Self {
+    pub(crate) fn resumed(now: TaskTime, kept: TaskRef) -> Self {
         let age = Duration::from_millis(now.unix_ms.saturating_sub(kept.created));
         let mut poll = TaskPoll::resume(now.now, kept.revision, age);
         for key in &kept.answered {
@@ -196,31 +196,31 @@ impl FollowedTask {
 
     /// Returns the id.
     #[must_use]
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.kept.task_id
     }
 
     /// Returns the latest known status.
     #[must_use]
-    pub const fn status(&self) -> TaskStatus {
+    pub(crate) const fn status(&self) -> TaskStatus {
         self.poll.status()
     }
 
     /// Returns the latest message that describes the status.
     #[must_use]
-    pub fn message(&self) -> Option<&str> {
+    pub(crate) fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
     /// Returns what an application can keep of it.
     #[must_use]
-    pub const fn kept(&self) -> &TaskRef {
+    pub(crate) const fn kept(&self) -> &TaskRef {
         &self.kept
     }
 
     /// Takes what people read from the state of the task. Returns the parameters of a progress
     /// notification if the status message is new.
-    pub fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
+    pub(crate) fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
         let task: Task<'_> = state.to().ok()?;
         self.kept.ttl = task.ttl_ms.map(Duration::from_millis);
         let message = task.status_message.map(text);
@@ -236,14 +236,14 @@ impl FollowedTask {
     }
 
     /// Takes the progress of the task, below which no further report of ours may be.
-    pub fn note_progress(&mut self, params: RawJson<'_>) {
+    pub(crate) fn note_progress(&mut self, params: RawJson<'_>) {
         if let Some(progress) = params.get("progress").filter(|progress| progress.is_number()) {
             self.progress = progress.as_str().to_owned();
         }
     }
 
     /// Takes the responses to input requests, to be sent with `tasks/update`.
-    pub fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
+    pub(crate) fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
         for (key, _) in &responses {
             if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
                 key.as_raw().as_string().into_iter().for_each(|key| self.poll.answered(key));
@@ -253,12 +253,12 @@ impl FollowedTask {
     }
 
     /// Returns the parameters of `tasks/update`.
-    pub const fn update(&self) -> impl Encode + use<'_> {
+    pub(crate) const fn update(&self) -> impl Encode + use<'_> {
         Update(self)
     }
 
     /// Notes that the server has acknowledged the responses.
-    pub fn acknowledge(&mut self) {
+    pub(crate) fn acknowledge(&mut self) {
         let keys = self.responses.0.drain(..).map(|(key, _)| key);
         self.kept.answered.extend(keys);
         // Keys are never used again; a server that lists more than these at once is refused.
@@ -296,24 +296,14 @@ fn text(text: Text<'_>) -> String {
     text.chars().collect()
 }
 
-/// Returns the name that the server reports in its result of connecting.
-pub fn server_name(result: Option<&OwnedJson>) -> String {
-    let result = result.map(OwnedJson::as_raw);
-    let info = result.and_then(|result| {
-        result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO))
-    });
-    let name = info.and_then(|info| info.get("name")).and_then(RawJson::as_string);
-    name.map(|name| name.to_string()).unwrap_or_default()
-}
-
 /// Which tools can or must be called as tasks (2025-11-25, basic/utilities/tasks), as far as the
 /// application has listed them.
 #[derive(Default)]
-pub struct ToolSupport(BTreeMap<String, TaskSupport>);
+pub(crate) struct ToolSupport(BTreeMap<String, TaskSupport>);
 
 impl ToolSupport {
     /// Takes a page of the list of tools.
-    pub fn note(&mut self, page: RawJson<'_>) {
+    pub(crate) fn note(&mut self, page: RawJson<'_>) {
         for tool in page.get("tools").unwrap_or(RawJson::EMPTY).elements() {
             let Ok(tool) = tool.to::<Tool<'_>>() else { continue };
             let support = tool.execution.and_then(|execution| execution.task_support);
@@ -324,15 +314,9 @@ impl ToolSupport {
         }
     }
 
-    /// Whether no list of tools was seen.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns what the list says about a tool.
     #[must_use]
-    pub fn of(&self, tool: &str) -> Option<TaskSupport> {
+    pub(crate) fn of(&self, tool: &str) -> Option<TaskSupport> {
         self.0.get(tool).copied()
     }
 }
@@ -349,7 +333,7 @@ impl fmt::Debug for FollowedTask {
 
 /// Returns the result of a request of a server with these parameters. If the request belongs to a
 /// task, so does the result (2025-11-25): it has the id of the task in its `_meta`.
-pub fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
+pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
     let task = params.get("_meta").and_then(|meta| meta.get(RELATED_TASK));
     let Some(task) = task.filter(|task| task.is_object() && !revision.is_modern()) else {
         return result;

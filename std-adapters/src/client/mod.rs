@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub use mcp_sansio_engine::HttpError;
 #[cfg(feature = "blocking")]
 pub(crate) use mcp_sansio_engine::internal::PageParams;
-pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, server_name, verified};
+pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, verified};
 pub use mcp_sansio_engine::{
     CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
     MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,

@@ -127,7 +127,7 @@ pub struct Finished {
     pub id: CallId,
     /// Its method.
     pub method: String,
-    /// The time at which it was made, without the time that [logins](crate::ClientEngine) took.
+    /// The time at which it was made, later by the time that logins took.
     pub started: Instant,
     /// Its result.
     pub result: Result<OwnedJson, CallError>,

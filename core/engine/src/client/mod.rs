@@ -320,17 +320,22 @@ impl<'c> ClientEngine<'c> {
         Ok(Some(id))
     }
 
-    /// Follows a task of an earlier connection, as a call. `None` if it is of another server, or of
-    /// another revision.
+    /// Whether a task may be of this server: its name and the revision are the same.
+    pub fn knows(&mut self, task: &TaskRef) -> bool {
+        let server = self.state.server.as_str();
+        let is_same = server.is_empty() || task.server().is_empty() || server == task.server();
+        is_same && self.core().revision() == Some(task.revision())
+    }
+
+    /// Follows a task of an earlier connection, as a call. `None` if the server does not
+    /// [know](Self::knows) it.
     pub fn resume(
         &mut self,
         now: Instant,
         task: &TaskRef,
         driver: &mut impl Driver,
     ) -> Option<CallId> {
-        let server = self.state.server.as_str();
-        let is_same = server.is_empty() || task.server().is_empty() || server == task.server();
-        if !is_same || self.core().revision() != Some(task.revision()) {
+        if !self.knows(task) {
             return None;
         }
         let mut followed = FollowedTask::resumed(driver.time(now), task.clone());
@@ -538,6 +543,7 @@ impl<'c> ClientEngine<'c> {
             if pending.is_listen() && matches!(pending.result, Some(Err(CallError::Closed))) {
                 let is_sent = pending.asked != Asked::Nothing;
                 (pending.result, pending.is_acknowledged) = (None, !is_sent);
+                state.new_calls += usize::from(pending.is_new());
                 state.waiting.extend(is_sent.then_some(Waiting::Call(pending.id)));
             }
         }

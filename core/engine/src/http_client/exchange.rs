@@ -316,7 +316,7 @@ impl HttpClient {
         }
     }
 
-    // What jobs do next.
+    // Each of these begins the next step of a job.
 
     /// Handles the end of an event stream.
     fn interrupted(&mut self, mut job: Box<Job>, error: Option<HttpError>, now: Instant) {

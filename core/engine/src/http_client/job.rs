@@ -14,7 +14,7 @@ use crate::HttpError;
 
 pub(super) struct Job {
     pub(super) kind: Kind,
-    /// What is to be done before the message is sent again.
+    /// A request of the client itself that comes before the message is sent again.
     pub(super) errand: Option<Errand>,
     pub(super) ask: Ask,
     pub(super) phase: Phase,
@@ -78,7 +78,7 @@ pub(super) enum Ask {
     Resumed,
 }
 
-/// What is known of the response.
+/// The part of the response that has come.
 pub(super) enum Phase {
     /// Nothing.
     Sending,

@@ -111,7 +111,7 @@ impl HttpLimits {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ExchangeId(u64);
 
-/// What the loop does next.
+/// A step of the loop.
 #[derive(Clone)]
 pub enum Step {
     /// Take the [request](HttpClient::request), and send it.
@@ -158,7 +158,7 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-/// What an exchange waits for.
+/// The part of a response that an exchange waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reading {
     /// The head of the response, after the request.

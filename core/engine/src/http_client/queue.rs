@@ -119,7 +119,7 @@ pub enum Received {
     BroughtForward(String, Duration),
 }
 
-/// What was received, until the client handles it: up to [`ENOUGH`] bytes and one message.
+/// Messages and failures until the client handles them: up to [`ENOUGH`] bytes and one message.
 #[derive(Default)]
 pub(super) struct Inbox {
     items: VecDeque<Received>,

@@ -80,11 +80,11 @@ pub(super) struct Listing {
     bytes: usize,
     /// The request for the next page.
     pub(super) post: Post,
-    /// How the call fails if the list cannot be read.
+    /// The error of the call if the list cannot be read.
     pub(super) error: HttpError,
 }
 
-/// What follows a page.
+/// The step after a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AfterPage {
     /// The next page.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::Implementation;
+use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{
     CallOptions, Connection, Instant, RxBuffer, SendError, ServerConfig, ServerEvent,
     ServerFeatures, ServerState, Step, TxBuffer,
@@ -297,4 +297,23 @@ fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
     scene.gets(&ok(&first, content(D, "done")));
     assert_eq!(methods(&scene.sent()), ["tools/call", own]);
     assert_eq!(scene.take(waits.unwrap()).unwrap(), json!({}));
+}
+
+#[test]
+fn a_subscription_that_waited_at_the_end_begins_again_and_there_is_room_for_others() {
+    let mut limits = limits(isize::MAX as usize, 1);
+    limits.in_flight = 1;
+    let mut scene = Scene::with(E, limits);
+    scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
+    let filter = SubscriptionFilter::new().tools_list_changed(true);
+    let listens = scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person);
+    assert_eq!(scene.sent().len(), 1, "the subscription waits");
+    scene.engine.end(&mut scene.person);
+    scene.connect();
+    scene.engine.listen_again(scene.now, &mut scene.person);
+    assert_eq!(methods(&scene.sent()), ["subscriptions/listen"]);
+    assert!(scene.engine.is_known(listens.unwrap()));
+    scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
+    assert_eq!(refused, Err(SendError::TooManyCalls), "one waits");
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 
+use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{Changed, ClientEvent, OwnedJson};
 use mcp_sansio_engine::{CallId, Driver, Finished, InputId, InputRefusal, InputResponse, Question};
 
@@ -197,6 +198,19 @@ impl Entry {
 }
 
 impl CallEvent {
+    /// Reports progress. Returns the end of the call.
+    pub(crate) fn finished(
+        self,
+        on_progress: &mut impl FnMut(&ProgressParams<'_>),
+    ) -> Option<Finished> {
+        match self {
+            Self::Finished(over) => return Some(over),
+            Self::Progress(params) => params.to().iter().for_each(on_progress),
+            _ => {}
+        }
+        None
+    }
+
     /// Returns the size of events that can be numerous.
     fn bytes(&self) -> usize {
         match self {

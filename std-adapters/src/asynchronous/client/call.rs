@@ -62,14 +62,8 @@ impl PendingCall {
         on_progress: &mut impl FnMut(&ProgressParams<'_>),
     ) -> Finished {
         loop {
-            match self.next_event().await {
-                CallEvent::Finished(over) => return over,
-                CallEvent::Progress(params) => {
-                    if let Ok(params) = params.to() {
-                        on_progress(&params);
-                    }
-                }
-                _ => {}
+            if let Some(over) = self.next_event().await.finished(on_progress) {
+                return over;
             }
         }
     }

@@ -165,6 +165,12 @@ impl<T: Transport> Connection<T> {
             .min()
     }
 
+    fn give_back(&mut self, driver: &Waker) {
+        if let Some(session) = self.session.take() {
+            self.inner.put(session, driver);
+        }
+    }
+
     /// Ends the session, and gives it back to the clients.
     fn over(&mut self) {
         if let Some(mut session) = self.session.take().or_else(|| self.inner.take()) {
@@ -198,16 +204,13 @@ impl<T: Transport> Future for Connection<T> {
                         return Poll::Ready(Ok(end));
                     }
                     if !moved {
-                        this.session
-                            .take()
-                            .into_iter()
-                            .for_each(|it| this.inner.put(it, cx.waker()));
+                        this.give_back(cx.waker());
                         return Poll::Pending;
                     }
                 }
             }
         }
-        this.session.take().into_iter().for_each(|session| this.inner.put(session, cx.waker()));
+        this.give_back(cx.waker());
         // Yields to other tasks.
         cx.waker().wake_by_ref();
         Poll::Pending

@@ -8,11 +8,11 @@ use std::task::{Context, Poll, ready};
 use futures_lite::Stream;
 use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
+use mcp_sansio_engine::CallError;
 
 use super::application::CallEvent;
 use super::call::PendingCall;
 use super::handle::Client;
-use mcp_sansio_engine::CallError;
 
 /// Something that changed: cached copies of it are stale.
 #[derive(Clone, PartialEq, Eq, Debug)]

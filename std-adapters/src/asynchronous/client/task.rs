@@ -14,7 +14,7 @@ use super::application::CallEvent;
 use super::call::PendingCall;
 use super::handle::Client;
 use super::inner::{Command, Session};
-use crate::client::{Named, TaskRef, server_name};
+use crate::client::{Named, TaskRef};
 
 /// Tasks. All calls of tools wait for the end of the tasks that the server makes of them; these
 /// functions are for applications that want to know.
@@ -51,15 +51,15 @@ impl Client {
         let result = poll_fn(|cx| {
             self.0.inner.poll(cx, |session, _| {
                 task.note(session, call.id);
-                match session.poll_call(call.id, cx) {
-                    Poll::Ready(CallEvent::Finished(over)) => Poll::Ready(Some(over.result)),
-                    _ if task.status.is_some() => Poll::Ready(None),
-                    Poll::Ready(_) => {
-                        cx.waker().wake_by_ref();
-                        Poll::Pending
-                    }
-                    Poll::Pending => Poll::Pending,
+                if task.status.is_some() {
+                    return Poll::Ready(None);
                 }
+                while let Poll::Ready(event) = session.poll_call(call.id, cx) {
+                    if let CallEvent::Finished(over) = event {
+                        return Poll::Ready(Some(over.result));
+                    }
+                }
+                Poll::Pending
             })
         });
         match result.await {
@@ -76,10 +76,10 @@ impl Client {
     /// [`CallError::OtherServer`] if the server has another name, or the connection another
     /// revision.
     pub async fn resume(&self, task: &TaskRef) -> Result<ToolTask, CallError> {
-        let connected = self.connected().await?;
-        let server = server_name(connected.result.as_ref());
-        let is_same = server.is_empty() || task.server().is_empty() || server == task.server();
-        if !is_same || connected.revision != task.revision() {
+        self.connected().await?;
+        let inner = &self.0.inner;
+        let knows = |session: &mut Session, _| Poll::Ready(session.engine.knows(task));
+        if !poll_fn(|cx| inner.poll(cx, knows)).await {
             return Err(CallError::OtherServer);
         }
         let mut resumed = ToolTask::new(self);
@@ -158,14 +158,9 @@ impl ToolTask {
         }
         let waits = Waits::begin(self).await?;
         let result = loop {
-            match poll_fn(|cx| waits.0.poll_event(cx)).await {
-                CallEvent::Finished(over) => break over.result,
-                CallEvent::Progress(params) => {
-                    if let Ok(params) = params.to() {
-                        on_progress(&params);
-                    }
-                }
-                _ => {}
+            let event = poll_fn(|cx| waits.0.poll_event(cx)).await;
+            if let Some(over) = event.finished(on_progress) {
+                break over.result;
             }
         };
         waits.0.call = None;

@@ -69,15 +69,20 @@ impl fmt::Display for Error {
             Self::Call { method, error: CallError::NotSent(SendError::NotAllowed(_)) } => {
                 write!(f, "the server does not support `{method}`")
             }
-            Self::Call { method, error } => {
-                // Others say enough, or are the server's own words.
-                if matches!(error, CallError::TimedOut | CallError::Invalid(_) | CallError::List(_))
-                    || is_of_http(error)
-                {
-                    write!(f, "`{method}`: ")?;
-                }
-                error.fmt(f)
-            }
+            // These say enough, or are the server's own words.
+            Self::Call {
+                error:
+                    error @ (CallError::Server(_)
+                    | CallError::InputRefused { .. }
+                    | CallError::ToolCall(_)
+                    | CallError::Skill(_)
+                    | CallError::TaskCancelled
+                    | CallError::TaskGone(_)
+                    | CallError::OtherServer
+                    | CallError::NotSent(_)),
+                ..
+            } => error.fmt(f),
+            Self::Call { method, error } => write!(f, "`{method}`: {error}"),
             Self::UnknownCall => {
                 f.write_str("unknown call: its result was returned already, or it was cancelled")
             }
@@ -85,16 +90,6 @@ impl fmt::Display for Error {
             Self::Io(error) => Printable::new(error).fmt(f),
         }
     }
-}
-
-#[cfg(feature = "http")]
-const fn is_of_http(error: &CallError) -> bool {
-    matches!(error, CallError::Http(_))
-}
-
-#[cfg(not(feature = "http"))]
-const fn is_of_http(_: &CallError) -> bool {
-    false
 }
 
 impl fmt::Debug for Error {
