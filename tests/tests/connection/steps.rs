@@ -233,7 +233,7 @@ fn serve(outcome: Long, max_pending: usize) -> Sent {
     let mut options = SiteOptions::new();
     options.max_pending = max_pending;
     let mut site: Site<'_, Long> = Site::new(&CONFIG, options, || [7; 16]);
-    let exchange = site.open(now, OwnedHead::new("POST", "/mcp", fields));
+    let exchange = site.open(now, OwnedHead::new("POST", "/mcp", fields), None);
     let (mut steps, mut output, mut is_sent) = (Vec::new(), String::new(), false);
     for _ in 0..1_000_000 {
         ASKED.set(0);

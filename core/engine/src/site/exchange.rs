@@ -233,26 +233,46 @@ pub enum SiteBody<'s> {
 
 impl<O> Site<'_, O> {
     /// Begins an exchange with the head of its request. Never fails: a request that is not accepted
-    /// has a response at once.
+    /// has a response at once. With a principal it is [authorized](Self::authorized) already.
     ///
     /// Feed the body while the site [wants](Self::wants_body) it, then call
     /// [`end_of_body`](Self::end_of_body); also without a body.
-    pub fn open(&mut self, now: Instant, head: OwnedHead) -> ExchangeKey {
-        self.open_with(now, head, None)
-    }
-
-    /// As [`open`](Self::open), for a request that is [authorized](Self::authorized) if it is
-    /// accepted.
-    pub fn open_authorized(
+    pub fn open(
         &mut self,
         now: Instant,
         head: OwnedHead,
-        principal: Arc<Principal>,
+        principal: Option<Arc<Principal>>,
     ) -> ExchangeKey {
-        self.open_with(now, head, Some(principal))
+        let key = self.admit(now, head, principal);
+        if self.wants_body(key) {
+            self.await_body(key.0);
+            self.schedule.ready(key.0);
+        }
+        key
     }
 
-    fn open_with(
+    /// As [`open`](Self::open), [`feed_body`](Self::feed_body) and
+    /// [`end_of_body`](Self::end_of_body), for a request that was received with its whole body: it
+    /// needs no timer. Returns the number of bytes that were taken, as `feed_body` does. If that is
+    /// not all of them, the body is to be fed and ended later.
+    pub fn open_whole(
+        &mut self,
+        now: Instant,
+        head: OwnedHead,
+        principal: Option<Arc<Principal>>,
+        body: &[u8],
+    ) -> (ExchangeKey, usize) {
+        let key = self.admit(now, head, principal);
+        let taken = self.feed_body(key, body);
+        if taken == body.len() {
+            self.end_of_body(now, key);
+        } else if !self.awaits_authorization(key) {
+            self.await_body(key.0);
+        }
+        (key, taken)
+    }
+
+    fn admit(
         &mut self,
         now: Instant,
         head: OwnedHead,
@@ -265,7 +285,7 @@ impl<O> Site<'_, O> {
         let key = self.exchanges.insert(exchange);
         if !self.enter(key, holder) {
             self.refuse(key, &Refusal::service_unavailable());
-        } else if let Err(refused) = self.admit(key, now) {
+        } else if let Err(refused) = self.check_head(key, now) {
             self.refuse(key, &refused);
         }
         ExchangeKey(key)
@@ -312,7 +332,7 @@ impl<O> Site<'_, O> {
     }
 
     /// Checks what needs neither credentials nor a body.
-    fn admit(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
+    fn check_head(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
         if self.serve_document(key) {
             return Ok(());
         }
@@ -424,7 +444,10 @@ impl<O> Site<'_, O> {
                 match self.read_body(key, now) {
                     Err(refused) => self.refuse(key, &refused),
                     Ok(()) if is_whole => self.end_of_body(now, ExchangeKey(key)),
-                    Ok(()) => {}
+                    Ok(()) => {
+                        self.await_body(key);
+                        self.schedule.ready(key);
+                    }
                 }
             }
             Err(denied) => self.deny(key, denied),
@@ -456,10 +479,14 @@ impl<O> Site<'_, O> {
         }
         exchange.stage = Stage::Body(method);
         exchange.silent_until = now.saturating_add(self.options.read_timeout);
+        Ok(())
+    }
+
+    /// Limits the time of the body.
+    fn await_body(&mut self, key: SlabKey) {
+        let Some(exchange) = self.exchanges.get(key) else { return };
         let due = self.closing.map_or(exchange.silent_until, |at| at.min(exchange.silent_until));
         self.schedule.set_timer(Work::Exchange(key), Some(due));
-        self.schedule.ready(key);
-        Ok(())
     }
 
     /// Returns whether more of the body can be fed. If not, and there is no response, the request

@@ -55,7 +55,7 @@
 //!     ("Mcp-Method", "tools/call"),
 //!     ("Mcp-Name", "say"),
 //! ];
-//! let exchange = site.open(now, OwnedHead::new("POST", "/mcp", fields));
+//! let exchange = site.open(now, OwnedHead::new("POST", "/mcp", fields), None);
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{
 //!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
 //!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;

@@ -267,10 +267,7 @@ impl Connection {
                 }
                 let known =
                     bearer_token(&head.as_head()).filter(|token| host.known.contains(token));
-                self.exchange = Some(match known.map(principal) {
-                    Some(principal) => host.site.open_authorized(host.now, head, principal),
-                    None => host.site.open(host.now, head),
-                });
+                self.exchange = Some(host.site.open(host.now, head, known.map(principal)));
             }
             Some(Part::Body(piece)) => self.piece = piece.into(),
             Some(Part::End) => {

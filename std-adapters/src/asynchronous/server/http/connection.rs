@@ -9,37 +9,40 @@ use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::server::Refusal;
-use mcp_sansio::{ErrorCode, TxBuffer};
+use mcp_sansio::{ErrorCode, Instant, TxBuffer};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::site::SiteBody;
+use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 
 use super::exchange::HttpExchange;
 use super::sender::Sender;
-use super::server::HttpServer;
+use super::server::{HttpServer, Table};
 use super::wire::{Head, LINGER, Next, Wire};
 use crate::asynchronous::server::app::SHUTDOWN_TIMEOUT;
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
+use crate::asynchronous::server::context::ActiveRequest;
+use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
 use crate::runtime::timer::Timer;
 
-/// Serves a connection until it ends. It counts from the call on. `attend` makes calls, and does
-/// the work that they cause.
-pub(crate) fn serve<T>(
+/// Serves a connection until it ends. It counts from the call on.
+pub(crate) fn serve<T, M, L>(
     server: &HttpServer,
-    attend: &impl Fn(&mut dyn FnMut()),
+    table: &Mutex<Table<M, L>>,
     socket: T,
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>>
 where
     T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
     let (settings, options) = (server.settings(), server.options());
     let wire = Wire::new(socket, peer, settings.max_line, options.limit_of_read());
     let shutdown = Arc::new(ShutdownSignal::default());
     let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
     let registration = settings.broadcaster.register(Arc::downgrade(&receiver), peer);
-    serve_until_end(server, attend, wire, shutdown, registration)
+    serve_until_end(server, table, wire, shutdown, registration)
 }
 
 /// Responds to a connection for which there is no place, and closes it.
@@ -62,19 +65,21 @@ where
     .await
 }
 
-async fn serve_until_end<T>(
+async fn serve_until_end<T, M, L>(
     server: &HttpServer,
-    attend: &impl Fn(&mut dyn FnMut()),
+    table: &Mutex<Table<M, L>>,
     wire: Wire<T>,
     shutdown: Arc<ShutdownSignal>,
     _registration: Registration,
 ) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
     let settings = server.settings();
     let turns = Arc::clone(&wire.turns);
-    let mut served = pin!(serve_requests(server, attend, wire));
+    let mut served = pin!(serve_requests(server, table, wire));
     let mut end = None;
     poll_fn(|cx| {
         shutdown.set(cx.waker());
@@ -91,13 +96,15 @@ where
     .await
 }
 
-async fn serve_requests<T>(
+async fn serve_requests<T, M, L>(
     server: &HttpServer,
-    attend: &impl Fn(&mut dyn FnMut()),
+    table: &Mutex<Table<M, L>>,
     mut wire: Wire<T>,
 ) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
     let broadcaster = &server.settings().broadcaster;
     loop {
@@ -112,7 +119,7 @@ where
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, wire.reader.is_head());
-        respond(server, attend, &mut wire, head, &mut sender).await?;
+        respond(server, table, &mut wire, head, &mut sender).await?;
         wire.flush().await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
             return wire.close().await;
@@ -121,37 +128,61 @@ where
 }
 
 /// Reads the body of a request, and writes its response.
-async fn respond<T>(
+async fn respond<T, M, L>(
     server: &HttpServer,
-    attend: &impl Fn(&mut dyn FnMut()),
+    table: &Mutex<Table<M, L>>,
     wire: &mut Wire<T>,
     head: Head,
     sender: &mut Sender,
 ) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
-    let (mut exchange, wants_body) = server.open(head.head);
-    if wants_body || exchange.wants_body().await {
-        wire.begin_body(head.content_length);
-        if head.expects_continue {
-            wire.out.extend_from_slice(CONTINUE);
-            wire.flush().await?;
+    let exchange = if wire.reader.has_whole_body() {
+        let body = match wire.reader.next_part() {
+            Ok(Some(Part::Body(body))) => body,
+            _ => &[],
+        };
+        let (mut exchange, mut fed) =
+            server.serve_whole(table, head.head, body, |site, now, key| {
+                output(site, now, key, sender, &mut wire.out);
+                sender.is_done()
+            });
+        // It waits for the check of its credentials, or for room.
+        if fed < body.len() {
+            poll_fn(|cx| server.attend(table, || exchange.poll_feed(cx, body, &mut fed, true)))
+                .await;
         }
-        if let Some(error) = feed(attend, wire, &mut exchange, head.content_length).await? {
-            refuse(&refusal(error), sender, &mut wire.out);
-            return Ok(());
+        wire.end_body();
+        exchange
+    } else {
+        let (mut exchange, wants_body) = server.open(head.head);
+        if wants_body || exchange.wants_body().await {
+            wire.begin_body(head.content_length);
+            if head.expects_continue {
+                wire.out.extend_from_slice(CONTINUE);
+                wire.flush().await?;
+            }
+            let failed = feed(server, table, wire, &mut exchange, head.content_length).await?;
+            if let Some(error) = failed {
+                refuse(&refusal(error), sender, &mut wire.out);
+                return Ok(());
+            }
         }
-    }
+        exchange
+    };
     // The connection is closed after the response, unless an unread body has been received.
     if !wire.skip_body() {
         sender.close();
     }
+    let mut exchange = exchange;
     let responded = poll_fn(|cx| {
         loop {
             let mut moved = false;
             if wire.out.is_empty() && !sender.is_done() {
-                moved = poll_output(&mut exchange, sender, &mut wire.out, cx)?;
+                moved = poll_output(&mut exchange, sender, &mut wire.out, cx);
             }
             let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
@@ -176,20 +207,24 @@ where
         }
     });
     let result = responded.await;
-    let mut exchange = Some(exchange);
-    attend(&mut || exchange = None);
+    if !exchange.is_closed {
+        server.attend(table, || drop(exchange));
+    }
     result
 }
 
 /// Feeds the body, until it is complete or there is a response.
-async fn feed<T>(
-    attend: &impl Fn(&mut dyn FnMut()),
+async fn feed<T, M, L>(
+    server: &HttpServer,
+    table: &Mutex<Table<M, L>>,
     wire: &mut Wire<T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,
 ) -> io::Result<Option<HttpError>>
 where
     T: AsyncRead + AsyncWrite + Unpin,
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
 {
     let (mut total, mut has_ended) = (0, false);
     loop {
@@ -200,21 +235,14 @@ where
                 let mut fed = 0;
                 let mut feed =
                     |cx: &mut Context<'_>| exchange.poll_feed(cx, piece, &mut fed, has_ended);
-                poll_fn(|cx| {
-                    if !has_ended {
-                        return feed(cx);
-                    }
-                    let mut polled = Poll::Pending;
-                    attend(&mut || polled = feed(cx));
-                    polled
-                })
-                .await;
+                poll_fn(|cx| if has_ended { server.attend(table, || feed(cx)) } else { feed(cx) })
+                    .await;
                 continue;
             }
             Ok(Some(Part::End)) => {
                 wire.end_body();
                 if !has_ended {
-                    attend(&mut || exchange.end_body());
+                    server.attend(table, || exchange.end_body());
                 }
                 return Ok(None);
             }
@@ -241,28 +269,39 @@ fn poll_output(
     sender: &mut Sender,
     out: &mut Vec<u8>,
     cx: &mut Context<'_>,
-) -> io::Result<bool> {
+) -> bool {
     let key = exchange.key();
     let moved = exchange.poll(cx, |site, now| {
-        if sender.is_new() {
-            let head = site.response(key)?;
-            sender.head(head.status(), head.fields(), head.length(), out);
-        }
-        while out.len() < MOST && !sender.is_done() {
-            match site.body(key) {
-                SiteBody::Pending => break,
-                SiteBody::Piece(piece) => {
-                    sender.piece(piece, out);
-                    let len = piece.len();
-                    site.wrote(now, key, len);
-                }
-                SiteBody::End => sender.end(out),
-                SiteBody::Cut => sender.cut(),
-            }
-        }
+        output(site, now, key, sender, out);
         (!out.is_empty() || sender.is_done()).then_some(())
     });
-    Ok(moved.is_ready())
+    moved.is_ready()
+}
+
+/// Moves the output that an exchange has.
+fn output(
+    site: &mut Site<'static, PendingResponse>,
+    now: Instant,
+    key: ExchangeKey,
+    sender: &mut Sender,
+    out: &mut Vec<u8>,
+) {
+    if sender.is_new() {
+        let Some(head) = site.response(key) else { return };
+        sender.head(head.status(), head.fields(), head.length(), out);
+    }
+    while out.len() < MOST && !sender.is_done() {
+        match site.body(key) {
+            SiteBody::Pending => break,
+            SiteBody::Piece(piece) => {
+                sender.piece(piece, out);
+                let len = piece.len();
+                site.wrote(now, key, len);
+            }
+            SiteBody::End => sender.end(out),
+            SiteBody::Cut => sender.cut(),
+        }
+    }
 }
 
 /// Returns the response to a request that is not HTTP, or whose body is not.

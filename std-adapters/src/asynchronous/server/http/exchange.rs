@@ -21,6 +21,8 @@ pub struct HttpExchange {
     key: ExchangeKey,
     /// The check of its credentials, until it has a result.
     check: Option<Check>,
+    /// Whether its response is complete, and the site has forgotten it.
+    pub(crate) is_closed: bool,
 }
 
 /// The head of a response.
@@ -42,7 +44,7 @@ pub struct Interrupted;
 
 impl HttpExchange {
     pub(crate) const fn new(server: HttpServer, key: ExchangeKey, check: Option<Check>) -> Self {
-        Self { server, key, check }
+        Self { server, key, check, is_closed: false }
     }
 
     /// Makes progress with the check, without which the exchange waits. Returns whether it has
@@ -164,7 +166,9 @@ impl HttpExchange {
 
 impl Drop for HttpExchange {
     fn drop(&mut self) {
-        self.server.close(self.key);
+        if !self.is_closed {
+            self.server.close(self.key);
+        }
     }
 }
 

@@ -43,7 +43,6 @@ where
     let source = server.source();
     let live = |request| live(&app, request, Arc::clone(&source));
     let table = Mutex::new(Table::new(live));
-    let attend = |call: &mut dyn FnMut()| server.attend(&table, call);
     let mut connections = Tasks::new();
     // Connections without a place, which are told so.
     let mut refused = Tasks::new();
@@ -66,7 +65,7 @@ where
                     match accepted {
                         Accepted::Served(stream, peer) => {
                             connections
-                                .insert((), connection::serve(&server, &attend, stream, peer));
+                                .insert((), connection::serve(&server, &table, stream, peer));
                         }
                         Accepted::Refused(stream) if refused.len() < MAX_REFUSED => {
                             refused.insert((), connection::refuse_connection(&server, stream));

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::{fmt, io, time};
 
+use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
-use mcp_sansio::{Instant, RequestHandle};
-use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
+use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest};
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
-use super::shared::{Attended, Shared, State, Work, beginning};
+use super::shared::{Attended, Shared, State, Wakers, Work, beginning};
 use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::connection::earlier;
@@ -151,25 +151,68 @@ impl HttpServer {
 
     /// Begins an exchange. Returns whether its body is wanted already.
     pub(crate) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
+        self.open_with(head, |site, now, head, principal| {
+            let key = site.open(now, head, principal);
+            (key, site.wants_body(key))
+        })
+    }
+
+    /// Begins an exchange of which the whole body was received, and does the work that it causes.
+    /// Then `output` moves its output, and returns whether that is all of it. Returns how many
+    /// bytes of the body were taken, too: the rest is to be fed.
+    pub(crate) fn serve_whole<M, L>(
+        &self,
+        table: &Mutex<Table<M, L>>,
+        head: OwnedHead,
+        body: &[u8],
+        output: impl FnOnce(&mut Site<'static, PendingResponse>, Instant, ExchangeKey) -> bool,
+    ) -> (HttpExchange, usize)
+    where
+        M: Fn(Arc<ActiveRequest>) -> L,
+        L: Future<Output = Option<PendingResponse>>,
+    {
+        let _attended = Attended::new(&self.0);
+        let (mut exchange, fed) = self.open_with(head, |site, now, head, principal| {
+            site.open_whole(now, head, principal, body)
+        });
+        let table = &mut *lock(table);
+        self.work(table);
+        if fed == body.len() {
+            exchange.is_closed = self.answer(table, |state, now| {
+                let is_over = output(&mut state.site, now, exchange.key());
+                if is_over {
+                    state.site.close(now, exchange.key());
+                }
+                is_over
+            });
+        }
+        (exchange, fed)
+    }
+
+    fn open_with<R>(
+        &self,
+        head: OwnedHead,
+        open: impl FnOnce(
+            &mut Site<'static, PendingResponse>,
+            Instant,
+            OwnedHead,
+            Option<Arc<Principal>>,
+        ) -> (ExchangeKey, R),
+    ) -> (HttpExchange, R) {
         let Shared { options, .. } = &*self.0;
         let credentials = options.credentials(&head);
         let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
         let (mut state, now) = self.0.enter();
-        let site = &mut state.site;
-        let key = match known {
-            Some(principal) => site.open_authorized(now, head, principal),
-            None => site.open(now, head),
-        };
+        let (key, opened) = open(&mut state.site, now, head, known);
         if let Some(credentials) = credentials
-            && site.awaits_authorization(key)
+            && state.site.awaits_authorization(key)
         {
             // There are no steps to take before the result.
             drop(state);
-            return (HttpExchange::new(self.clone(), key, options.check(credentials)), false);
+            return (HttpExchange::new(self.clone(), key, options.check(credentials)), opened);
         }
-        let wants_body = site.wants_body(key);
         self.0.leave(state, now);
-        (HttpExchange::new(self.clone(), key, None), wants_body)
+        (HttpExchange::new(self.clone(), key, None), opened)
     }
 
     /// Polls the check of an exchange, and reports its result. Returns whether the body is wanted.
@@ -269,10 +312,14 @@ impl HttpServer {
             (until, state.has_steps, is_over)
         };
         let mut moved = self.work(table);
-        let requests = &mut table.requests;
+        let Table { requests, responses, .. } = table;
         moved |= requests.poll(cx, |server, request, response| {
-            self.answer(server, request, response);
+            responses.push((SiteRequest { server, request }, response));
         });
+        if !responses.is_empty() {
+            self.answer(table, |_, _| ());
+        }
+        let requests = &mut table.requests;
         if self.0.settings.broadcaster.is_shutting_down() {
             let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
             *ends_at = earlier(*ends_at, limit);
@@ -309,7 +356,10 @@ impl HttpServer {
     {
         let _attended = Attended::new(&self.0);
         let result = call();
-        self.work(&mut lock(table));
+        let table = &mut *lock(table);
+        if self.work(table) {
+            self.answer(table, |_, _| ());
+        }
         result
     }
 
@@ -328,10 +378,9 @@ impl HttpServer {
         for work in table.work.drain(..) {
             match work {
                 Work::Begin(server, request) => {
-                    let handle = request.handle;
-                    if let Some(response) = table.requests.begin(server, request) {
-                        self.answer(server, handle, response);
-                    }
+                    let key = SiteRequest { server, request: request.handle };
+                    let response = table.requests.begin(server, request);
+                    table.responses.extend(response.map(|response| (key, response)));
                 }
                 Work::Cancel(SiteRequest { server, request }, how) => {
                     table.requests.cancel(server, request, how);
@@ -343,9 +392,22 @@ impl HttpServer {
         had_any
     }
 
-    fn answer(&self, server: ServerKey, request: RequestHandle, response: PendingResponse) {
-        let request = SiteRequest { server, request };
-        self.with(|site, _| site.answer(request, response));
+    /// Hands in the responses that there are, and makes a call.
+    fn answer<M, L, R>(
+        &self,
+        table: &mut Table<M, L>,
+        call: impl FnOnce(&mut State, Instant) -> R,
+    ) -> R {
+        let (mut state, now) = self.0.enter();
+        let mut wakers = Wakers::default();
+        if !table.responses.is_empty() {
+            table.responses.drain(..).for_each(|(key, response)| state.site.answer(key, response));
+            self.0.take_steps(&mut state, now, &mut wakers);
+        }
+        let result = call(&mut state, now);
+        self.0.leave(state, now);
+        wakers.wake();
+        result
     }
 
     /// Makes a call, and then the steps that it has caused.
@@ -410,11 +472,13 @@ impl HttpServer {
 pub(crate) struct Table<M, L> {
     requests: Requests<ServerKey, M, L>,
     work: VecDeque<Work>,
+    /// To be handed in.
+    responses: Vec<(SiteRequest, PendingResponse)>,
 }
 
 impl<M, L> Table<M, L> {
     pub(crate) fn new(live: M) -> Self {
-        Self { requests: Requests::new(live), work: VecDeque::new() }
+        Self { requests: Requests::new(live), work: VecDeque::new(), responses: Vec::new() }
     }
 }
 

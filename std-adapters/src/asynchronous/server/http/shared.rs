@@ -196,7 +196,7 @@ impl Shared {
     }
 
     /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
-    fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
+    pub(crate) fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
         let State { site, exchanges, servers, work, until, has_steps, unpermitted, .. } = state;
         let (observed, wakes_at) = (&mut state.observed, state.wakes_at);
         *has_steps = true;
@@ -498,7 +498,7 @@ pub(crate) fn beginning() -> time::Instant {
 
 /// Wakers that are called after the mutex is unlocked. The first needs no allocation.
 #[derive(Default)]
-struct Wakers(Option<Waker>, Vec<Waker>);
+pub(crate) struct Wakers(Option<Waker>, Vec<Waker>);
 
 impl Wakers {
     fn extend(&mut self, wakers: impl IntoIterator<Item = Waker>) {
@@ -510,7 +510,7 @@ impl Wakers {
         }
     }
 
-    fn wake(self) {
+    pub(crate) fn wake(self) {
         self.0.into_iter().chain(self.1).for_each(Waker::wake);
     }
 }
