@@ -229,7 +229,8 @@ impl<'f> Messages<'f> {
     }
 
     /// Returns whether all messages have been handled.
-    pub(crate) fn is_done(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_done(&self) -> bool {
         self.cursor == Cursor::End
     }
 

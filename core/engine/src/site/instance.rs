@@ -114,6 +114,11 @@ impl<O> Instance<O> {
         Self::new(options, InstanceKind::Session(session), Stream::new(tx, 0, None), principal)
     }
 
+    /// Returns whether it has all that it is known by: not a session before `initialize`.
+    pub(super) const fn is_open(&self) -> bool {
+        !matches!(&self.kind, InstanceKind::Session(session) if session.id.is_none())
+    }
+
     /// Opens the stream of a POST request.
     pub(super) fn open_stream(
         &mut self,
@@ -481,21 +486,25 @@ impl<O> Site<'_, O> {
         let key = exchange.0;
         let exchange = self.exchanges.get_mut(key)?;
         if exchange.sent.is_none() {
-            exchange.sent = Some(match &exchange.stage {
-                Stage::Reply(head, body) => (*head, Some(body.len())),
+            exchange.sent = match &exchange.stage {
+                Stage::Reply(head, body) => Some((*head, Some(body.len()))),
                 Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                     match self.instances.get_mut(*owner) {
                         Some(instance) if instance.sends(*id, key) => {
-                            decided(self.config, instance, *id, exchange.has_fault)?
+                            decided(self.config, instance, *id, exchange.has_fault)
                         }
                         // Ended, or another exchange has resumed the stream.
-                        _ => (OutgoingResponse::EVENT_STREAM, None),
+                        _ => Some((OutgoingResponse::EVENT_STREAM, None)),
                     }
                 }
-                Stage::Replay(..) | Stage::Ended => (OutgoingResponse::EVENT_STREAM, None),
-                _ => return None,
-            });
+                Stage::Replay(..) | Stage::Ended => Some((OutgoingResponse::EVENT_STREAM, None)),
+                _ => None,
+            };
         }
+        if exchange.sent.is_none() {
+            self.await_output(key);
+        }
+        let exchange = self.exchanges.get(key)?;
         let (head, length) = exchange.sent?;
         Some(SiteResponse { head, length, fields: &exchange.fields })
     }
@@ -510,7 +519,10 @@ impl<O> Site<'_, O> {
             exchange.untaken = None;
         }
         let piece = match source {
-            Source::Pending => return SiteBody::Pending,
+            Source::Pending => {
+                self.await_output(key);
+                return SiteBody::Pending;
+            }
             Source::End => return SiteBody::End,
             Source::Cut => return SiteBody::Cut,
             Source::Control => self.exchanges.get(key).map(|exchange| &exchange.control[..]),
@@ -535,6 +547,17 @@ impl<O> Site<'_, O> {
             },
         };
         piece.map_or(SiteBody::End, SiteBody::Piece)
+    }
+
+    /// Does for an exchange with a single call what the handling of the next message does for
+    /// others, since it lasts: its body is freed, and its stream kept alive.
+    fn await_output(&mut self, key: SlabKey) {
+        if let Some(Exchange { stage: Stage::Stream(owner, _), body, .. }) = self.exchanges.get(key)
+            && !body.is_empty()
+        {
+            self.schedule.turn(Work::Instance(*owner));
+            self.schedule.turn(Work::Exchange(key));
+        }
     }
 
     /// Records that the first `n` bytes of the last [`SiteBody::Piece`] were sent.
@@ -571,10 +594,13 @@ impl<O> Site<'_, O> {
                 let Instance { streams, kind, .. } = instance;
                 let stream = streams.get_mut(id);
                 stream.advance(n, kind);
+                let is_awaited = stream.is_awaited || stream.outbox.has_blocked_outcome();
                 let waiting = core::mem::take(&mut stream.waiting);
-                instance.is_blocked = false;
-                instance.touch(id);
-                self.schedule.turn(Work::Instance(owner));
+                let was_blocked = core::mem::take(&mut instance.is_blocked);
+                if is_awaited || was_blocked || instance.state.has_changes() {
+                    instance.touch(id);
+                    self.schedule.turn(Work::Instance(owner));
+                }
                 waiting.into_iter().for_each(|key| self.schedule.turn(Work::Exchange(key)));
             }
             _ => {}
@@ -612,17 +638,23 @@ impl<O> Site<'_, O> {
         match was {
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 let Some(instance) = self.instances.get_mut(owner) else { return };
-                match &mut instance.kind {
-                    InstanceKind::Session(session) if session.id.is_some() => {
-                        session.active = now;
-                        if let Some(stream) = instance.streams.of_post(id) {
-                            stream.exchange.take_if(|exchange| *exchange == key);
-                            (stream.is_taken, stream.is_released) = (true, false);
-                        }
-                        instance.touch(id);
-                        self.schedule.turn(Work::Instance(owner));
-                    }
-                    _ => self.end_instance(owner),
+                let InstanceKind::Session(Session { id: Some(_), active, readers, .. }) =
+                    &mut instance.kind
+                else {
+                    return self.end_instance(owner);
+                };
+                *active = now;
+                let is_read = !readers.is_empty();
+                if let Some(stream) = instance.streams.of_post(id) {
+                    stream.exchange.take_if(|exchange| *exchange == key);
+                    (stream.is_taken, stream.is_released) = (true, false);
+                }
+                let is_over = !instance.streams.is_own(id) && instance.is_over(self.config, id);
+                if is_over && !is_read && self.schedule.has_timer(Work::Instance(owner)) {
+                    instance.streams.remove(id);
+                } else {
+                    instance.touch(id);
+                    self.schedule.turn(Work::Instance(owner));
                 }
             }
             Stage::Refused(owner) => self.end_instance(owner),

@@ -103,7 +103,7 @@ impl<'c, O> Site<'c, O> {
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, counted, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -122,6 +122,7 @@ impl<'c, O> Site<'c, O> {
         }
         let waits = stream.outbox.has_blocked_outcome();
         let event = stream.outbox.handle(&mut server, now, &mut messages, waits);
+        let is_last = messages.is_done();
         let is_listen = match &event {
             Err(SendError::Full) if messages.lacks_entry() => {
                 if !replace(awaits_entry, true) {
@@ -155,7 +156,12 @@ impl<'c, O> Site<'c, O> {
             }
         }
         instance.touch(stream_id);
-        schedule.turn(Work::Instance(owner));
+        // What a longer exchange needs is done once its connection finds no output: `await_output`.
+        let is_call = is_last && !is_listen && matches!(&event, Ok(Some(ServerEvent::Request(_))));
+        let is_settled = is_call && id.is_some() && *counted == 0 && instance.is_open();
+        if !is_settled {
+            schedule.turn(Work::Instance(owner));
+        }
         match event {
             Ok(Some(event)) => {
                 *full_until = None;
@@ -167,7 +173,13 @@ impl<'c, O> Site<'c, O> {
                     ServerEvent::Violation(_) => *has_fault = true,
                     _ => {}
                 }
-                schedule.turn(Work::Exchange(key));
+                match id {
+                    Some(id) if is_settled => {
+                        *stage = Stage::Stream(owner, id);
+                        instance.streams.get_mut(id).is_taken = true;
+                    }
+                    _ => schedule.turn(Work::Exchange(key)),
+                }
                 let (head, principal) = (Some(head.clone()), principal.clone());
                 let turn = SiteTurn { config, instance, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
@@ -222,8 +234,10 @@ impl<'c, O> Site<'c, O> {
                 schedule.turn(Work::Exchange(key));
             }
         }
-        let due = [timeout, ends_at, *closing].into_iter().flatten().min();
-        schedule.set_timer(Work::Instance(key), due);
+        // An earlier timer is left: a session would set another for each request.
+        if let Some(due) = [timeout, ends_at, *closing].into_iter().flatten().min() {
+            schedule.wake_at(Work::Instance(key), due);
+        }
         if has_room || event.is_some() {
             self.schedule.turn(Work::Instance(key));
         }

@@ -357,9 +357,8 @@ impl HttpServer {
         let _attended = Attended::new(&self.0);
         let result = call();
         let table = &mut *lock(table);
-        if self.work(table) {
-            self.answer(table, |_, _| ());
-        }
+        self.work(table);
+        self.answer(table, |_, _| ());
         result
     }
 
@@ -369,11 +368,7 @@ impl HttpServer {
         M: Fn(Arc<ActiveRequest>) -> L,
         L: Future<Output = Option<PendingResponse>>,
     {
-        {
-            let mut state = self.0.lock();
-            std::mem::swap(&mut state.work, &mut table.work);
-            self.0.is_attended.store(false, Ordering::Relaxed);
-        }
+        std::mem::swap(&mut self.0.lock().work, &mut table.work);
         let had_any = !table.work.is_empty();
         for work in table.work.drain(..) {
             match work {
@@ -405,6 +400,8 @@ impl HttpServer {
             self.0.take_steps(&mut state, now, &mut wakers);
         }
         let result = call(&mut state, now);
+        // What is left, timers included, is work of the driver.
+        self.0.is_attended.store(false, Ordering::Relaxed);
         self.0.leave(state, now);
         wakers.wake();
         result

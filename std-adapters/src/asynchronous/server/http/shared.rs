@@ -230,8 +230,8 @@ impl Shared {
                     (*until, *has_steps) = (next, false);
                     // Also what was there before: who has added it may not have told.
                     let has_work = !work.is_empty();
-                    let is_unattended = !self.is_attended.load(Ordering::Relaxed);
-                    if is_sooner || has_work && is_unattended || site.is_over() {
+                    let is_attended = self.is_attended.load(Ordering::Relaxed);
+                    if !is_attended && (is_sooner || has_work) || site.is_over() {
                         self.driver.notify();
                     }
                     return;
