@@ -59,11 +59,11 @@ pub struct OwnedFields {
 impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
         let mut all = Vec::with_capacity(USUAL_FIELDS);
-        all.extend(places(fields.lines));
         let mut lines = Vec::from(fields.lines);
-        for place in &all {
+        for place in places(fields.lines) {
             // So that names are found without a look at each of their bytes.
             place.name_mut(&mut lines).make_ascii_lowercase();
+            all.push(place);
         }
         Self { lines, places: all }
     }
@@ -120,27 +120,21 @@ impl FieldSpan {
     }
 }
 
-/// Finds the fields in the lines of a head.
+/// Finds the fields in the lines of a validated head: each has a colon, but the empty one.
 fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
     let mut at = 0;
     core::iter::from_fn(move || {
-        loop {
-            let name = at;
-            let rest = lines.get(name..)?;
-            let len = newline(rest)?;
-            at += len + 1;
-            let Some((line, colon)) = rest
-                .get(..len)
-                .and_then(|line| Some((line, line.iter().position(|byte| *byte == b':')?)))
-            else {
-                continue;
-            };
-            let value = line.get(colon + 1..).unwrap_or_default();
-            let start = name + len - value.trim_ascii_start().len();
-            let end = start + value.trim_ascii().len();
-            let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
-            return Some(FieldSpan { name, colon, value, end });
-        }
+        let name = at;
+        let line = lines.get(name..)?;
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let value = line.get(colon + 1..)?;
+        let value = value.get(..newline(value)?)?;
+        at = name + colon + 1 + value.len() + 1;
+        let value = value.trim_ascii_start();
+        let start = at - 1 - value.len();
+        let end = start + value.trim_ascii_end().len();
+        let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
+        Some(FieldSpan { name, colon, value, end })
     })
 }
 

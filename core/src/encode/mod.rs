@@ -372,7 +372,9 @@ impl OwnedJson {
     /// # Errors
     /// [`SendError::Invalid`] if the value is invalid.
     pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
-        let mut out = vec![0; INITIAL_CAPACITY];
+        // Not `vec![0; n]`: memory that is asked for as zeroed takes the slow way of an allocator.
+        let mut out = vec::Vec::with_capacity(INITIAL_CAPACITY);
+        out.resize(INITIAL_CAPACITY, 0);
         loop {
             let mut encoder = Encoder::new(&mut out, 0, revision);
             value.encode(&mut encoder);

@@ -259,35 +259,35 @@ impl<O> Instance<O> {
     {
         let Self { state, kind, streams, touched, has_room, .. } = self;
         let mut server = state.server(config);
-        let (mut has_recorded, mut going_on) = (false, Vec::new());
-        for id in touched.drain(..) {
+        let mut has_recorded = false;
+        touched.retain(|&id| {
             let is_own = streams.is_own(id);
             let stream = streams.get_mut(id);
             let (goes_on, waits) = stream.outbox.send(&mut server);
-            let is_recorded = stream.exchange.is_none() && !stream.outbox.tx.pending().is_empty();
+            let has_output = !stream.outbox.tx.pending().is_empty();
+            let is_recorded = stream.exchange.is_none() && has_output;
             if is_recorded {
                 stream.advance(usize::MAX, kind);
                 has_recorded = true;
             }
-            if goes_on || is_recorded && waits {
-                going_on.push(id);
-            }
             if stream.is_awaited && stream.outbox.tx.room() >= stream.outbox.tx.pending().len() {
                 (stream.is_awaited, *has_room) = (false, true);
             }
+            let is_over = || stream.is_over(|| server.open_requests_of(id));
+            let is_cut = stream.is_released || stream.outbox.tx.is_truncated();
             match stream.exchange {
-                Some(exchange) => ready(exchange),
-                None if !is_own && stream.is_over(|| server.open_requests_of(id)) => {
+                Some(exchange) if has_output || is_own || is_cut || is_over() => ready(exchange),
+                None if !is_own && is_over() => {
                     streams.remove(id);
                     has_recorded = true;
                 }
-                None => {}
+                _ => {}
             }
-        }
+            goes_on || is_recorded && waits
+        });
         if let (InstanceKind::Session(session), true) = (kind, has_recorded) {
             session.readers.iter().copied().for_each(ready);
         }
-        self.touched = going_on;
         !self.touched.is_empty() || has_recorded && (self.is_blocked || self.state.has_changes())
     }
 

@@ -145,7 +145,7 @@ use mcp_sansio::{
 
 use crate::places::{PlaceLimit, Places};
 use exchange::{Bodies, Exchange};
-use instance::{Instance, InstanceKind};
+use instance::{Instance, InstanceKind, Stream};
 use schedule::{Schedule, Slab, SlabKey, Work};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
@@ -276,11 +276,11 @@ impl<'c, O> Site<'c, O> {
 
     /// Returns a server, for what no event has caused. `None` if it has ended.
     pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
-        self.schedule.turn(Work::Instance(server.0));
         let instance = self.instances.get_mut(server.0)?;
         Some(SiteTurn {
             config: self.config,
             instance,
+            schedule: &mut self.schedule,
             key: server.0,
             now,
             head: None,
@@ -512,6 +512,7 @@ impl Default for SiteOptions<'_> {
 pub struct SiteTurn<'p, O> {
     config: &'p ServerConfig<'p>,
     instance: &'p mut Instance<O>,
+    schedule: &'p mut Schedule,
     key: SlabKey,
     now: Instant,
     head: Option<OwnedHead>,
@@ -564,40 +565,40 @@ impl<O> SiteTurn<'_, O> {
     /// Asks for [`SiteStep::Room`] once the client has taken at least half
     /// of what waits for it in the output of a request.
     pub fn await_room(&mut self, request: RequestHandle) {
-        let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        let (_, stream) = self.output(|server| server.exchange(request));
         stream.is_awaited = true;
     }
 
     /// As [`await_room`](Self::await_room), for the output of a call.
     pub fn await_room_of_call(&mut self, call: Call) {
-        let (_, stream) = self.instance.parts(self.config, |server| server.exchange_of_call(call));
+        let (_, stream) = self.output(|server| server.exchange_of_call(call));
         stream.is_awaited = true;
     }
 
     /// Returns the server, and the output that belongs to a request: its response, progress, log
     /// messages and calls.
     pub fn parts(&mut self, request: RequestHandle) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        let (server, stream) = self.output(|server| server.exchange(request));
         (server, &mut stream.outbox.tx)
     }
 
     /// Returns the server, and the output for the cancellation of a call.
     pub fn parts_of_call(&mut self, call: Call) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) =
-            self.instance.parts(self.config, |server| server.exchange_of_call(call));
+        let (server, stream) = self.output(|server| server.exchange_of_call(call));
         (server, &mut stream.outbox.tx)
     }
 
     /// Returns the server, and the output for messages that belong to no request: the GET stream of
     /// a session.
     pub fn unrelated_parts(&mut self) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) = self.instance.parts(self.config, |_| ExchangeId::SESSION);
+        let (server, stream) = self.output(|_| ExchangeId::SESSION);
         (server, &mut stream.outbox.tx)
     }
 
     /// Hands in the outcome of a request, which is sent as its client takes it. If it is not valid,
     /// the request gets an internal error (-32603). Nothing happens if the request has ended.
     pub fn answer(&mut self, request: RequestHandle, outcome: O) {
+        self.schedule.turn(Work::Instance(self.key));
         self.instance.answer(self.config, request, outcome);
     }
 
@@ -606,12 +607,21 @@ impl<O> SiteTurn<'_, O> {
     /// possible: it needs a session of 2025-11-25.
     pub fn release(&mut self, request: RequestHandle) -> bool {
         let is_session = matches!(self.instance.kind, InstanceKind::Session(_));
-        let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        let (server, stream) = self.output(|server| server.exchange(request));
         let can_resume = is_session && server.legacy_revision() == Some(Revision::V2025_11_25);
         stream.is_released = can_resume
             && (stream.outbox.tx.http_response() == Some(OutgoingResponse::EVENT_STREAM)
                 || stream.outbox.tx.send_priming_event().unwrap_or(false));
         stream.is_released
+    }
+
+    /// Returns the server, and a stream for its output, which is looked at afterwards.
+    fn output(
+        &mut self,
+        exchange: impl FnOnce(&mut Server<'_>) -> ExchangeId,
+    ) -> (Server<'_>, &mut Stream<O>) {
+        self.schedule.turn(Work::Instance(self.key));
+        self.instance.parts(self.config, exchange)
     }
 }
 

@@ -181,7 +181,8 @@ impl<'c, O> Site<'c, O> {
                     _ => schedule.turn(Work::Exchange(key)),
                 }
                 let (head, principal) = (Some(head.clone()), principal.clone());
-                let turn = SiteTurn { config, instance, key: owner, now, head, principal };
+                let turn =
+                    SiteTurn { config, instance, schedule, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
             }
             Ok(None) => {
@@ -252,9 +253,10 @@ impl<'c, O> Site<'c, O> {
         }
         match (event, self.instances.get_mut(key)) {
             (Some(event), Some(instance)) => {
-                let config = self.config;
+                let (config, schedule) = (self.config, &mut self.schedule);
                 let (head, principal) = (None, None);
-                SiteStep::Event(event, SiteTurn { config, instance, key, now, head, principal })
+                let turn = SiteTurn { config, instance, schedule, key, now, head, principal };
+                SiteStep::Event(event, turn)
             }
             _ => SiteStep::Again,
         }
@@ -445,7 +447,6 @@ impl<O> Site<'_, O> {
             exchange.stage = Stage::Messages(owner, id);
         }
         self.schedule.turn(Work::Exchange(key));
-        self.schedule.turn(Work::Instance(owner));
     }
 
     fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {

@@ -134,6 +134,8 @@ fn without_port(host: &str) -> &str {
 fn is_loopback(host: &str) -> bool {
     let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
+        // The usual address is not parsed.
+        || !cfg!(small) && host == "127.0.0.1"
         || origin::v4(host).is_some_and(|address| address.is_loopback())
         || v6.and_then(origin::v6).is_some_and(|address| address.is_loopback())
 }

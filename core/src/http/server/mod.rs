@@ -215,6 +215,7 @@ impl<'c> Endpoint<'c> {
             };
         }
         let takes_all = match method {
+            HttpMethod::Post if accepts_as_usual(head.fields) => true,
             HttpMethod::Post => accepts(head.fields, &[JSON, EVENT_STREAM]),
             HttpMethod::Get => accepts(head.fields, &[EVENT_STREAM]),
             _ => true,
@@ -366,6 +367,15 @@ fn session_id<'f>(head: &RequestHead<'f>) -> Result<&'f str, Refusal<'static>> {
         )),
         _ => Err(Refusal::bad("Mcp-Session-Id must not be repeated")),
     }
+}
+
+/// Whether `Accept` is what the official SDKs send, which is found faster than read.
+fn accepts_as_usual(fields: &dyn Fields) -> bool {
+    !cfg!(small)
+        && matches!(
+            fields.first_two("accept"),
+            [Some(b"application/json, text/event-stream"), None]
+        )
 }
 
 /// Whether the `Accept` fields cover these media types.

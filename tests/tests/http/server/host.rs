@@ -267,7 +267,8 @@ impl Connection {
                 }
                 let known =
                     bearer_token(&head.as_head()).filter(|token| host.known.contains(token));
-                self.exchange = Some(host.site.open(host.now, head, known.map(principal)));
+                let known = known.map(principal);
+                self.exchange = Some(host.site.open(host.now, head, known));
             }
             Some(Part::Body(piece)) => self.piece = piece.into(),
             Some(Part::End) => {
