@@ -11,7 +11,7 @@ use std::{fmt, io};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
 
-use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
+use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT};
 use super::broadcast::{Receiver, Registration};
 use super::context::{ActiveRequest, Context};
 use super::life::{Requests, live};
@@ -73,7 +73,7 @@ where
         transport: Transport,
         accepted: Option<Option<PeerAddress>>,
     ) -> Self {
-        let shared = Arc::new(SharedStream::new(&app.settings));
+        let shared = Arc::new(SharedStream::new(Arc::clone(&app.settings)));
         let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
         let registration = app.settings.broadcaster.register(receiver, accepted.flatten());
         let is_accepted = accepted.is_some();
@@ -90,14 +90,13 @@ where
         let Self { app, stream, transport, is_accepted, shared, registration } = self;
         Connection(Box::pin(async move {
             let app: &App<H> = &app;
-            let settings = Arc::clone(&app.settings);
             let source: Arc<dyn RequestSource> = Arc::<SharedStream>::clone(&shared);
             let live = |request| live(app, request, Arc::clone(&source));
-            let mut driver = Driver::new(settings, shared, stream, registration, live);
+            let mut driver = Driver::new(shared, stream, registration, live);
             if is_accepted {
                 driver.accepted();
             }
-            let hooks = driver.settings.hooks();
+            let hooks = app.settings.hooks();
             driver.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
             poll_fn(|cx| driver.poll(cx)).await
         }))
@@ -135,7 +134,6 @@ pub enum ConnectionEnd {
 
 /// Drives a connection: its stream, and the lives of its requests.
 pub(crate) struct Driver<T, M, L> {
-    pub(crate) settings: Arc<Settings>,
     pub(crate) shared: Arc<SharedStream>,
     pub(crate) io: StreamIo<T>,
     pub(crate) requests: Requests<(), M, L>,
@@ -157,28 +155,21 @@ pub(crate) struct Driver<T, M, L> {
 }
 
 impl<T, M, L> Driver<T, M, L> {
-    fn new(
-        settings: Arc<Settings>,
-        shared: Arc<SharedStream>,
-        stream: T,
-        registration: Registration,
-        live: M,
-    ) -> Self {
+    fn new(shared: Arc<SharedStream>, stream: T, registration: Registration, live: M) -> Self {
         Self {
             io: StreamIo::new(stream),
             requests: Requests::new(live),
             observed: None,
             registration,
-            shared,
             timer: LazyTimer::new(),
             until: None,
-            idle_timeout: settings.idle_timeout,
+            idle_timeout: shared.settings.idle_timeout,
             is_closing: false,
             ends_at: None,
             end: None,
             keeps_tasks: false,
             result: None,
-            settings,
+            shared,
         }
     }
 
@@ -253,7 +244,7 @@ where
         self.shared.close();
         // It does not count as a connection any more, but is still to be told of a shutdown.
         let receiver = Arc::downgrade(&self.shared) as Weak<dyn Receiver>;
-        self.registration = self.settings.broadcaster.register_uncounted(receiver);
+        self.registration = self.shared.settings.broadcaster.register_uncounted(receiver);
         self.poll_tasks(cx)
     }
 
@@ -262,8 +253,8 @@ where
         for _ in 0..ROUNDS {
             self.shared.driver.begin_round();
             let mut moved = self.run_requests(cx);
-            if self.settings.broadcaster.is_shutting_down() {
-                let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            if self.shared.settings.broadcaster.is_shutting_down() {
+                let timeout = self.shared.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 self.ends_at = earlier(self.ends_at, timeout);
             }
             if self.ends_at.is_some_and(|at| at <= runtime::now()) {
@@ -287,11 +278,11 @@ where
 
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
-        if !self.is_closing && self.settings.broadcaster.is_shutting_down() {
+        if !self.is_closing && self.shared.settings.broadcaster.is_shutting_down() {
             self.is_closing = true;
-            let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            let timeout = self.shared.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
             self.ends_at = earlier(self.ends_at, timeout);
-            self.shared.lock().core.shut_down();
+            self.shared.lock().output.core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
         if self.end.is_none() && self.ends_at.is_some_and(|at| at <= runtime::now()) {
@@ -324,7 +315,7 @@ where
 
     /// Writes what is left, and closes the stream. Returns whether that is done.
     fn close(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
-        let core = &mut self.shared.lock().core;
+        let core = &mut self.shared.lock().output.core;
         while !core.tx().pending().is_empty() {
             let written = self.io.write(cx, core.tx().pending())?;
             if written == 0 {
@@ -347,7 +338,7 @@ impl<T, M, L> Driver<T, M, L> {
     /// Returns the time at which the connection counts as idle.
     fn idle_at(&self) -> Option<Instant> {
         let timeout = self.idle_timeout?;
-        let core = &mut self.shared.lock().core;
+        let core = &mut self.shared.lock().output.core;
         // Even with requests in flight: a client that does not read will not read their responses.
         let is_stuck = !core.tx().pending().is_empty();
         let is_idle = self.end.is_some() || is_stuck || core.machine().open_requests() == 0;
@@ -386,11 +377,11 @@ mod tests {
         let handler = |ctx: Context| async move { ctx.reply(&[0_u8; 0]) };
         let driver = |app: App<_>| {
             let settings = Arc::clone(&app.settings);
-            let shared = Arc::new(SharedStream::new(&settings));
+            let shared = Arc::new(SharedStream::new(Arc::clone(&settings)));
             let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
             let registration = settings.broadcaster.register(receiver, None);
             let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
-            let mut driver = Driver::<_, (), ()>::new(settings, shared, stream, registration, ());
+            let mut driver = Driver::<_, (), ()>::new(shared, stream, registration, ());
             let by_default = driver.idle_timeout;
             driver.accepted();
             (by_default, driver.idle_timeout, driver.idle_at())

@@ -41,8 +41,13 @@ pub(crate) enum Destination {
 
 /// The server, with the outputs that it has.
 pub(crate) trait Outputs {
-    /// Makes an attempt, unless an earlier one waits for room in this output.
+    /// Makes an attempt to send a whole frame, unless an earlier one waits for room in this output.
     fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError>;
+
+    /// Makes an attempt to send more of an input request.
+    fn send_input(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
+        self.send(to, attempt)
+    }
 }
 
 enum Stage {
@@ -122,7 +127,7 @@ impl InputRequests {
                 Stage::Open(_) | Stage::Done(_) => continue,
                 _ => Destination::Request(pending.parent),
             };
-            match outputs.send(destination, &mut |server, tx| pending.send(now, server, tx)) {
+            match outputs.send_input(destination, &mut |server, tx| pending.send(now, server, tx)) {
                 Err(SendError::Full) => {}
                 Err(error) => {
                     let why = format!("Input request cannot be sent: {error}");
@@ -139,16 +144,12 @@ impl InputRequests {
 
     /// Withdraws an input request whose future was dropped. Returns whether there is something to
     /// send for it.
-    pub(crate) fn leave(&mut self, id: u64, is_open: impl FnOnce(Call) -> bool) -> bool {
+    pub(crate) fn leave(&mut self, id: u64) -> bool {
         let Some(at) = self.position(id) else { return false };
         let Some(pending) = self.input_requests.get_mut(at) else { return false };
-        // The core cancels the nested calls of a request that has ended.
-        pending.is_dropped = match pending.stage {
-            Stage::PartlyWritten => true,
-            Stage::Open(call) => is_open(call),
-            Stage::Queued | Stage::Done(_) => false,
-        };
-        let is_dropped = pending.is_dropped;
+        // The calls of a request that has ended are cancelled already: that costs nothing.
+        let is_dropped = matches!(pending.stage, Stage::PartlyWritten | Stage::Open(_));
+        pending.is_dropped = is_dropped;
         if !is_dropped {
             self.input_requests.remove(at);
         }

@@ -1,16 +1,21 @@
 //! The connection that a request came from, as its handler uses it.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx};
+use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx, TxBuffer};
 
+use super::admission::Load;
+use super::app::Settings;
 use super::context::ActiveRequest;
+use super::driver_waker::WakerSet;
+use super::input::{Destination, InputRequests, Outputs};
 use super::reply::PendingResponse;
 
-/// A connection, or an HTTP server. Each future that waits keeps `place`, `None` until it has
-/// waited for the first time, and gives it back with [`leave`](Self::leave) or
-/// [`leave_input`](Self::leave_input).
+/// A connection, or an HTTP server.
 pub(crate) trait RequestSource: Send + Sync {
+    fn settings(&self) -> &Settings;
+
     /// Returns the time of the clock that the server uses.
     fn now(&self) -> Instant;
 
@@ -20,29 +25,8 @@ pub(crate) trait RequestSource: Send + Sync {
     /// Hands in the response to a request, unless it is no longer awaited.
     fn answer(&self, request: &ActiveRequest, response: PendingResponse);
 
-    /// Sends a message about a request when there is room.
-    fn poll_send(
-        &self,
-        cx: &mut Context<'_>,
-        request: &ActiveRequest,
-        place: &mut Option<u64>,
-        call: &mut Attempt<'_>,
-    ) -> Poll<Result<(), SendError>>;
-
-    /// A future no longer waits for room.
-    fn leave(&self, request: &ActiveRequest, place: u64);
-
-    /// Polls for the response to an input request. `input_request` is `Some` the first time.
-    fn poll_input(
-        &self,
-        cx: &mut Context<'_>,
-        request: &ActiveRequest,
-        input_request: Option<OwnedJson>,
-        place: &mut Option<u64>,
-    ) -> Poll<Result<OwnedJson, ToolError<'static>>>;
-
-    /// A future no longer waits for the response to an input request.
-    fn leave_input(&self, request: &ActiveRequest, place: u64);
+    /// Makes a call with the server of a request, unless that has ended.
+    fn with_server(&self, request: &ActiveRequest, call: &mut ServerCall<'_>);
 
     /// Tells the client of a request of a change, whether it subscribed to it or not.
     fn tell(&self, change: &Change<'_>) {
@@ -58,3 +42,86 @@ pub(crate) trait RequestSource: Send + Sync {
 
 /// One attempt to send.
 pub(crate) type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;
+
+/// One call of a server, which returns whether there may be more to send.
+pub(crate) type ServerCall<'s> = dyn FnMut(&mut ServerState, &mut dyn Outputs) -> bool + 's;
+
+/// What the requests of a server take, and what their handlers wait for.
+#[derive(Default)]
+pub(crate) struct ServerState {
+    /// `None` for a request without a connection or a session.
+    pub(crate) load: Option<Arc<Load>>,
+    /// Futures that wait for room.
+    pub(crate) waiting: WakerSet,
+    pub(crate) input_requests: InputRequests,
+}
+
+/// Each future that waits keeps `place`, `None` until it has waited for the first time, and gives it
+/// back with [`leave`](Self::leave) or [`leave_input`](Self::leave_input).
+impl dyn RequestSource + '_ {
+    /// Sends a message about a request when there is room.
+    pub(crate) fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        request: &ActiveRequest,
+        place: &mut Option<u64>,
+        attempt: &mut Attempt<'_>,
+    ) -> Poll<Result<(), SendError>> {
+        let mut result = None;
+        self.with_server(request, &mut |server, outputs| {
+            let sent = outputs.send(Destination::Request(request.handle), attempt);
+            if sent == Err(SendError::Full) {
+                server.waiting.wait(place, cx.waker());
+            }
+            result = Some(sent);
+            sent != Err(SendError::Full)
+        });
+        match result {
+            Some(Err(SendError::Full)) => Poll::Pending,
+            Some(sent) => Poll::Ready(sent),
+            None => {
+                // A server without the request finds that it is gone.
+                let mut gone = self.settings().server_state();
+                let mut tx = TxBuffer::with_limit(Vec::new(), 0);
+                Poll::Ready(attempt(&mut gone.server(self.settings().config), &mut tx))
+            }
+        }
+    }
+
+    /// A future no longer waits for room.
+    pub(crate) fn leave(&self, request: &ActiveRequest, place: u64) {
+        self.with_server(request, &mut |server, _| {
+            server.waiting.leave(place);
+            false
+        });
+    }
+
+    /// Polls for the response to an input request. `input_request` is `Some` the first time.
+    pub(crate) fn poll_input(
+        &self,
+        cx: &mut Context<'_>,
+        request: &ActiveRequest,
+        mut input_request: Option<OwnedJson>,
+        place: &mut Option<u64>,
+    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        let mut result = Poll::Ready(Err(ToolError::GONE));
+        self.with_server(request, &mut |server, _| {
+            let new = input_request.take();
+            let is_new = new.is_some();
+            if let Some(new) = new {
+                *place = Some(server.input_requests.begin(request, new));
+            }
+            result = match *place {
+                Some(place) => server.input_requests.poll(place, cx),
+                None => Poll::Pending,
+            };
+            is_new
+        });
+        result
+    }
+
+    /// A future no longer waits for the response to an input request.
+    pub(crate) fn leave_input(&self, request: &ActiveRequest, place: u64) {
+        self.with_server(request, &mut |server, _| server.input_requests.leave(place));
+    }
+}

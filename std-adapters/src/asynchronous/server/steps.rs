@@ -9,11 +9,12 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
 
 use super::admission::{Admission, Slot};
-use super::app::{END_OF_INPUT_TIMEOUT, Settings};
+use super::app::END_OF_INPUT_TIMEOUT;
 use super::connection::{ConnectionEnd, Driver, earlier};
 use super::context::{ActiveRequest, Origin};
 use super::reply::PendingResponse;
-use super::stream::{SharedStream, State};
+use super::source::ServerState;
+use super::stream::{Output, SharedStream, State};
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::rounds::response;
 
@@ -54,7 +55,7 @@ where
                     }
                 }
                 Next::Cancel(request, how) => self.requests.cancel((), request, how),
-                Next::Tell(telling) => self.settings.tell(telling),
+                Next::Tell(telling) => self.shared.settings.tell(telling),
                 Next::Step => {}
                 Next::Line if lines == LINES => break,
                 Next::Line => lines += 1,
@@ -79,18 +80,18 @@ where
     }
 
     fn step(&mut self, catches_up: &mut bool, now: Instant) -> Next {
-        let Self { settings, shared, io, observed, is_closing, .. } = self;
+        let Self { shared, io, observed, is_closing, .. } = self;
         let mut state = shared.lock();
         state.send_input_requests(now);
-        state.limit_requests(settings, shared.load.is_full(), io.input_ended);
-        let State { core, input_requests, full_since, .. } = &mut *state;
+        state.limit_requests(&shared.settings, io.input_ended);
+        let State { output: Output { core, .. }, server, full_since, .. } = &mut *state;
         let step = if *catches_up { core.catch_up(now) } else { core.next(now) };
         match step {
             Step::Event(event, mut turn) => {
                 match event {
                     ServerEvent::Request(request) => {
                         let observed = observed.as_ref();
-                        begin(shared, settings, observed, *is_closing, &request, &mut turn)
+                        begin(shared, server, observed, *is_closing, &request, &mut turn)
                     }
                     ServerEvent::RequestCancelled { request, .. } => {
                         *full_since = None;
@@ -105,7 +106,7 @@ where
                         None => Next::Step,
                     },
                     ServerEvent::CallFinished { call, outcome } => {
-                        input_requests.finish(call, response(&outcome));
+                        server.input_requests.finish(call, response(&outcome));
                         Next::Step
                     }
                     ServerEvent::Unresponsive => Next::End(ConnectionEnd::Unresponsive),
@@ -136,23 +137,24 @@ where
         now: Instant,
         cx: &mut task::Context<'_>,
     ) -> io::Result<bool> {
-        let Self { settings, shared, io, ends_at, .. } = self;
+        let Self { shared, io, ends_at, .. } = self;
+        let SharedStream { settings, .. } = &**shared;
         let mut state = shared.lock();
         let had_ended = io.input_ended;
-        let mut turn = state.core.turn(now);
+        let mut turn = state.output.core.turn(now);
         let (write, read) = turn.io();
         let pending = write.len();
         let written = io.write(cx, write)?;
         let has_read = is_idle && io.read(cx, read)?;
         turn.wrote(written);
         if io.input_ended && !had_ended {
-            state.core.end_of_input();
+            state.output.core.end_of_input();
             // No response will arrive.
-            state.input_requests.close();
+            state.server.input_requests.close();
             let timeout = settings.shutdown_timeout.unwrap_or(END_OF_INPUT_TIMEOUT);
             *ends_at = earlier(*ends_at, timeout);
         }
-        let waits = state.core.waits_for_room();
+        let waits = state.output.core.waits_for_room();
         self.until = self.until.into_iter().chain(state.full_until(settings)).min();
         let waiting = state.with_room();
         drop(state);
@@ -171,7 +173,7 @@ where
 /// Admits a request, or refuses it.
 fn begin(
     shared: &SharedStream,
-    settings: &Settings,
+    state: &ServerState,
     observed: Option<&ObservedConnection<'static>>,
     is_closing: bool,
     request: &Request<'_>,
@@ -185,13 +187,13 @@ fn begin(
     let admission = if is_closing {
         let response = PendingResponse::Refused(RpcError::internal("The server is shutting down"));
         Admission::without_handler(request, response, observed, Refusal::ShuttingDown)
-    } else if shared.load.is_full() && server.open_requests() > 1 {
+    } else if state.load.as_ref().is_some_and(|load| load.is_full()) && server.open_requests() > 1 {
         let response = PendingResponse::Refused(RpcError::internal("Too many requests in flight"));
         Admission::without_handler(request, response, observed, Refusal::Limit)
     } else {
         let bytes = request.params.raw().as_str().len();
-        let slot = Slot::new(bytes, Some(&shared.load), &shared.driver);
-        settings.admit(request, Origin::default(), server, tx, slot, observed)
+        let slot = Slot::new(bytes, state.load.as_ref(), &shared.driver);
+        shared.settings.admit(request, Origin::default(), server, tx, slot, observed)
     };
     let telling = match admission {
         Admission::Responded(telling) => telling,

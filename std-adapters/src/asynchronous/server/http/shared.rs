@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{
-    Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
-};
+use mcp_sansio::{Instant, Request, RpcError, SendError, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -21,10 +19,10 @@ use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
-use crate::asynchronous::server::driver_waker::{DriverWaker, WakerSet};
-use crate::asynchronous::server::input::{Destination, InputRequests, Outputs};
+use crate::asynchronous::server::driver_waker::DriverWaker;
+use crate::asynchronous::server::input::{Destination, Outputs};
 use crate::asynchronous::server::reply::PendingResponse;
-use crate::asynchronous::server::source::{Attempt, RequestSource};
+use crate::asynchronous::server::source::{Attempt, RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
 use crate::observer::{Ended, Hooks, Refusal, Telling};
 use crate::panics::caught;
@@ -70,15 +68,6 @@ pub(crate) struct State {
     /// When requests are cut off by a shutdown.
     pub(crate) closes_at: Option<Instant>,
     pub(crate) observed: Option<ObservedSessions>,
-}
-
-#[derive(Default)]
-pub(crate) struct ServerState {
-    /// Of a session.
-    load: Option<Arc<Load>>,
-    /// Futures that wait for room.
-    pub(crate) waiting: WakerSet,
-    pub(crate) input_requests: InputRequests,
 }
 
 /// While it lives, a connection does the work that its calls cause, and the driver is not woken for
@@ -213,7 +202,11 @@ impl Shared {
                 SiteStep::Room(server) => {
                     let Some(found) = servers.get_mut(&server) else { continue };
                     wakers.extend(found.waiting.take());
-                    found.send_input_requests(site, server, now);
+                    if !found.input_requests.is_empty()
+                        && let Some(mut turn) = site.turn(now, server)
+                    {
+                        found.input_requests.send(now, &mut turn);
+                    }
                 }
                 SiteStep::Ended(server) => {
                     if let Some(mut found) = servers.remove(&server) {
@@ -332,40 +325,6 @@ impl Shared {
         }
         (kept > 0).then_some((kept, holder))
     }
-
-    /// Makes a call with the server of a request. Nothing happens after it has ended.
-    fn with_server<R>(
-        &self,
-        request: &ActiveRequest,
-        call: impl FnOnce(&mut ServerState, SiteTurn<'_, PendingResponse>) -> R,
-    ) -> Option<R> {
-        let server = request.origin.as_ref()?.server;
-        self.with(|State { site, servers, .. }, now| {
-            let turn = site.turn(now, server)?;
-            let found = servers.entry(server).or_default();
-            let is_session = turn.is_session();
-            let result = call(found, turn);
-            if !is_session && found.waiting.is_empty() && found.input_requests.is_empty() {
-                servers.remove(&server);
-            }
-            Some(result)
-        })
-    }
-}
-
-impl ServerState {
-    fn send_input_requests(
-        &mut self,
-        site: &mut Site<'static, PendingResponse>,
-        server: ServerKey,
-        now: Instant,
-    ) {
-        if !self.input_requests.is_empty()
-            && let Some(mut turn) = site.turn(now, server)
-        {
-            self.input_requests.send(now, &mut turn);
-        }
-    }
 }
 
 impl Outputs for SiteTurn<'_, PendingResponse> {
@@ -386,6 +345,10 @@ impl Outputs for SiteTurn<'_, PendingResponse> {
 }
 
 impl RequestSource for Shared {
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     fn now(&self) -> Instant {
         self.now()
     }
@@ -402,70 +365,26 @@ impl RequestSource for Shared {
         self.lock().site.is_open(key)
     }
 
-    fn poll_send(
-        &self,
-        cx: &mut task::Context<'_>,
-        request: &ActiveRequest,
-        place: &mut Option<u64>,
-        attempt: &mut Attempt<'_>,
-    ) -> Poll<Result<(), SendError>> {
-        let sent = self.with_server(request, |found, mut turn| {
-            let (mut server, tx) = turn.parts(request.handle);
-            let sent = attempt(&mut server, tx);
-            if sent == Err(SendError::Full) {
-                turn.await_room(request.handle);
-                found.waiting.wait(place, cx.waker());
+    fn with_server(&self, request: &ActiveRequest, call: &mut ServerCall<'_>) {
+        let Some(&HttpOrigin { server, .. }) = request.origin.as_ref() else { return };
+        self.with(|State { site, servers, .. }, now| {
+            let Some(mut turn) = site.turn(now, server) else { return };
+            let found = servers.entry(server).or_default();
+            if call(found, &mut turn) {
+                found.input_requests.send(now, &mut turn);
             }
-            sent
-        });
-        match sent {
-            Some(Err(SendError::Full)) => Poll::Pending,
-            Some(sent) => Poll::Ready(sent),
-            None => {
-                // A server without the request finds that it is gone.
-                let mut gone = self.settings.server_state();
-                let mut tx = TxBuffer::with_limit(Vec::new(), 0);
-                Poll::Ready(attempt(&mut gone.server(self.settings.config), &mut tx))
-            }
-        }
-    }
-
-    fn leave(&self, request: &ActiveRequest, place: u64) {
-        self.with_server(request, |found, _| found.waiting.leave(place));
-    }
-
-    fn poll_input(
-        &self,
-        cx: &mut task::Context<'_>,
-        request: &ActiveRequest,
-        input_request: Option<OwnedJson>,
-        place: &mut Option<u64>,
-    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        self.with_server(request, |found, mut turn| {
-            if let Some(input_request) = input_request {
-                *place = Some(found.input_requests.begin(request, input_request));
-                found.input_requests.send(turn.now(), &mut turn);
-            }
-            match *place {
-                Some(place) => found.input_requests.poll(place, cx),
-                None => Poll::Pending,
-            }
-        })
-        .unwrap_or(Poll::Ready(Err(ToolError::GONE)))
-    }
-
-    fn leave_input(&self, request: &ActiveRequest, place: u64) {
-        self.with_server(request, |found, mut turn| {
-            let is_open = |call| turn.parts_of_call(call).0.is_call_open(call);
-            if found.input_requests.leave(place, is_open) {
-                found.input_requests.send(turn.now(), &mut turn);
+            if !turn.is_session() && found.waiting.is_empty() && found.input_requests.is_empty() {
+                servers.remove(&server);
             }
         });
     }
 
     fn release_connection(&self, request: &ActiveRequest) -> bool {
-        let released = self.with_server(request, |_, mut turn| turn.release(request.handle));
-        released.unwrap_or(false)
+        let Some(origin) = &request.origin else { return false };
+        self.with(|state, now| {
+            let turn = state.site.turn(now, origin.server);
+            turn.is_some_and(|mut turn| turn.release(request.handle))
+        })
     }
 }
 
