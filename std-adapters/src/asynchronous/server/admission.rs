@@ -14,25 +14,23 @@ use super::driver_waker::{DriverWaker, WakerSet};
 #[cfg(feature = "http")]
 use super::http::Held;
 use super::kept::Kept;
+use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
 use crate::lock::lock;
-use crate::observer::{ObservedRequest, Refusal, Telling};
+use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::Round;
 
-pub(crate) enum Admission {
-    /// The catalog has responded. The observer has to be told.
-    Responded(Option<Telling>),
-    /// The response has to be sent; a part of it may be written.
-    Response(PendingResponse, Option<Telling>),
-    /// A handler is to be called.
-    Handler(Arc<ActiveRequest>),
+/// What becomes of a request: `response` has to be sent, a part of it may be written.
+pub(crate) struct Admission<K> {
+    pub(crate) response: Option<PendingResponse>,
+    pub(crate) work: Option<Work<K>>,
 }
 
-impl Admission {
+impl<K> Admission<K> {
     /// Creates a response without a handler.
-    pub(crate) fn without_handler(
+    fn without_handler(
         request: &Request<'_>,
         response: PendingResponse,
         observed: Option<Box<ObservedRequest<'static>>>,
@@ -40,23 +38,34 @@ impl Admission {
     ) -> Self {
         let kind = response.kind(request.revision);
         let telling = observed.map(|observed| Telling::Responded(observed, why, kind));
-        Self::Response(response, telling)
+        Self { response: Some(response), work: telling.map(Work::Tell) }
     }
 }
 
 impl Settings {
-    pub(crate) fn admit(
+    /// Admits a request, or refuses it. `connection` is that of an observer, with its number.
+    pub(crate) fn admit<K>(
         &self,
         request: &Request<'_>,
-        origin: Origin,
+        (key, origin): (K, Origin),
         server: &mut Server<'_>,
         tx: &mut Tx<'_>,
-        slot: Slot,
-        observed: Option<Box<ObservedRequest<'static>>>,
-    ) -> Admission {
+        slot: Result<Slot, Refused>,
+        connection: Option<(&Hooks<'static>, u64)>,
+    ) -> Admission<K> {
+        let observed = connection.map(|(hooks, number)| {
+            Box::new(hooks.request(number, server.request_id(request.handle), request))
+        });
+        let slot = match slot {
+            Ok(slot) => slot,
+            Err((text, why)) => {
+                let response = PendingResponse::Refused(RpcError::internal(text));
+                return Admission::without_handler(request, response, observed, why);
+            }
+        };
         let invalid = Refusal::InvalidParams;
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
-            Some(Telling::Responded(observed?, invalid, kind))
+            Some(Work::Tell(Telling::Responded(observed?, invalid, kind)))
         };
         let client = || self.tasks.client(request, &origin, slot.connection());
         let awaited = match self.tasks.handle(request, client) {
@@ -67,7 +76,7 @@ impl Settings {
             }
         };
         if awaited.is_some() {
-            return Admission::Handler(Arc::new(ActiveRequest {
+            let request = Arc::new(ActiveRequest {
                 handle: request.handle,
                 request: OwnedRequest::from(request),
                 found: None,
@@ -79,7 +88,8 @@ impl Settings {
                 task: None,
                 awaited,
                 slot,
-            }));
+            });
+            return Admission { response: None, work: Some(Work::Begin(key, request)) };
         }
         let mut found = None;
         if let Some(catalog) = &self.catalog {
@@ -88,17 +98,17 @@ impl Settings {
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {
                     let kind = server.response_kind(request.handle);
-                    return Admission::Responded(told(observed, kind));
+                    return Admission { response: None, work: told(observed, kind) };
                 }
                 Ok(target) => {
                     let place = catalog.place_of(&target);
                     found = Some(Found::new(snapshot, place));
                 }
                 Err(_) => {
-                    let telling = told(observed, server.response_kind(request.handle));
+                    let work = told(observed, server.response_kind(request.handle));
                     let request = Box::new(OwnedRequest::from(request));
                     let response = PendingResponse::FromCatalog { request, snapshot, _slot: slot };
-                    return Admission::Response(response, telling);
+                    return Admission { response: Some(response), work };
                 }
             }
         }
@@ -119,10 +129,11 @@ impl Settings {
                 }
                 Err(panic) => {
                     let telling = observed.map(|to| Telling::Panicked(Some(to), panic));
-                    return Admission::Response(PendingResponse::PANICKED, telling);
+                    let response = Some(PendingResponse::PANICKED);
+                    return Admission { response, work: telling.map(Work::Tell) };
                 }
             };
-        Admission::Handler(Arc::new(ActiveRequest {
+        let request = Arc::new(ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),
             found,
@@ -134,7 +145,8 @@ impl Settings {
             task,
             awaited: None,
             slot,
-        }))
+        });
+        Admission { response: None, work: Some(Work::Begin(key, request)) }
     }
 
     /// Returns the work of a call that may become a task.
@@ -183,9 +195,14 @@ impl Load {
     }
 }
 
+/// Why a request gets no place, as its client and an observer are told.
+pub(crate) type Refused = (&'static str, Refusal);
+
+pub(crate) const FULL: Refused = ("Too many requests in flight", Refusal::Limit);
+
 /// The place of a request, for as long as the request is kept.
 pub(crate) struct Slot {
-    bytes: usize,
+    pub(crate) bytes: usize,
     /// `None` for a request without a connection or a session.
     load: Option<Arc<Load>>,
     /// What the request holds of its HTTP server.
@@ -195,17 +212,27 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(bytes: usize, load: Option<&Arc<Load>>, driver: &Arc<DriverWaker>) -> Self {
+    /// Takes the place of a request, unless that waits for others to end.
+    pub(crate) fn take(
+        request: &Request<'_>,
+        server: &Server<'_>,
+        load: Option<&Arc<Load>>,
+        driver: &Arc<DriverWaker>,
+    ) -> Result<Self, Refused> {
+        let bytes = request.params.raw().as_str().len();
         if let Some(load) = load {
+            if load.is_full() && server.open_requests() > 1 {
+                return Err(FULL);
+            }
             load.params.fetch_add(bytes, Ordering::AcqRel);
         }
-        Self {
+        Ok(Self {
             bytes,
             load: load.cloned(),
             #[cfg(feature = "http")]
             held: None,
             driver: Arc::clone(driver),
-        }
+        })
     }
 
     /// Returns the number of the connection, or of the HTTP server.

@@ -5,12 +5,13 @@ use std::task::{self, Poll, Waker};
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RequestHandle,
-    SendError, Server, ToolError, Tx,
+    Call, CallOutcome, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson,
+    RequestHandle, SendError, Server, ToolError, Tx,
 };
 
 use super::context::ActiveRequest;
 use super::source::Attempt;
+use crate::rounds::response;
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
@@ -64,12 +65,12 @@ impl InputRequests {
     }
 
     /// Records the response to a call, or the reason why there is none.
-    pub(crate) fn finish(&mut self, call: Call, response: Result<OwnedJson, ToolError<'static>>) {
+    pub(crate) fn finish(&mut self, call: Call, outcome: &CallOutcome<'_>) {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
         if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
-            pending.end(response);
+            pending.end(response(outcome));
         }
         self.input_requests
             .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));

@@ -7,19 +7,19 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-use mcp_sansio::RequestHandle;
+use mcp_sansio::{RequestHandle, ServerEvent};
 #[cfg(feature = "store")]
 use mcp_sansio::{RpcError, ToolError};
 
 use super::admission::Permit;
-use super::app::App;
+use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::reply::{HandlerResult, IntoReply, PendingResponse};
 use super::source::RequestSource;
 #[cfg(feature = "store")]
 use super::task_hub::NewTask;
 use super::task_hub::{LiveTask, TaskWork};
-use crate::observer::{Ended, ObservedRequest};
+use crate::observer::{Ended, ObservedRequest, Telling};
 use crate::panics::{Panic, caught};
 use crate::runtime::tasks::{Place, Tasks};
 use crate::runtime::timer::Timer;
@@ -257,6 +257,36 @@ fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
     result
 }
 
+/// What an event leaves to be done where no mutex is locked. `K` names a server.
+pub(crate) enum Work<K> {
+    Begin(K, Arc<ActiveRequest>),
+    Cancel(K, RequestHandle, Ended),
+    #[cfg(feature = "http")]
+    End(K),
+    /// An observer is told in the order of the work.
+    Tell(Telling),
+}
+
+impl<K> Work<K> {
+    /// Returns what an event leaves to be done that is neither a request nor a response. `to` is
+    /// the number of the connection if it is observed.
+    pub(crate) fn of(event: &ServerEvent<'_>, server: K, to: Option<u64>) -> Option<Self> {
+        Some(match event {
+            ServerEvent::RequestCancelled { request, .. } => {
+                Self::Cancel(server, *request, Ended::Cancelled)
+            }
+            ServerEvent::RequestTimedOut { request } => {
+                Self::Cancel(server, *request, Ended::TimedOut)
+            }
+            ServerEvent::Violation(violation) => {
+                Self::Tell(Telling::refused(to?, (*violation).into()))
+            }
+            // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions.
+            _ => return None,
+        })
+    }
+}
+
 /// The requests of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request, `M` begins lives. A panic ends its own request only.
 pub(crate) struct Requests<K, M, L> {
@@ -278,7 +308,7 @@ impl<K: Copy + Ord, M, L> Requests<K, M, L> {
     }
 
     /// Cancels a request, unless it has become a task.
-    pub(crate) fn cancel(&mut self, server: K, request: RequestHandle, how: Ended) {
+    fn cancel(&mut self, server: K, request: RequestHandle, how: Ended) {
         if let Some(place) = self.release(server, request)
             && self.is_call(place)
         {
@@ -336,12 +366,27 @@ where
     M: Fn(Arc<ActiveRequest>) -> L,
     L: Future<Output = Option<PendingResponse>>,
 {
-    /// Begins the life of a request. Returns the response if it does not wait.
-    pub(crate) fn begin(
+    /// Does what an event has left. Returns the response of a request that begins and does not wait.
+    pub(crate) fn work(
+        &mut self,
+        work: Work<K>,
+        settings: &Settings,
+    ) -> Option<(K, RequestHandle, PendingResponse)> {
+        match work {
+            Work::Begin(server, request) => return self.begin(server, request),
+            Work::Cancel(server, request, how) => self.cancel(server, request, how),
+            #[cfg(feature = "http")]
+            Work::End(server) => self.end(server),
+            Work::Tell(telling) => settings.tell(telling),
+        }
+        None
+    }
+
+    fn begin(
         &mut self,
         server: K,
         request: Arc<ActiveRequest>,
-    ) -> Option<PendingResponse> {
+    ) -> Option<(K, RequestHandle, PendingResponse)> {
         let handle = request.handle;
         let life = (self.live)(Arc::clone(&request));
         match self.lives.start((server, request), life) {
@@ -350,7 +395,7 @@ where
                 self.places.entry(server).or_insert_with(|| take(unused)).push((handle, place));
                 None
             }
-            Err(((_, request), end)) => response(&request, end),
+            Err(((_, request), end)) => Some((server, handle, response(&request, end)?)),
         }
     }
 

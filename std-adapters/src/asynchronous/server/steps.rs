@@ -6,23 +6,20 @@ use std::sync::Arc;
 use std::task::{self, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
+use mcp_sansio::{Instant, ServerEvent, Step};
 
-use super::admission::{Admission, Slot};
+use super::admission::Slot;
 use super::app::END_OF_INPUT_TIMEOUT;
 use super::connection::{ConnectionEnd, Driver, earlier};
-use super::context::{ActiveRequest, Origin};
+use super::context::ActiveRequest;
+use super::life::Work;
 use super::reply::PendingResponse;
-use super::source::ServerState;
 use super::stream::{Output, SharedStream, State};
-use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
-use crate::rounds::response;
+use crate::observer::Refusal;
 
 /// Result of a step.
 enum Next {
-    Begin(Arc<ActiveRequest>),
-    Cancel(RequestHandle, Ended),
-    Tell(Telling),
+    Work(Work<()>),
     Step,
     /// A line has been handled.
     Line,
@@ -46,16 +43,14 @@ where
         let now = self.shared.now();
         for _ in 0..STEPS {
             match self.step(&mut catches_up, now) {
-                Next::Begin(request) => {
+                Next::Work(work) => {
                     // A handler that completes at once is answered at once, so responses keep the
                     // order of requests.
-                    let handle = request.handle;
-                    if let Some(response) = self.requests.begin((), request) {
-                        self.shared.answer(handle, response);
+                    let settings = &self.shared.settings;
+                    if let Some(((), request, response)) = self.requests.work(work, settings) {
+                        self.shared.answer(request, response);
                     }
                 }
-                Next::Cancel(request, how) => self.requests.cancel((), request, how),
-                Next::Tell(telling) => self.shared.settings.tell(telling),
                 Next::Step => {}
                 Next::Line if lines == LINES => break,
                 Next::Line => lines += 1,
@@ -88,32 +83,35 @@ where
         let step = if *catches_up { core.catch_up(now) } else { core.next(now) };
         match step {
             Step::Event(event, mut turn) => {
-                match event {
+                let connection = observed.as_ref().map(|to| (&to.hooks, to.number));
+                let work = match event {
                     ServerEvent::Request(request) => {
-                        let observed = observed.as_ref();
-                        begin(shared, server, observed, *is_closing, &request, &mut turn)
+                        let (machine, tx) = turn.parts();
+                        let slot = if *is_closing {
+                            Err(("The server is shutting down", Refusal::ShuttingDown))
+                        } else {
+                            Slot::take(&request, machine, server.load.as_ref(), &shared.driver)
+                        };
+                        let (settings, origin) = (&shared.settings, ((), None));
+                        let admission =
+                            settings.admit(&request, origin, machine, tx, slot, connection);
+                        if let Some(response) = admission.response {
+                            // It has none yet.
+                            let _ = turn.answer(request.handle, response);
+                        }
+                        admission.work
                     }
-                    ServerEvent::RequestCancelled { request, .. } => {
-                        *full_since = None;
-                        Next::Cancel(request, Ended::Cancelled)
-                    }
-                    ServerEvent::RequestTimedOut { request } => {
-                        *full_since = None;
-                        Next::Cancel(request, Ended::TimedOut)
-                    }
-                    ServerEvent::Violation(violation) => match observed {
-                        Some(to) => Next::Tell(Telling::refused(to.number, violation.into())),
-                        None => Next::Step,
-                    },
                     ServerEvent::CallFinished { call, outcome } => {
-                        server.input_requests.finish(call, response(&outcome));
-                        Next::Step
+                        server.input_requests.finish(call, &outcome);
+                        None
                     }
-                    ServerEvent::Unresponsive => Next::End(ConnectionEnd::Unresponsive),
-                    // The core has responded to the rest: `initialize`, `ping`, log levels,
-                    // subscriptions.
-                    _ => Next::Step,
+                    ServerEvent::Unresponsive => return Next::End(ConnectionEnd::Unresponsive),
+                    event => Work::of(&event, (), connection.map(|(_, number)| number)),
+                };
+                if matches!(work, Some(Work::Cancel(..))) {
+                    *full_since = None;
                 }
+                work.map_or(Next::Step, Next::Work)
             }
             Step::Again => {
                 io.progressed();
@@ -168,43 +166,6 @@ where
         self.requests.end(());
         self.end = Some(end);
     }
-}
-
-/// Admits a request, or refuses it.
-fn begin(
-    shared: &SharedStream,
-    state: &ServerState,
-    observed: Option<&ObservedConnection<'static>>,
-    is_closing: bool,
-    request: &Request<'_>,
-    turn: &mut Turn<'_, Server<'_>, PendingResponse>,
-) -> Next {
-    let handle = request.handle;
-    let (server, tx) = turn.parts();
-    let observed = observed.map(|ObservedConnection { hooks, number, .. }| {
-        Box::new(hooks.request(*number, server.request_id(handle), request))
-    });
-    let admission = if is_closing {
-        let response = PendingResponse::Refused(RpcError::internal("The server is shutting down"));
-        Admission::without_handler(request, response, observed, Refusal::ShuttingDown)
-    } else if state.load.as_ref().is_some_and(|load| load.is_full()) && server.open_requests() > 1 {
-        let response = PendingResponse::Refused(RpcError::internal("Too many requests in flight"));
-        Admission::without_handler(request, response, observed, Refusal::Limit)
-    } else {
-        let bytes = request.params.raw().as_str().len();
-        let slot = Slot::new(bytes, state.load.as_ref(), &shared.driver);
-        shared.settings.admit(request, Origin::default(), server, tx, slot, observed)
-    };
-    let telling = match admission {
-        Admission::Responded(telling) => telling,
-        Admission::Handler(request) => return Next::Begin(request),
-        Admission::Response(response, telling) => {
-            // It has none yet.
-            let _ = turn.answer(handle, response);
-            telling
-        }
-    };
-    telling.map_or(Next::Step, Next::Tell)
 }
 
 /// Maximum number of lines of a round, and of steps for them.

@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::{fmt, io, time};
 
-use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
+use mcp_sansio::{Instant, RequestHandle};
 use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest};
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
-use super::shared::{Attended, Shared, State, Wakers, Work, beginning};
+use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::connection::earlier;
 use crate::asynchronous::server::context::{ActiveRequest, Context};
-use crate::asynchronous::server::life::{Requests, live};
+use crate::asynchronous::server::life::{Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
@@ -314,7 +314,7 @@ impl HttpServer {
         let mut moved = self.work(table);
         let Table { requests, responses, .. } = table;
         moved |= requests.poll(cx, |server, request, response| {
-            responses.push((SiteRequest { server, request }, response));
+            responses.push((server, request, response));
         });
         if !responses.is_empty() {
             self.answer(table, |_, _| ());
@@ -371,18 +371,7 @@ impl HttpServer {
         std::mem::swap(&mut self.0.lock().work, &mut table.work);
         let had_any = !table.work.is_empty();
         for work in table.work.drain(..) {
-            match work {
-                Work::Begin(server, request) => {
-                    let key = SiteRequest { server, request: request.handle };
-                    let response = table.requests.begin(server, request);
-                    table.responses.extend(response.map(|response| (key, response)));
-                }
-                Work::Cancel(SiteRequest { server, request }, how) => {
-                    table.requests.cancel(server, request, how);
-                }
-                Work::End(server) => table.requests.end(server),
-                Work::Tell(telling) => self.0.settings.tell(telling),
-            }
+            table.responses.extend(table.requests.work(work, &self.0.settings));
         }
         had_any
     }
@@ -396,7 +385,9 @@ impl HttpServer {
         let (mut state, now) = self.0.enter();
         let mut wakers = Wakers::default();
         if !table.responses.is_empty() {
-            table.responses.drain(..).for_each(|(key, response)| state.site.answer(key, response));
+            for (server, request, response) in table.responses.drain(..) {
+                state.site.answer(SiteRequest { server, request }, response);
+            }
             self.0.take_steps(&mut state, now, &mut wakers);
         }
         let result = call(&mut state, now);
@@ -468,9 +459,9 @@ impl HttpServer {
 /// The requests of a server, and the work for them.
 pub(crate) struct Table<M, L> {
     requests: Requests<ServerKey, M, L>,
-    work: VecDeque<Work>,
+    work: VecDeque<Work<ServerKey>>,
     /// To be handed in.
-    responses: Vec<(SiteRequest, PendingResponse)>,
+    responses: Vec<(ServerKey, RequestHandle, PendingResponse)>,
 }
 
 impl<M, L> Table<M, L> {

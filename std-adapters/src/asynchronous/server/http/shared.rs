@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{Instant, Request, RpcError, SendError, ServerEvent};
+use mcp_sansio::{Instant, Request, SendError, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -14,19 +14,19 @@ use mcp_sansio_engine::site::{
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
-use crate::asynchronous::server::admission::{Admission, Load, Slot};
+use crate::asynchronous::server::admission::{FULL, Load, Slot};
 use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::input::{Destination, Outputs};
+use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{Attempt, RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
-use crate::observer::{Ended, Hooks, Refusal, Telling};
+use crate::observer::Hooks;
 use crate::panics::caught;
-use crate::rounds::response;
 use crate::runtime;
 use crate::runtime::timer::later;
 
@@ -55,7 +55,7 @@ pub(crate) struct State {
     pub(crate) exchanges: BTreeMap<ExchangeKey, Waker>,
     /// Sessions with requests, and servers whose handlers wait.
     pub(crate) servers: BTreeMap<ServerKey, ServerState>,
-    pub(crate) work: VecDeque<Work>,
+    pub(crate) work: VecDeque<Work<ServerKey>>,
     /// The next deadline of the site.
     pub(crate) until: Option<Instant>,
     /// When the driver wakes by itself.
@@ -88,14 +88,6 @@ impl Drop for Attended<'_> {
             self.0.driver.notify();
         }
     }
-}
-
-pub(crate) enum Work {
-    Begin(ServerKey, Arc<ActiveRequest>),
-    Cancel(SiteRequest, Ended),
-    End(ServerKey),
-    /// An observer is told where the mutex is not locked, and in the order of the work.
-    Tell(Telling),
 }
 
 impl State {
@@ -243,7 +235,7 @@ impl Shared {
         event: &ServerEvent<'_>,
         mut turn: SiteTurn<'_, PendingResponse>,
         servers: &mut BTreeMap<ServerKey, ServerState>,
-        work: &mut VecDeque<Work>,
+        work: &mut VecDeque<Work<ServerKey>>,
         observed: Option<&mut ObservedSessions>,
     ) -> Option<(usize, Option<Holder>)> {
         let connection = observed.map(|observed| {
@@ -255,25 +247,16 @@ impl Shared {
             ServerEvent::Request(request) => {
                 return self.begin(request, turn, servers, work, connection);
             }
-            ServerEvent::RequestCancelled { request, .. } => {
-                work.push_back(Work::Cancel(turn.request_key(*request), Ended::Cancelled));
-            }
-            ServerEvent::RequestTimedOut { request } => {
-                work.push_back(Work::Cancel(turn.request_key(*request), Ended::TimedOut));
-            }
-            ServerEvent::Violation(violation) => {
-                work.extend(connection.map(|(_, number)| {
-                    Work::Tell(Telling::refused(number, Refusal::from(*violation)))
-                }));
-            }
             ServerEvent::CallFinished { call, outcome } => {
                 if let Some(found) = servers.get_mut(&turn.server_key()) {
-                    found.input_requests.finish(*call, response(outcome));
+                    found.input_requests.finish(*call, outcome);
                     found.input_requests.send(turn.now(), &mut turn);
                 }
             }
-            // The core has responded to the rest.
-            _ => {}
+            _ => {
+                let number = connection.map(|(_, number)| number);
+                work.extend(Work::of(event, turn.server_key(), number));
+            }
         }
         None
     }
@@ -283,7 +266,7 @@ impl Shared {
         request: &Request<'_>,
         mut turn: SiteTurn<'_, PendingResponse>,
         servers: &mut BTreeMap<ServerKey, ServerState>,
-        work: &mut VecDeque<Work>,
+        work: &mut VecDeque<Work<ServerKey>>,
         connection: Option<(&Hooks<'static>, u64)>,
     ) -> Option<(usize, Option<Holder>)> {
         let server = turn.server_key();
@@ -293,35 +276,20 @@ impl Shared {
             let found = servers.entry(server).or_default();
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))
         });
-        let bytes = request.params.raw().as_str().len();
         let origin =
             HttpOrigin { server, principal: turn.principal().cloned(), head: turn.head().cloned() };
         let (mut machine, tx) = turn.parts(request.handle);
-        let observed = connection.map(|(hooks, connection)| {
-            Box::new(hooks.request(connection, machine.request_id(request.handle), request))
-        });
-        let is_full = load.is_some_and(|load| load.is_full()) && machine.open_requests() > 1;
         let mut kept = 0;
-        let admission = match place {
-            Some(place) if !is_full => {
-                kept = if bytes > UNCOUNTED { bytes } else { 0 };
-                let slot = Slot::new(bytes, load, &self.driver);
-                let slot = slot.with(Held::new(place, kept, &self.released));
-                self.settings.admit(request, Some(origin), &mut machine, tx, slot, observed)
-            }
-            _ => {
-                let error = RpcError::internal("Too many requests in flight");
-                let response = PendingResponse::Refused(error);
-                Admission::without_handler(request, response, observed, Refusal::Limit)
-            }
-        };
-        match admission {
-            Admission::Responded(telling) => work.extend(telling.map(Work::Tell)),
-            Admission::Response(response, telling) => {
-                work.extend(telling.map(Work::Tell));
-                turn.answer(request.handle, response);
-            }
-            Admission::Handler(request) => work.push_back(Work::Begin(server, request)),
+        let slot = place.ok_or(FULL).and_then(|place| {
+            let slot = Slot::take(request, &machine, load, &self.driver)?;
+            kept = if slot.bytes > UNCOUNTED { slot.bytes } else { 0 };
+            Ok(slot.with(Held::new(place, kept, &self.released)))
+        });
+        let origin = (server, Some(origin));
+        let admission = self.settings.admit(request, origin, &mut machine, tx, slot, connection);
+        work.extend(admission.work);
+        if let Some(response) = admission.response {
+            turn.answer(request.handle, response);
         }
         (kept > 0).then_some((kept, holder))
     }
