@@ -4,14 +4,14 @@ use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{self, Poll};
+use std::task::{self, Poll, ready};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
 
-use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT};
+use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
 use super::context::{ActiveRequest, Context};
 use super::life::{Requests, live};
@@ -180,15 +180,6 @@ impl<T, M, L> Driver<T, M, L> {
     }
 }
 
-/// Result of a round.
-enum Round {
-    /// There was progress: run another round.
-    Moved,
-    /// Nothing to do until the task is woken.
-    Still,
-    Ended(ConnectionEnd),
-}
-
 impl<T, M, L> Driver<T, M, L>
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -199,32 +190,20 @@ where
         if self.result.is_some() {
             return self.poll_tasks(cx);
         }
-        self.shared.driver.begin_round();
-        for _ in 0..ROUNDS {
-            let end = match self.round(cx) {
-                Ok(Round::Moved) => continue,
-                Ok(Round::Still) if self.shared.driver.register(cx.waker()) => {
-                    return Poll::Pending;
-                }
-                Ok(Round::Still) => continue,
-                Ok(Round::Ended(end)) => end,
-                Err(error) if is_gone(&error) => ConnectionEnd::Closed,
-                Err(error) => {
-                    self.disconnected(Disconnect::Failed(&error));
-                    return self.finish(Err(error), cx);
-                }
-            };
-            self.disconnected(match end {
-                ConnectionEnd::Closed => Disconnect::Closed,
-                ConnectionEnd::Idle => Disconnect::Idle,
-                ConnectionEnd::Unresponsive => Disconnect::Unresponsive,
-                ConnectionEnd::ShutDown => Disconnect::ShutDown,
-            });
-            return self.finish(Ok(end), cx);
-        }
-        // Yields to other tasks.
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        let shared = Arc::clone(&self.shared);
+        let result = ready!(shared.driver.poll_rounds(cx, |cx| match self.round(cx) {
+            Ok(round) => round.map(|end| end.map(Ok)),
+            Err(error) if is_gone(&error) => Poll::Ready(Some(Ok(ConnectionEnd::Closed))),
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }));
+        self.disconnected(match &result {
+            Ok(ConnectionEnd::Closed) => Disconnect::Closed,
+            Ok(ConnectionEnd::Idle) => Disconnect::Idle,
+            Ok(ConnectionEnd::Unresponsive) => Disconnect::Unresponsive,
+            Ok(ConnectionEnd::ShutDown) => Disconnect::ShutDown,
+            Err(error) => Disconnect::Failed(error),
+        });
+        self.finish(result, cx)
     }
 
     /// The connection is over. Its tasks go on if others can ask for them.
@@ -250,38 +229,24 @@ where
 
     /// Runs the tasks that go on after the end.
     fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
-        for _ in 0..ROUNDS {
-            self.shared.driver.begin_round();
-            let mut moved = self.run_requests(cx);
-            if self.shared.settings.broadcaster.is_shutting_down() {
-                let timeout = self.shared.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
-                self.ends_at = earlier(self.ends_at, timeout);
+        let shared = Arc::clone(&self.shared);
+        shared.driver.poll_rounds(cx, |cx| {
+            let moved = self.run_requests(cx);
+            let due = self.requests.limit_tasks(&shared.settings, &mut self.ends_at);
+            if self.requests.is_empty() {
+                return Poll::Ready(self.result.take());
             }
-            if self.ends_at.is_some_and(|at| at <= runtime::now()) {
-                self.requests.end_tasks();
+            match moved || due.is_some_and(|due| self.timer.poll(cx, due)) {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
             }
-            if self.requests.is_empty()
-                && let Some(result) = self.result.take()
-            {
-                return Poll::Ready(result);
-            }
-            if let Some(due) = self.ends_at {
-                moved |= self.timer.poll(cx, due);
-            }
-            if !moved && self.shared.driver.register(cx.waker()) {
-                return Poll::Pending;
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        })
     }
 
-    /// One pass over all sources; none blocks the others.
-    fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
-        if !self.is_closing && self.shared.settings.broadcaster.is_shutting_down() {
+    /// One pass over all sources; none blocks the others. Returns how the connection ends.
+    fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Poll<Option<ConnectionEnd>>> {
+        if !self.is_closing && self.shared.settings.limit_shutdown(&mut self.ends_at) {
             self.is_closing = true;
-            let timeout = self.shared.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
-            self.ends_at = earlier(self.ends_at, timeout);
             self.shared.lock().output.core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
@@ -295,21 +260,21 @@ where
         if let Some(end) = self.end
             && (end == ConnectionEnd::Unresponsive || self.close(cx)?)
         {
-            return Ok(Round::Ended(end));
+            return Ok(Poll::Ready(Some(end)));
         }
         if self.idle_timeout.is_some_and(|timeout| runtime::elapsed(self.io.active) >= timeout)
             && self.idle_at().is_some()
         {
-            return Ok(Round::Ended(self.end.unwrap_or(ConnectionEnd::Idle)));
+            return Ok(Poll::Ready(Some(self.end.unwrap_or(ConnectionEnd::Idle))));
         }
         if moved {
-            return Ok(Round::Moved);
+            return Ok(Poll::Ready(None));
         }
         let until = [self.until, self.ends_at];
         let until = until.into_iter().flatten().min();
         match until.filter(|_| self.end.is_none()).into_iter().chain(self.idle_at()).min() {
-            Some(due) if self.timer.poll(cx, due) => Ok(Round::Moved),
-            _ => Ok(Round::Still),
+            Some(due) if self.timer.poll(cx, due) => Ok(Poll::Ready(None)),
+            _ => Ok(Poll::Pending),
         }
     }
 
@@ -353,13 +318,21 @@ impl<T, M, L> Drop for Driver<T, M, L> {
     }
 }
 
+impl Settings {
+    /// Sets when requests are cut off, once the application shuts down: returns whether it does.
+    pub(crate) fn limit_shutdown(&self, ends_at: &mut Option<Instant>) -> bool {
+        let is_shutting_down = self.broadcaster.is_shutting_down();
+        if is_shutting_down {
+            *ends_at = earlier(*ends_at, self.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT));
+        }
+        is_shutting_down
+    }
+}
+
 /// Returns the time after this limit, unless another limit has begun.
 pub(crate) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
     limit.or_else(|| runtime::now().checked_add(timeout))
 }
-
-/// Rounds in a row before the task yields. A round reads once and writes once.
-const ROUNDS: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use crate::lock::lock;
 
@@ -44,19 +44,35 @@ impl DriverWaker {
         }
     }
 
+    /// Makes rounds of the driver until one returns a result, or has nothing left to do (`Pending`).
+    /// It sees what is done during a round without being woken.
+    pub(crate) fn poll_rounds<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut round: impl FnMut(&mut Context<'_>) -> Poll<Option<R>>,
+    ) -> Poll<R> {
+        self.lock().waker = None;
+        for _ in 0..ROUNDS {
+            match round(cx) {
+                Poll::Ready(Some(result)) => return Poll::Ready(result),
+                Poll::Ready(None) => {}
+                Poll::Pending if self.register(cx.waker()) => return Poll::Pending,
+                Poll::Pending => {}
+            }
+        }
+        // Yields to other tasks.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
     /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
-    pub(crate) fn register(&self, waker: &Waker) -> bool {
+    fn register(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
             return false;
         }
         state.waker = Some(waker.clone());
         true
-    }
-
-    /// Starts a round. The driver sees what is done during it without being woken.
-    pub(crate) fn begin_round(&self) {
-        self.lock().waker = None;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -104,3 +120,6 @@ impl WakerSet {
         self.by_place.is_empty()
     }
 }
+
+/// Rounds in a row before the task of a driver yields.
+const ROUNDS: usize = 16;

@@ -6,6 +6,7 @@ use std::mem::take;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Instant;
 
 use mcp_sansio::{RequestHandle, ServerEvent};
 #[cfg(feature = "store")]
@@ -21,6 +22,7 @@ use super::task_hub::NewTask;
 use super::task_hub::{LiveTask, TaskWork};
 use crate::observer::{Ended, ObservedRequest, Telling};
 use crate::panics::{Panic, caught};
+use crate::runtime;
 use crate::runtime::tasks::{Place, Tasks};
 use crate::runtime::timer::Timer;
 
@@ -330,7 +332,7 @@ impl<K: Copy + Ord, M, L> Requests<K, M, L> {
     }
 
     /// Ends all tasks, which fail.
-    pub(crate) fn end_tasks(&mut self) {
+    fn end_tasks(&mut self) {
         for place in self.lives.places_where(|(_, request)| request.task().is_some()) {
             if let Some((server, request)) = self.lives.name(place) {
                 let (server, handle) = (*server, request.handle);
@@ -338,6 +340,20 @@ impl<K: Copy + Ord, M, L> Requests<K, M, L> {
             }
             self.drop_life(place, Ended::Gone);
         }
+    }
+
+    /// Ends tasks once the time of a shutdown is over. Returns when that is.
+    pub(crate) fn limit_tasks(
+        &mut self,
+        settings: &Settings,
+        ends_at: &mut Option<Instant>,
+    ) -> Option<Instant> {
+        settings.limit_shutdown(ends_at);
+        if ends_at.is_some_and(|at| at <= runtime::now()) {
+            self.end_tasks();
+            return None;
+        }
+        ends_at.filter(|_| !self.is_empty())
     }
 
     fn drop_life(&mut self, place: Place, how: Ended) {

@@ -16,16 +16,14 @@ use super::exchange::HttpExchange;
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
-use crate::asynchronous::server::app::{App, SHUTDOWN_TIMEOUT, Settings};
+use crate::asynchronous::server::app::{App, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
-use crate::asynchronous::server::connection::earlier;
 use crate::asynchronous::server::context::{ActiveRequest, Context};
 use crate::asynchronous::server::life::{Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
 use crate::lock::lock;
-use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
@@ -272,29 +270,20 @@ impl HttpServer {
         let mut timer = LazyTimer::new();
         let mut ends_at = None;
         poll_fn(|cx| {
-            for _ in 0..ROUNDS {
-                self.0.driver.begin_round();
-                match self.round(&mut lock(table), (&mut timer, &mut ends_at), cx) {
-                    Poll::Ready(true) => return Poll::Ready(()),
-                    Poll::Ready(false) => {}
-                    Poll::Pending if self.0.driver.register(cx.waker()) => return Poll::Pending,
-                    Poll::Pending => {}
-                }
-            }
-            // Yields to other tasks.
-            cx.waker().wake_by_ref();
-            Poll::Pending
+            self.0
+                .driver
+                .poll_rounds(cx, |cx| self.round(&mut lock(table), (&mut timer, &mut ends_at), cx))
         })
         .await;
     }
 
-    /// One pass. `Ready(true)` if everything has ended, `Pending` if there is nothing to do.
+    /// One pass. Returns `Some` if everything has ended.
     fn round<M, L>(
         &self,
         table: &mut Table<M, L>,
         (timer, ends_at): (&mut LazyTimer, &mut Option<time::Instant>),
         cx: &mut task::Context<'_>,
-    ) -> Poll<bool>
+    ) -> Poll<Option<()>>
     where
         M: Fn(Arc<ActiveRequest>) -> L,
         L: Future<Output = Option<PendingResponse>>,
@@ -320,17 +309,9 @@ impl HttpServer {
             self.answer(table, |_, _| ());
         }
         let requests = &mut table.requests;
-        if self.0.settings.broadcaster.is_shutting_down() {
-            let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
-            *ends_at = earlier(*ends_at, limit);
-        }
-        let is_late = ends_at.is_some_and(|at| at <= runtime::now());
-        if is_late {
-            requests.end_tasks();
-        }
+        let ends_at = requests.limit_tasks(&self.0.settings, ends_at);
         let is_over = is_over && requests.is_empty();
         let until = until.map(|until| self.0.real_time(until));
-        let ends_at = ends_at.filter(|_| !is_late && !requests.is_empty());
         if let Some(due) = until.into_iter().chain(ends_at).min()
             && timer.poll(cx, due)
         {
@@ -341,10 +322,11 @@ impl HttpServer {
             self.with(|_, _| ());
             moved = true;
         }
-        if is_over && !moved {
-            return Poll::Ready(true);
+        match moved {
+            true => Poll::Ready(None),
+            false if is_over => Poll::Ready(Some(())),
+            false => Poll::Pending,
         }
-        if moved { Poll::Ready(false) } else { Poll::Pending }
     }
 
     /// Makes a call of a connection, and does the work that it causes: a request begins in the task
@@ -482,5 +464,3 @@ fn no_random_numbers(error: getrandom::Error) -> io::Error {
 
 /// Time in which connections take the ends of their responses after the limit of a shutdown.
 const GRACE: time::Duration = time::Duration::from_secs(1);
-/// Rounds in a row before the task yields.
-const ROUNDS: usize = 16;
