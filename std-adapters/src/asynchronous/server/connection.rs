@@ -13,9 +13,9 @@ use mcp_sansio_engine::PeerAddress;
 
 use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
-use super::context::{ActiveRequest, Context};
-use super::life::{Requests, live};
-use super::reply::{IntoReply, PendingResponse};
+use super::context::Context;
+use super::life::{Live, Requests, live};
+use super::reply::IntoReply;
 use super::source::RequestSource;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
@@ -133,10 +133,10 @@ pub enum ConnectionEnd {
 }
 
 /// Drives a connection: its stream, and the lives of its requests.
-pub(crate) struct Driver<T, M, L> {
+pub(crate) struct Driver<T, M: Live> {
     pub(crate) shared: Arc<SharedStream>,
     pub(crate) io: StreamIo<T>,
-    pub(crate) requests: Requests<(), M, L>,
+    pub(crate) requests: Requests<(), M>,
     pub(crate) observed: Option<ObservedConnection<'static>>,
     registration: Registration,
     timer: LazyTimer,
@@ -154,7 +154,7 @@ pub(crate) struct Driver<T, M, L> {
     result: Option<io::Result<ConnectionEnd>>,
 }
 
-impl<T, M, L> Driver<T, M, L> {
+impl<T, M: Live> Driver<T, M> {
     fn new(shared: Arc<SharedStream>, stream: T, registration: Registration, live: M) -> Self {
         Self {
             io: StreamIo::new(stream),
@@ -180,12 +180,7 @@ impl<T, M, L> Driver<T, M, L> {
     }
 }
 
-impl<T, M, L> Driver<T, M, L>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         if self.result.is_some() {
             return self.poll_tasks(cx);
@@ -292,7 +287,7 @@ where
     }
 }
 
-impl<T, M, L> Driver<T, M, L> {
+impl<T, M: Live> Driver<T, M> {
     fn disconnected(&mut self, how: Disconnect<'_>) {
         self.requests.end(());
         if let Some(connection) = &mut self.observed {
@@ -311,7 +306,7 @@ impl<T, M, L> Driver<T, M, L> {
     }
 }
 
-impl<T, M, L> Drop for Driver<T, M, L> {
+impl<T, M: Live> Drop for Driver<T, M> {
     fn drop(&mut self) {
         self.requests.end(());
         self.shared.close();
@@ -354,7 +349,7 @@ mod tests {
             let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
             let registration = settings.broadcaster.register(receiver, None);
             let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
-            let mut driver = Driver::<_, (), ()>::new(shared, stream, registration, ());
+            let mut driver = Driver::new(shared, stream, registration, |_| std::future::pending());
             let by_default = driver.idle_timeout;
             driver.accepted();
             (by_default, driver.idle_timeout, driver.idle_at())

@@ -55,6 +55,19 @@ where
     Some(handler.await.response(app, &request))
 }
 
+/// A function that begins the lives of requests: [`live`], with its application and its source.
+pub(crate) trait Live: Fn(Arc<ActiveRequest>) -> <Self as Live>::Life {
+    type Life: Future<Output = Option<PendingResponse>>;
+}
+
+impl<M, L> Live for M
+where
+    M: Fn(Arc<ActiveRequest>) -> L,
+    L: Future<Output = Option<PendingResponse>>,
+{
+    type Life = L;
+}
+
 /// As [`live`], for a call that may become a task.
 async fn live_as_task<H, F>(
     app: &App<H>,
@@ -291,8 +304,8 @@ impl<K> Work<K> {
 
 /// The requests of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request, `M` begins lives. A panic ends its own request only.
-pub(crate) struct Requests<K, M, L> {
-    lives: Tasks<(K, Arc<ActiveRequest>), L>,
+pub(crate) struct Requests<K, M: Live> {
+    lives: Tasks<(K, Arc<ActiveRequest>), M::Life>,
     /// The lives that wait, by server. Those of tasks belong to it until it ends.
     places: BTreeMap<K, Vec<(RequestHandle, Place)>>,
     /// For the next server.
@@ -300,7 +313,7 @@ pub(crate) struct Requests<K, M, L> {
     live: M,
 }
 
-impl<K: Copy + Ord, M, L> Requests<K, M, L> {
+impl<K: Copy + Ord, M: Live> Requests<K, M> {
     pub(crate) fn new(live: M) -> Self {
         Self { lives: Tasks::new(), places: BTreeMap::new(), unused: Vec::new(), live }
     }
@@ -374,14 +387,7 @@ impl<K: Copy + Ord, M, L> Requests<K, M, L> {
         }
         Some(place)
     }
-}
 
-impl<K, M, L> Requests<K, M, L>
-where
-    K: Copy + Ord,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
     /// Does what an event has left. Returns the response of a request that begins and does not wait.
     pub(crate) fn work(
         &mut self,
@@ -450,7 +456,7 @@ fn response(
 }
 
 /// Tells the observer that all requests are gone.
-impl<K, M, L> Drop for Requests<K, M, L> {
+impl<K, M: Live> Drop for Requests<K, M> {
     fn drop(&mut self) {
         for place in self.lives.places_where(|_| true) {
             if let Some(((_, request), _)) = self.lives.remove(place) {

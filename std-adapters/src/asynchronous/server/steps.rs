@@ -1,8 +1,6 @@
 //! The steps of a connection on a stream: what the core says is done, and what it needs.
 
-use std::future::Future;
 use std::io;
-use std::sync::Arc;
 use std::task::{self, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
@@ -11,9 +9,7 @@ use mcp_sansio::{Instant, ServerEvent, Step};
 use super::admission::Slot;
 use super::app::END_OF_INPUT_TIMEOUT;
 use super::connection::{ConnectionEnd, Driver, earlier};
-use super::context::ActiveRequest;
-use super::life::Work;
-use super::reply::PendingResponse;
+use super::life::{Live, Work};
 use super::stream::{Output, SharedStream, State};
 use crate::observer::Refusal;
 
@@ -28,12 +24,7 @@ enum Next {
     End(ConnectionEnd),
 }
 
-impl<T, M, L> Driver<T, M, L>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
     /// Runs handlers, and makes steps until there is nothing to do without I/O. Returns whether
     /// there may be more to do.
     pub(crate) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {

@@ -20,23 +20,18 @@ use super::server::{HttpServer, Table};
 use super::wire::{Head, LINGER, Next, Wire};
 use crate::asynchronous::server::app::SHUTDOWN_TIMEOUT;
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
-use crate::asynchronous::server::context::ActiveRequest;
+use crate::asynchronous::server::life::Live;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
 use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
-pub(crate) fn serve<T, M, L>(
+pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M, L>>,
+    table: &Mutex<Table<M>>,
     socket: T,
     peer: Option<PeerAddress>,
-) -> impl Future<Output = io::Result<()>>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+) -> impl Future<Output = io::Result<()>> {
     let (settings, options) = (server.settings(), server.options());
     let wire = Wire::new(socket, peer, settings.max_line, options.limit_of_read());
     let shutdown = Arc::new(ShutdownSignal::default());
@@ -65,18 +60,13 @@ where
     .await
 }
 
-async fn serve_until_end<T, M, L>(
+async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M, L>>,
+    table: &Mutex<Table<M>>,
     wire: Wire<T>,
     shutdown: Arc<ShutdownSignal>,
     _registration: Registration,
-) -> io::Result<()>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+) -> io::Result<()> {
     let settings = server.settings();
     let turns = Arc::clone(&wire.turns);
     let mut served = pin!(serve_requests(server, table, wire));
@@ -96,16 +86,11 @@ where
     .await
 }
 
-async fn serve_requests<T, M, L>(
+async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M, L>>,
+    table: &Mutex<Table<M>>,
     mut wire: Wire<T>,
-) -> io::Result<()>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+) -> io::Result<()> {
     let broadcaster = &server.settings().broadcaster;
     loop {
         let head = match wire.head(|| broadcaster.is_shutting_down()).await? {
@@ -128,18 +113,13 @@ where
 }
 
 /// Reads the body of a request, and writes its response.
-async fn respond<T, M, L>(
+async fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M, L>>,
+    table: &Mutex<Table<M>>,
     wire: &mut Wire<T>,
     head: Head,
     sender: &mut Sender,
-) -> io::Result<()>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+) -> io::Result<()> {
     let exchange = if wire.reader.has_whole_body() {
         let body = match wire.reader.next_part() {
             Ok(Some(Part::Body(body))) => body,
@@ -214,18 +194,13 @@ where
 }
 
 /// Feeds the body, until it is complete or there is a response.
-async fn feed<T, M, L>(
+async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M, L>>,
+    table: &Mutex<Table<M>>,
     wire: &mut Wire<T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,
-) -> io::Result<Option<HttpError>>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-    M: Fn(Arc<ActiveRequest>) -> L,
-    L: Future<Output = Option<PendingResponse>>,
-{
+) -> io::Result<Option<HttpError>> {
     let (mut total, mut has_ended) = (0, false);
     loop {
         match wire.reader.next_part() {

@@ -18,8 +18,8 @@ use super::options::HttpOptions;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::{App, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
-use crate::asynchronous::server::context::{ActiveRequest, Context};
-use crate::asynchronous::server::life::{Requests, Work, live};
+use crate::asynchronous::server::context::Context;
+use crate::asynchronous::server::life::{Live, Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
@@ -158,17 +158,13 @@ impl HttpServer {
     /// Begins an exchange of which the whole body was received, and does the work that it causes.
     /// Then `output` moves its output, and returns whether that is all of it. Returns how many
     /// bytes of the body were taken, too: the rest is to be fed.
-    pub(crate) fn serve_whole<M, L>(
+    pub(crate) fn serve_whole<M: Live>(
         &self,
-        table: &Mutex<Table<M, L>>,
+        table: &Mutex<Table<M>>,
         head: OwnedHead,
         body: &[u8],
         output: impl FnOnce(&mut Site<'static, PendingResponse>, Instant, ExchangeKey) -> bool,
-    ) -> (HttpExchange, usize)
-    where
-        M: Fn(Arc<ActiveRequest>) -> L,
-        L: Future<Output = Option<PendingResponse>>,
-    {
+    ) -> (HttpExchange, usize) {
         let _attended = Attended::new(&self.0);
         let (mut exchange, fed) = self.open_with(head, |site, now, head, principal| {
             site.open_whole(now, head, principal, body)
@@ -262,11 +258,7 @@ impl HttpServer {
     }
 
     /// As [`run`](Self::run), with a table that connections have, too.
-    pub(crate) async fn drive<M, L>(&self, table: &Mutex<Table<M, L>>)
-    where
-        M: Fn(Arc<ActiveRequest>) -> L,
-        L: Future<Output = Option<PendingResponse>>,
-    {
+    pub(crate) async fn drive<M: Live>(&self, table: &Mutex<Table<M>>) {
         let mut timer = LazyTimer::new();
         let mut ends_at = None;
         poll_fn(|cx| {
@@ -278,16 +270,12 @@ impl HttpServer {
     }
 
     /// One pass. Returns `Some` if everything has ended.
-    fn round<M, L>(
+    fn round<M: Live>(
         &self,
-        table: &mut Table<M, L>,
+        table: &mut Table<M>,
         (timer, ends_at): (&mut LazyTimer, &mut Option<time::Instant>),
         cx: &mut task::Context<'_>,
-    ) -> Poll<Option<()>>
-    where
-        M: Fn(Arc<ActiveRequest>) -> L,
-        L: Future<Output = Option<PendingResponse>>,
-    {
+    ) -> Poll<Option<()>> {
         let (until, has_steps, is_over) = {
             let mut state = self.0.lock();
             let now = self.0.now();
@@ -331,11 +319,11 @@ impl HttpServer {
 
     /// Makes a call of a connection, and does the work that it causes: a request begins in the task
     /// of its connection.
-    pub(crate) fn attend<M, L, R>(&self, table: &Mutex<Table<M, L>>, call: impl FnOnce() -> R) -> R
-    where
-        M: Fn(Arc<ActiveRequest>) -> L,
-        L: Future<Output = Option<PendingResponse>>,
-    {
+    pub(crate) fn attend<M: Live, R>(
+        &self,
+        table: &Mutex<Table<M>>,
+        call: impl FnOnce() -> R,
+    ) -> R {
         let _attended = Attended::new(&self.0);
         let result = call();
         let table = &mut *lock(table);
@@ -345,11 +333,7 @@ impl HttpServer {
     }
 
     /// Does the work that calls of the site have caused. Returns whether there was any.
-    fn work<M, L>(&self, table: &mut Table<M, L>) -> bool
-    where
-        M: Fn(Arc<ActiveRequest>) -> L,
-        L: Future<Output = Option<PendingResponse>>,
-    {
+    fn work<M: Live>(&self, table: &mut Table<M>) -> bool {
         std::mem::swap(&mut self.0.lock().work, &mut table.work);
         let had_any = !table.work.is_empty();
         for work in table.work.drain(..) {
@@ -359,9 +343,9 @@ impl HttpServer {
     }
 
     /// Hands in the responses that there are, and makes a call.
-    fn answer<M, L, R>(
+    fn answer<M: Live, R>(
         &self,
-        table: &mut Table<M, L>,
+        table: &mut Table<M>,
         call: impl FnOnce(&mut State, Instant) -> R,
     ) -> R {
         let (mut state, now) = self.0.enter();
@@ -439,14 +423,14 @@ impl HttpServer {
 }
 
 /// The requests of a server, and the work for them.
-pub(crate) struct Table<M, L> {
-    requests: Requests<ServerKey, M, L>,
+pub(crate) struct Table<M: Live> {
+    requests: Requests<ServerKey, M>,
     work: VecDeque<Work<ServerKey>>,
     /// To be handed in.
     responses: Vec<(ServerKey, RequestHandle, PendingResponse)>,
 }
 
-impl<M, L> Table<M, L> {
+impl<M: Live> Table<M> {
     pub(crate) fn new(live: M) -> Self {
         Self { requests: Requests::new(live), work: VecDeque::new(), responses: Vec::new() }
     }
