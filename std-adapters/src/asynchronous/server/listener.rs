@@ -1,6 +1,6 @@
 //! Accept loop.
 
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -91,7 +91,7 @@ where
 }
 
 /// A stream that was accepted.
-pub(crate) enum Accepted<S> {
+enum Accepted<S> {
     /// With the address of its client.
     Served(S, Option<PeerAddress>),
     /// There is no place for it.
@@ -99,7 +99,7 @@ pub(crate) enum Accepted<S> {
 }
 
 /// Accepts the next stream: see [`accept`].
-pub(crate) async fn accept_stream<H, L: Listener>(
+async fn accept_stream<H, L: Listener>(
     app: &App<H>,
     listener: &L,
 ) -> io::Result<Option<Accepted<L::Stream>>> {
@@ -126,32 +126,60 @@ where
     L: Listener,
     F: Future<Output: IntoReply>,
 {
+    let serve =
+        |stream, peer| Incoming::new(app.clone(), stream, Transport::Stream, Some(peer)).serve();
+    serve_streams(&app, &listener, serve, |_| ready(()), ready(())).await
+}
+
+/// Accepts streams, and runs the futures that serve them, and those that refuse them, beside
+/// `runner`. Completes when the application shuts down, and `runner` and all that are served have
+/// ended.
+pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
+    app: &App<H>,
+    listener: &L,
+    serve: impl Fn(L::Stream, Option<PeerAddress>) -> S,
+    refuse: impl Fn(L::Stream) -> R,
+    runner: impl Future,
+) -> io::Result<()> {
     let mut connections = Tasks::new();
-    // A task as well, so that the listener is only polled when it was woken.
+    let mut refused = Tasks::new();
+    // Tasks as well, so that they are only polled when they were woken.
     let mut acceptor = Tasks::new();
-    acceptor.insert((), accept(app.clone(), &listener));
+    acceptor.insert((), accept_stream(app, listener));
+    let mut handlers = Tasks::new();
+    handlers.insert((), runner);
     poll_fn(|cx| {
         for _ in 0..POLLS {
             let opened = acceptor.poll_next(cx);
-            let is_shut = opened.is_pending();
+            let mut is_still = opened.is_pending();
             match opened {
                 Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
                 Poll::Ready(Some(((), Err(panic)))) => {
                     return Poll::Ready(Err(io::Error::other(panic.0)));
                 }
-                Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
-                    connections.insert((), connection.serve());
-                    acceptor.insert((), accept(app.clone(), &listener));
+                Poll::Ready(Some(((), Ok(Ok(Some(accepted)))))) => {
+                    match accepted {
+                        Accepted::Served(stream, peer) => {
+                            connections.insert((), serve(stream, peer));
+                        }
+                        Accepted::Refused(stream) if refused.len() < MAX_REFUSED => {
+                            refused.insert((), refuse(stream));
+                        }
+                        Accepted::Refused(_) => {}
+                    }
+                    acceptor.insert((), accept_stream(app, listener));
                 }
                 _ => {}
             }
             // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
-            let is_still = is_shut && served.is_pending();
+            is_still &= served.is_pending();
             if let Poll::Ready(Some(((), Err(panic)))) = served {
                 app.settings.tell(Telling::Panicked(None, panic));
             }
-            if acceptor.is_empty() && connections.is_empty() {
+            is_still &= refused.poll_next(cx).is_pending();
+            is_still &= handlers.poll_next(cx).is_pending();
+            if acceptor.is_empty() && connections.is_empty() && handlers.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if is_still {
@@ -203,5 +231,7 @@ fn poll_stream<H, L: Listener>(
 
 /// Number of polls in a row before other tasks of the thread run.
 const POLLS: usize = 64;
+/// Number of connections beyond the limit that get a response at a time. Others are closed.
+const MAX_REFUSED: usize = 64;
 /// Time without accepting after the operating system ran out of resources.
 const PAUSE: Duration = Duration::from_millis(100);
