@@ -75,24 +75,10 @@ impl Settings {
                 return Admission::without_handler(request, response, observed, invalid);
             }
         };
-        if awaited.is_some() {
-            let request = Arc::new(ActiveRequest {
-                handle: request.handle,
-                request: OwnedRequest::from(request),
-                found: None,
-                is_valid: AtomicBool::new(true),
-                round: Round::default(),
-                kept: Kept::default(),
-                origin,
-                observed,
-                task: None,
-                awaited,
-                slot,
-            });
-            return Admission { response: None, work: Some(Work::Begin(key, request)) };
-        }
         let mut found = None;
-        if let Some(catalog) = &self.catalog {
+        if awaited.is_none()
+            && let Some(catalog) = &self.catalog
+        {
             let snapshot = catalog.snapshot();
             let catalog = snapshot.catalog().checked_when_read();
             match catalog.respond(server, request, tx) {
@@ -137,13 +123,13 @@ impl Settings {
             handle: request.handle,
             request: OwnedRequest::from(request),
             found,
-            is_valid: AtomicBool::new(false),
+            is_valid: AtomicBool::new(awaited.is_some()),
             round,
             kept: Kept::default(),
             origin,
             observed,
             task,
-            awaited: None,
+            awaited,
             slot,
         });
         Admission { response: None, work: Some(Work::Begin(key, request)) }
