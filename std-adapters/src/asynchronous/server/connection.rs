@@ -98,7 +98,11 @@ where
             }
             let hooks = app.settings.hooks();
             driver.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
-            poll_fn(|cx| driver.poll(cx)).await
+            let result = poll_fn(|cx| driver.poll(cx)).await;
+            if driver.goes_on(&result) {
+                poll_fn(|cx| driver.poll_tasks(cx)).await;
+            }
+            result
         }))
     }
 }
@@ -150,8 +154,6 @@ pub(crate) struct Driver<T, M: Live> {
     pub(crate) end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
     keeps_tasks: bool,
-    /// The result, while tasks go on after the end.
-    result: Option<io::Result<ConnectionEnd>>,
 }
 
 impl<T, M: Live> Driver<T, M> {
@@ -168,7 +170,6 @@ impl<T, M: Live> Driver<T, M> {
             ends_at: None,
             end: None,
             keeps_tasks: false,
-            result: None,
             shared,
         }
     }
@@ -182,9 +183,6 @@ impl<T, M: Live> Driver<T, M> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
-        if self.result.is_some() {
-            return self.poll_tasks(cx);
-        }
         let shared = Arc::clone(&self.shared);
         let result = ready!(shared.driver.poll_rounds(cx, |cx| match self.round(cx) {
             Ok(round) => round.map(|end| end.map(Ok)),
@@ -198,20 +196,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
             Ok(ConnectionEnd::ShutDown) => Disconnect::ShutDown,
             Err(error) => Disconnect::Failed(error),
         });
-        self.finish(result, cx)
+        Poll::Ready(result)
     }
 
-    /// The connection is over. Its tasks go on if others can ask for them.
-    fn finish(
-        &mut self,
-        result: io::Result<ConnectionEnd>,
-        cx: &mut task::Context<'_>,
-    ) -> Poll<io::Result<ConnectionEnd>> {
-        let goes_on = self.keeps_tasks || matches!(result, Ok(ConnectionEnd::ShutDown));
-        if !goes_on || self.requests.is_empty() {
-            return Poll::Ready(result);
+    /// The connection is over. Returns whether it has tasks that go on, as others can ask for them.
+    fn goes_on(&mut self, result: &io::Result<ConnectionEnd>) -> bool {
+        let may_go_on = self.keeps_tasks || matches!(result, Ok(ConnectionEnd::ShutDown));
+        if !may_go_on || self.requests.is_empty() {
+            return false;
         }
-        self.result = Some(result);
         // Unless it is a shutdown, nothing limits them but their own time.
         self.ends_at = self.ends_at.filter(|_| self.is_closing);
         self.io.drop_stream();
@@ -219,17 +212,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         // It does not count as a connection any more, but is still to be told of a shutdown.
         let receiver = Arc::downgrade(&self.shared) as Weak<dyn Receiver>;
         self.registration = self.shared.settings.broadcaster.register_uncounted(receiver);
-        self.poll_tasks(cx)
+        true
     }
 
     /// Runs the tasks that go on after the end.
-    fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
+    fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
         shared.driver.poll_rounds(cx, |cx| {
             let moved = self.run_requests(cx);
             let due = self.requests.limit_tasks(&shared.settings, &mut self.ends_at);
             if self.requests.is_empty() {
-                return Poll::Ready(self.result.take());
+                return Poll::Ready(Some(()));
             }
             match moved || due.is_some_and(|due| self.timer.poll(cx, due)) {
                 true => Poll::Ready(None),
