@@ -106,16 +106,10 @@ impl dyn RequestSource + '_ {
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
         let mut result = Poll::Ready(Err(ToolError::GONE));
         self.with_server(request, &mut |server, _| {
-            let new = input_request.take();
-            let is_new = new.is_some();
-            if let Some(new) = new {
-                *place = Some(server.input_requests.begin(request, new));
-            }
-            result = match *place {
-                Some(place) => server.input_requests.poll(place, cx),
-                None => Poll::Pending,
-            };
-            is_new
+            let new = input_request.take().map(|new| server.input_requests.begin(request, new));
+            *place = new.or(*place);
+            result = place.map_or(Poll::Pending, |place| server.input_requests.poll(place, cx));
+            new.is_some()
         });
         result
     }
