@@ -18,6 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use lexopt::{Arg, Parser, ValueExt as _};
+use mcp_sansio_adapters::asynchronous::Limits;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
     ProtectedResource,
@@ -31,7 +32,7 @@ use tokio_io_timeout::TimeoutStream;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (mut address, mut options) =
-        ("127.0.0.1:0".to_owned(), HttpOptions::new().sse_path("/sse"));
+        ("127.0.0.1:0".to_owned(), HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
     let (mut issuer, mut well_known) = (None, Vec::new());
     let mut arguments = Parser::from_env();
     while let Some(argument) = arguments.next()? {
@@ -50,7 +51,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         well_known = resource.paths();
         options = options.protected_resource(resource);
     }
-    let app = everything_server::app().shutdown_timeout(SHUTDOWN_TIMEOUT);
+    let app = everything_server::app()
+        .limits(Limits { shutdown_timeout: SHUTDOWN_TIMEOUT, ..Limits::new() });
     let server = HttpServer::new(&app, options)?;
     let router =
         Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Full};
+use mcp_sansio_adapters::asynchronous::Limits;
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, HttpServer, ResponseBody};
 use mcp_sansio_programs::everything_server;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ const LIMIT: Duration = Duration::from_millis(500);
 
 /// Runs a server beside `client`, shuts it down, and waits for its end.
 async fn beside(options: HttpOptions, client: impl AsyncFnOnce(HttpServer, &dyn Fn())) {
-    let app = everything_server::app().shutdown_timeout(LIMIT);
+    let app = everything_server::app().limits(Limits { shutdown_timeout: LIMIT, ..Limits::new() });
     let server = HttpServer::new(&app, options).unwrap();
     let shut_down = || app.broadcaster().shut_down();
     let client = async {

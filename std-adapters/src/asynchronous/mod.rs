@@ -14,7 +14,7 @@
 //! use mcp_sansio::typed::{Input, Tools};
 //! use mcp_sansio::types::{Implementation, Text, TextResult};
 //! use mcp_sansio::{Catalog, Progress, ServerConfig, ServerFeatures};
-//! use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult};
+//! use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult, Limits};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
@@ -45,7 +45,8 @@
 //! }
 //!
 //! fn main() -> std::io::Result<()> {
-//!     let app = App::new(&CONFIG, greet).catalog(&CATALOG).max_connections(1000);
+//!     let limits = Limits { max_connections: 500, ..Limits::new() };
+//!     let app = App::new(&CONFIG, greet).catalog(&CATALOG).limits(limits);
 //!     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 8080))?;
 //!     async_io::block_on(asynchronous::serve(&app, &listener))
 //! }
@@ -115,16 +116,17 @@
 //! As on standard input and output, there is one JSON-RPC message a line, both eras are served on
 //! one stream, and `notifications/cancelled` cancels requests. Reading and writing never wait for
 //! each other. After the end of the input requests in flight finish, for at most
-//! [`App::shutdown_timeout`]; then the rest is cancelled and the connection ends. The same happens
-//! after [`Broadcaster::shut_down`]. It also ends after [`App::idle_timeout`].
+//! [`Limits::end_of_input_timeout`]; then the rest is cancelled and the connection ends. The same
+//! happens after [`Broadcaster::shut_down`], with [`Limits::shutdown_timeout`]. It also ends after
+//! [`Limits::idle_timeout`].
 //!
 //! # Memory
 //!
-//! Each connection takes about 1 KB; 200 bytes for each request in flight ([`App::max_in_flight`])
-//! and its parameters ([`App::max_params`]); 8 bytes for each of [`App::max_subscriptions`], if the
-//! configuration declares subscriptions; two buffers, which start with 1 KB each and grow to the
-//! limits of the [`App`] as messages need it; and the futures of its running handlers
-//! ([`App::max_running`]).
+//! Each connection takes about 1 KB; 200 bytes for each request in flight
+//! ([`Limits::max_in_flight`]) and its parameters ([`Limits::max_params`]); 8 bytes for each of
+//! [`Limits::max_subscriptions`], if the configuration declares subscriptions; two buffers, which
+//! start with 1 KB each and grow to the [`Limits`] as messages need it; and the futures of its
+//! running handlers ([`Limits::max_running`]).
 
 pub mod client;
 #[cfg(feature = "http")]
@@ -141,9 +143,7 @@ pub use crate::runtime::{
 #[cfg(feature = "tokio")]
 pub use crate::runtime::{TokioStream, tokio_stdio};
 pub use server::{
-    ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
-    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, Incoming,
-    IntoReply, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING,
-    MAX_RUNNING, MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
+    App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd, Context,
+    HandlerResult, Incoming, IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply,
     StateProtector, TaskOptions, accept, boxed, serve,
 };

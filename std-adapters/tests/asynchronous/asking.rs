@@ -12,7 +12,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{LogMessage, OrToolError as _, OwnedInputResponse, RawJson, Request, ToolError};
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, HandlerResult, MAX_INPUT_RESPONSES, StateProtector,
+    App, ConnectionEnd, Context, HandlerResult, Limits, MAX_INPUT_RESPONSES, StateProtector,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -267,7 +267,7 @@ fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled
     })
     .catalog(&CATALOG)
     // The buffer is so small that the frame is written in pieces.
-    .max_pending(1024);
+    .limits(Limits { max_pending: 1024, ..Limits::new() });
     talk(&app, (16, 16), async move |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
@@ -298,7 +298,7 @@ fn an_input_request_dropped_before_there_is_room_for_it_is_not_sent() {
         }
     })
     .catalog(&CATALOG)
-    .max_pending(1024);
+    .limits(Limits { max_pending: 1024, ..Limits::new() });
     talk(&app, (16, 16), async move |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;

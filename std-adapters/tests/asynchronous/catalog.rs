@@ -6,7 +6,7 @@ use futures_lite::future;
 use mcp_sansio::types::{Prompt, TextResult, Tool};
 use mcp_sansio::{RawJson, Target};
 use mcp_sansio_adapters::SharedCatalog;
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, legacy, modern, talk};
@@ -91,7 +91,9 @@ fn a_list_that_waits_for_its_reader_is_of_the_catalog_that_it_began_with() {
         || catalog.update(|tools| Ok(names.iter().all(|name| tools.remove_tool(name))));
     add_all().unwrap();
     let handler = |ctx| name(ctx, Arc::default());
-    let app = App::new(&CONFIG, handler).catalog(&catalog).max_pending(1024);
+    let app = App::new(&CONFIG, handler)
+        .catalog(&catalog)
+        .limits(Limits { max_pending: 1024, ..Limits::new() });
     for chunk in [1, 7, 100] {
         talk(&app, (chunk, chunk), async |mut client| {
             client.send(&modern(1, "tools/list", json!({}))).await;

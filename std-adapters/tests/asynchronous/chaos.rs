@@ -9,7 +9,7 @@ use mcp_sansio::types::{
     ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
 use mcp_sansio::{OrToolError as _, Progress, RawJson};
-use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
 use crate::client::{call, cancel, legacy, talk};
@@ -60,7 +60,7 @@ fn each_request_gets_one_response_or_was_cancelled() {
         let handler_alive = alive.clone();
         let app = App::new(&CONFIG, move |ctx| obey(ctx, handler_alive.clone()))
             .catalog(&CATALOG)
-            .max_pending(1024);
+            .limits(Limits { max_pending: 1024, ..Limits::new() });
         let mut chance = Chance(seed);
         let sizes =
             ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio::types::TextResult;
-use mcp_sansio_adapters::asynchronous::{App, Connection, Context, HandlerResult, Listener, serve};
+use mcp_sansio_adapters::asynchronous::{
+    App, Connection, Context, HandlerResult, Limits, Listener, serve,
+};
 use serde_json::json;
 
 use crate::client::{Client, call};
@@ -156,8 +158,11 @@ fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
         Box::new(Hostile::new(Manner::Drips, "", &calls, &counts)),
     ];
     let door = Door(RefCell::new(streams));
-    let app =
-        App::new(&CONFIG, echo).catalog(&CATALOG).idle_timeout(Duration::MAX).max_pending(4096);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        idle_timeout: Some(Duration::MAX),
+        max_pending: 4096,
+        ..Limits::new()
+    });
     let mut client = Client::new(client);
     let mut server = pin!(serve(&app, &door));
     let mut ordinary = pin!(async {
@@ -191,10 +196,11 @@ fn p1_a_client_that_never_reads_is_disconnected_beside_busy_ones() {
         Box::new(Hostile::new(Manner::NeverReads, "", &calls, &counts)),
     ];
     let door = Door(RefCell::new(streams));
-    let app = App::new(&CONFIG, echo)
-        .catalog(&CATALOG)
-        .idle_timeout(Duration::from_millis(50))
-        .max_pending(4096);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        idle_timeout: Some(Duration::from_millis(50)),
+        max_pending: 4096,
+        ..Limits::new()
+    });
     let mut server = pin!(serve(&app, &door));
     virtual_time::block_on(async {
         for _ in 0..100 {

@@ -15,7 +15,7 @@ use mcp_sansio::{
     RpcError, ToolContext, ToolError, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{
-    App, Connection, ConnectionEnd, Context, HandlerResult, boxed,
+    App, Connection, ConnectionEnd, Context, HandlerResult, Limits, boxed,
 };
 use serde_json::{Value, json};
 
@@ -507,7 +507,7 @@ impl ToolHandler for Hasty {
 fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
     let hasty = Mutex::new(Hasty);
     let app = App::new(&CONFIG, async |ctx: Context| ctx.call_tool(&hasty).await);
-    let app = app.catalog(&CATALOG).max_pending(1024);
+    let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     talk(&app, WIDE, async |mut client| {
         client.initialize().await;
         client.ask(&legacy(1, "resources/subscribe", json!({"uri": "test://r"}))).await;

@@ -12,7 +12,9 @@ use mcp_sansio::types::{Implementation, InputRequest, LoggingLevel, TextResult};
 use mcp_sansio::{
     Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ServerFeatures, ToolError,
 };
-use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{
+    App, Connection, ConnectionEnd, Context, HandlerResult, Limits,
+};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -33,7 +35,9 @@ async fn echo(ctx: Context) -> HandlerResult {
 
 #[test]
 fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_pending(1024);
+    let app = App::new(&CONFIG, echo)
+        .catalog(&CATALOG)
+        .limits(Limits { max_pending: 1024, ..Limits::new() });
     let text = "x".repeat(700);
     for capacity in [1, 7, 4096] {
         talk(&app, (capacity, usize::MAX), async |mut client| {
@@ -67,7 +71,7 @@ fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
         ctx.reply(&TextResult::new("done"))
     })
     .catalog(&CATALOG)
-    .max_pending(1024);
+    .limits(Limits { max_pending: 1024, ..Limits::new() });
     talk(&app, (1, 1), async move |mut client| {
         client.send(&call(1, "steps", json!({}))).await;
         for step in 1..=200 {
@@ -99,7 +103,7 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
             ctx.reply(&TextResult::new("done"))
         }
     });
-    let app = app.catalog(&CATALOG).max_pending(1024);
+    let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     talk(&app, (1, 1), async |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "echo"}))).await;
@@ -117,7 +121,7 @@ fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_
         ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len).or_arguments()?)))
     })
     .catalog(&CATALOG)
-    .max_pending(1024);
+    .limits(Limits { max_pending: 1024, ..Limits::new() });
     for sizes in [(1, 1), (100, 7), (2048, usize::MAX)] {
         talk(&app, sizes, async move |mut client| {
             client.initialize().await;
@@ -150,7 +154,11 @@ fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_
 
 #[test]
 fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_pending(1024).max_line(2048);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        max_pending: 1024,
+        max_line: 2048,
+        ..Limits::new()
+    });
     talk(&app, (16, 16), async move |mut client| {
         client.initialize().await;
         let long = "z".repeat(5000);
@@ -204,7 +212,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
         }
     })
     .catalog(&CATALOG)
-    .idle_timeout(Duration::from_millis(200));
+    .limits(Limits { idle_timeout: Some(Duration::from_millis(200)), ..Limits::new() });
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         // Long after the last activity.
@@ -222,10 +230,11 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
 fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
     // The second has more output than there is room for, so its request stays in flight.
     for len in [100, 100_000] {
-        let app = App::new(&CONFIG, echo)
-            .catalog(&CATALOG)
-            .idle_timeout(Duration::from_millis(10))
-            .max_pending(1024);
+        let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+            idle_timeout: Some(Duration::from_millis(10)),
+            max_pending: 1024,
+            ..Limits::new()
+        });
         let (server, mut client) = pipe(64, 64);
         let written = async move {
             let line = format!("{}\n", call(1, "echo", json!({"text": "x".repeat(len)})));
@@ -261,7 +270,7 @@ fn the_end_of_input_flushes_responses_and_drops_unfinished_handlers() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
     })
-    .shutdown_timeout(Duration::ZERO)
+    .limits(Limits { end_of_input_timeout: Duration::ZERO, ..Limits::new() })
     .catalog(&CATALOG);
     for sizes in [WIDE, (1, 1)] {
         talk(&app, sizes, async move |mut client| {
@@ -357,9 +366,12 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
 #[test]
 fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
     let app = App::new(&CONFIG, |_: Context| pending::<HandlerResult>())
-        .max_in_flight(2)
-        .catalog(&CATALOG)
-        .full_timeout(Duration::from_millis(50));
+        .limits(Limits {
+            max_in_flight: 2,
+            full_timeout: Duration::from_millis(50),
+            ..Limits::new()
+        })
+        .catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         for id in 1..=3 {
             client.send(&call(id, "wait", json!({}))).await;
@@ -479,8 +491,11 @@ fn d4_single_bytes_do_not_keep_a_connection() {
         ctx.reply(&TextResult::new(&"x".repeat(100_000)))
     })
     .catalog(&CATALOG)
-    .idle_timeout(Duration::from_millis(50))
-    .max_pending(1024);
+    .limits(Limits {
+        idle_timeout: Some(Duration::from_millis(50)),
+        max_pending: 1024,
+        ..Limits::new()
+    });
     // One client never ends its line, and one never finishes reading its response.
     for request in [None, Some(call(1, "echo", json!({})))] {
         let (dripped, end) = talk(&app, (64, 64), async |mut client| {
@@ -521,9 +536,12 @@ fn s8_the_longest_time_limits_mean_never() {
         ctx.reply(&TextResult::new("done"))
     })
     .catalog(&CATALOG)
-    .idle_timeout(Duration::MAX)
-    .full_timeout(Duration::MAX)
-    .max_in_flight(1);
+    .limits(Limits {
+        idle_timeout: Some(Duration::MAX),
+        full_timeout: Duration::MAX,
+        max_in_flight: 1,
+        ..Limits::new()
+    });
     talk(&app, (64, 64), async move |mut client| {
         client.initialize().await;
         let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
@@ -544,12 +562,29 @@ fn s8_the_longest_time_limits_mean_never() {
 /// Limits on memory may have any value without an arithmetic overflow.
 #[test]
 fn s8_the_largest_limits_are_no_limits() {
-    let app = App::new(&CONFIG, echo)
-        .catalog(&CATALOG)
-        .max_in_flight(usize::MAX)
-        .max_running(usize::MAX)
-        .max_params(usize::MAX)
-        .max_connections(usize::MAX);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        max_in_flight: u16::MAX,
+        max_running: usize::MAX,
+        max_params: usize::MAX,
+        max_connections: usize::MAX,
+        ..Limits::new()
+    });
+    talk(&app, WIDE, async move |mut client| {
+        assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
+    });
+}
+
+#[test]
+fn the_smallest_limits_still_serve_a_call() {
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        max_in_flight: 0,
+        max_subscriptions: 0,
+        max_running: 0,
+        max_params: 0,
+        max_line: 0,
+        max_pending: 0,
+        ..Limits::new()
+    });
     talk(&app, WIDE, async move |mut client| {
         assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
     });

@@ -11,7 +11,7 @@ use mcp_sansio::types::{
     ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
 use mcp_sansio::{OrToolError as _, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, MAX_RUNNING};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, call, cancel, legacy, modern, talk};
@@ -31,14 +31,13 @@ async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> 
 #[test]
 fn b1_two_hundred_calls_at_once_all_get_a_response() {
     // With the defaults, with fewer entries than calls, and with room for few bytes of parameters.
-    for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
+    for (in_flight, params) in [(u16::MAX, usize::MAX), (10, usize::MAX), (u16::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let (handler_running, handler_most) = (running.clone(), most.clone());
         let app =
             App::new(&CONFIG, move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
                 .catalog(&CATALOG)
-                .max_in_flight(in_flight)
-                .max_params(params);
+                .limits(Limits { max_in_flight: in_flight, max_params: params, ..Limits::new() });
         for is_modern in [true, false] {
             talk(&app, WIDE, async |mut client| {
                 client.initialize().await;
@@ -65,7 +64,8 @@ fn b1_two_hundred_calls_at_once_all_get_a_response() {
                 }
             });
             assert_eq!(running.get(), 0);
-            let limit = if params == 1 { 1 } else { in_flight.min(MAX_RUNNING) };
+            let limit =
+                if params == 1 { 1 } else { usize::from(in_flight).min(Limits::new().max_running) };
             assert!(
                 most.get() <= limit && most.get() >= limit.min(2),
                 "{most:?} {in_flight} {params}"
@@ -89,7 +89,7 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
         }
     })
     .catalog(&CATALOG)
-    .max_running(2);
+    .limits(Limits { max_running: 2, ..Limits::new() });
     talk(&app, WIDE, async |mut client| {
         client.initialize().await;
         for id in 1..=6 {
@@ -125,7 +125,9 @@ async fn ask_or_wait(ctx: Context) -> HandlerResult {
 
 #[test]
 fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_slot() {
-    let app = App::new(&CONFIG, ask_or_wait).max_in_flight(2).catalog(&CATALOG);
+    let app = App::new(&CONFIG, ask_or_wait)
+        .limits(Limits { max_in_flight: 2, ..Limits::new() })
+        .catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
@@ -152,9 +154,12 @@ fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_sl
 #[test]
 fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
     let app = App::new(&CONFIG, ask_or_wait)
-        .max_in_flight(2)
-        .catalog(&CATALOG)
-        .full_timeout(Duration::from_millis(50));
+        .limits(Limits {
+            max_in_flight: 2,
+            full_timeout: Duration::from_millis(50),
+            ..Limits::new()
+        })
+        .catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         // At the front it is processed at once, and the next request finds room.
@@ -188,9 +193,8 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
             .ping_interval(Duration::from_millis(50))
             .ping_timeout(Duration::from_secs(3600));
     let app = App::new(&WATCHFUL, ask_or_wait)
-        .max_in_flight(2)
-        .catalog(&CATALOG)
-        .full_timeout(Duration::MAX);
+        .limits(Limits { max_in_flight: 2, full_timeout: Duration::MAX, ..Limits::new() })
+        .catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         for id in 1..=3 {
@@ -223,9 +227,8 @@ fn b1_a_full_table_ends_with_its_client() {
             pending().await
         }
     })
-    .max_in_flight(2)
-    .catalog(&CATALOG)
-    .full_timeout(Duration::MAX);
+    .limits(Limits { max_in_flight: 2, full_timeout: Duration::MAX, ..Limits::new() })
+    .catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         for id in 1..=5 {
             client.send(&call(id, "wait", json!({}))).await;

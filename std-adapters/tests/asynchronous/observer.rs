@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, TextResult};
 use mcp_sansio::{ErrorCode, OrToolError as _, RpcError, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, Limits};
 use mcp_sansio_adapters::observer::{Event, Observer, RequestInfo};
 use serde_json::{Value, json};
 
@@ -105,7 +105,9 @@ fn a_call_ends_when_it_is_cancelled_and_when_its_client_is_gone() {
 #[test]
 fn a_call_that_waits_for_its_turn_ends_as_one_that_runs() {
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handler).observer(recorder.clone()).max_running(1);
+    let app = App::new(&CONFIG, handler)
+        .observer(recorder.clone())
+        .limits(Limits { max_running: 1, ..Limits::new() });
     talk(&app, WIDE, async |mut client| {
         for id in 1..=3 {
             client.send(&how(id, "wait")).await;
@@ -126,7 +128,12 @@ fn timeouts_limits_and_shutdown_are_told() {
             .request_timeout(Duration::from_millis(50));
     let recorder = Recorder::default();
     let app = App::new(&LIMITED, handler).observer(recorder.clone());
-    let app = app.max_in_flight(2).max_params(1).full_timeout(Duration::ZERO);
+    let app = app.limits(Limits {
+        max_in_flight: 2,
+        max_params: 1,
+        full_timeout: Duration::ZERO,
+        ..Limits::new()
+    });
     let ((), end) = talk(&app, WIDE, async |mut client| {
         client.send(&how(1, "wait")).await;
         assert_eq!(client.ask(&how(2, "say")).await["id"], 2);
@@ -157,7 +164,8 @@ fn timeouts_limits_and_shutdown_are_told() {
 fn requests_beyond_the_table_and_after_a_shutdown_are_refused() {
     let recorder = Recorder::default();
     let app = App::new(&CONFIG, handler).observer(recorder.clone());
-    let app = app.max_in_flight(1).full_timeout(Duration::ZERO);
+    let app =
+        app.limits(Limits { max_in_flight: 1, full_timeout: Duration::ZERO, ..Limits::new() });
     talk(&app, WIDE, async |mut client| {
         client.send(&how(1, "wait")).await;
         assert_eq!(client.ask(&how(2, "say")).await["id"], 2);

@@ -11,7 +11,7 @@ use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _, Cursor};
 use mcp_sansio::ServerConfig;
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio_adapters::asynchronous::{
-    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Listener, accept,
+    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, Listener, accept,
 };
 use tokio::time::{Instant, sleep};
 
@@ -78,7 +78,8 @@ fn nothing_is_kept_of_a_future_that_has_accepted() {
 
 #[test]
 fn at_the_end_of_the_input_calls_finish_until_the_limit() {
-    let app = App::new(&CONFIG, handle).shutdown_timeout(LIMIT);
+    let app =
+        App::new(&CONFIG, handle).limits(Limits { end_of_input_timeout: LIMIT, ..Limits::new() });
     for (tools, lasts) in [(&["slow"][..], LIMIT / 3), (&["slow", "never"], LIMIT)] {
         let mut output = Vec::new();
         let stream = JoinedIo::new(Cursor::new(calls(tools)), &mut output);
@@ -93,7 +94,8 @@ fn at_the_end_of_the_input_calls_finish_until_the_limit() {
 fn after_a_shutdown_calls_finish_until_the_limit() {
     let wait = LIMIT / 10;
     for (tools, lasts) in [(&["slow"][..], LIMIT / 3), (&["slow", "never"], wait + LIMIT)] {
-        let app = App::new(&CONFIG, handle).shutdown_timeout(LIMIT);
+        let app =
+            App::new(&CONFIG, handle).limits(Limits { shutdown_timeout: LIMIT, ..Limits::new() });
         let (stream, mut client) = pipe(4096, 4096);
         let work = async {
             client.write_all(calls(tools).as_bytes()).await.unwrap();

@@ -11,7 +11,7 @@ use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::Json;
 #[cfg(unix)]
 use mcp_sansio::{OrToolError as _, types::TextResult};
-use mcp_sansio_adapters::asynchronous::{App, Context, Listener as _, accept, serve};
+use mcp_sansio_adapters::asynchronous::{App, Context, Limits, Listener as _, accept, serve};
 use serde_json::json;
 
 use crate::client::{Client, call};
@@ -70,7 +70,7 @@ fn a_thousand_connections_at_once_are_all_served() {
         }
     })
     .catalog(&CATALOG)
-    .address_share(100);
+    .limits(Limits { address_share: 100, ..Limits::new() });
     let (listener, address) = listen();
     let before = resident();
     run(serve(&app, &listener), async {
@@ -111,7 +111,7 @@ fn r3_h1_connections_beyond_the_limit_are_closed_and_do_not_wait() {
         async move { ctx.reply(&Json(json!({"content": []}))) }
     })
     .catalog(&CATALOG)
-    .max_connections(2);
+    .limits(Limits { max_connections: 2, ..Limits::new() });
     let (listener, address) = listen();
     run(serve(&app, &listener), async {
         let (mut one, mut two) = (connect(address).await, connect(address).await);

@@ -21,7 +21,7 @@ fn guarded() -> Site {
             None => Err(AuthorizationError::missing_token().scope("tools")),
         })
     };
-    let options = HttpOptions::new().sse_path("/sse");
+    let options = HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() };
     Site::with(options.protected_resource(resource).authorize(check))
 }
 
@@ -143,9 +143,10 @@ fn http_03_http_04_http_45_a_page_of_another_origin_is_rejected() {
 
 #[test]
 fn a_page_of_an_allowed_origin_may_read_responses() {
-    let site = Site::with(
-        HttpOptions::new().host_policy(HostPolicy::LOOPBACK.origins(&["https://chat.example.com"])),
-    );
+    let site = Site::with(HttpOptions {
+        host_policy: HostPolicy::LOOPBACK.origins(&["https://chat.example.com"]),
+        ..HttpOptions::new()
+    });
     let from = [
         ("Origin", "https://chat.example.com"),
         ("Access-Control-Request-Headers", "mcp-method, content-type"),

@@ -119,7 +119,8 @@ fn auth_143_known_credentials_are_not_checked_again() {
 #[test]
 fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
     let limit = Duration::from_millis(50);
-    let options = HttpOptions::new().authorize(Check::default()).authorize_timeout(limit);
+    let options =
+        HttpOptions { authorize_timeout: limit, ..HttpOptions::new() }.authorize(Check::default());
     let site = Site::with(options);
     for token in ["unreachable", "never"] {
         let answer = site.send(&who(token));
@@ -132,8 +133,9 @@ fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
 
 #[test]
 fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
-    let options = HttpOptions::new().authorize(Check::default()).max_waiting_checks(2);
-    let site = Site::with(options.authorize_timeout(Duration::MAX));
+    let options =
+        HttpOptions { max_waiting_checks: 2, ..HttpOptions::new() }.authorize(Check::default());
+    let site = Site::with(HttpOptions { authorize_timeout: Duration::MAX, ..options });
     let mut waiting = [site.connect(), site.connect()];
     waiting.iter_mut().for_each(|client| client.write(&who("never")));
     let end = Instant::now() + Duration::from_secs(60);

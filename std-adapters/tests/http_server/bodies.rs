@@ -41,7 +41,7 @@ fn is_silent(client: &mut Client) -> bool {
 
 /// Room for one body of the maximum length, 100,000 bytes.
 fn narrow() -> HttpOptions {
-    HttpOptions::new().body_budget(100_000)
+    HttpOptions { body_budget: 100_000, ..HttpOptions::new() }
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
 
 #[test]
 fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
-    let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
+    let site = Site::with(HttpOptions { read_timeout: Duration::from_millis(300), ..narrow() });
     // Handlers keep their parameters for as long as they run.
     let mut busy = site.connect();
     busy.write(&long("wait", 90_000));
@@ -88,7 +88,7 @@ fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
 
 #[test]
 fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
-    let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
+    let site = Site::with(HttpOptions { read_timeout: Duration::from_millis(300), ..narrow() });
     let session = site.open("2025-11-25");
     let mut busy = site.connect();
     busy.write(&long_of(&session, "wait", 90_000));
@@ -105,7 +105,7 @@ fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
 
 #[test]
 fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
-    let site = Site::with(HttpOptions::new().body_budget(250_000));
+    let site = Site::with(HttpOptions { body_budget: 250_000, ..HttpOptions::new() });
     let text = long("echo", 80_000);
     let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
     for client in &mut clients {
@@ -123,7 +123,7 @@ fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
 
 #[test]
 fn r3_l1_half_a_body_is_refused_at_the_time_of_a_shutdown() {
-    let mut site = Site::with(HttpOptions::new().read_timeout(Duration::MAX));
+    let mut site = Site::with(HttpOptions { read_timeout: Duration::MAX, ..HttpOptions::new() });
     let mut client = site.connect();
     let text = modern("echo").replace("Host:", "Expect: 100-continue\r\nHost:");
     client.write(&text[..text.len() - 1]);
@@ -135,7 +135,7 @@ fn r3_l1_half_a_body_is_refused_at_the_time_of_a_shutdown() {
 
 #[test]
 fn d1_bodies_longer_than_the_budget_are_refused() {
-    let site = Site::with(HttpOptions::new().body_budget(20_000));
+    let site = Site::with(HttpOptions { body_budget: 20_000, ..HttpOptions::new() });
     let mut client = site.connect();
     let _ = std::io::Write::write_all(&mut client.stream, long("echo", 30_000).as_bytes());
     assert_eq!(client.answer().status, 413);

@@ -81,7 +81,7 @@ fn s4_the_response_to_a_rejected_head_request_has_no_body() {
 
 #[test]
 fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
-    let mut site = Site::with(HttpOptions::new().read_timeout(Duration::MAX));
+    let mut site = Site::with(HttpOptions { read_timeout: Duration::MAX, ..HttpOptions::new() });
     let mut head = site.connect();
     head.write("POST /mcp HT");
     let mut deaf = site.connect();

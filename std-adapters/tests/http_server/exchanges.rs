@@ -12,7 +12,7 @@ use mcp_sansio::{
     ToolResult,
 };
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use tokio::time::Instant;
 
 use crate::recorder::Recorder;
@@ -167,7 +167,7 @@ fn a_shutdown_ends_streams_at_once_and_calls_after_its_limit() {
         future::pending::<()>().await;
         ctx.text("never")
     });
-    let app = app.shutdown_timeout(limit);
+    let app = app.limits(Limits { shutdown_timeout: limit, ..Limits::new() });
     let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
     let served = future::zip(server.run(&app), async {
         let id = open_session(&server, &[]).await;
@@ -230,7 +230,7 @@ fn a_handler_that_waits_for_room_goes_on_when_its_client_has_read() {
         }
         ctx.text("done")
     });
-    let app = app.max_pending(1024);
+    let app = app.limits(Limits { max_pending: 1024, ..Limits::new() });
     let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
     let client = async {
         let id = open_session(&server, &[]).await;

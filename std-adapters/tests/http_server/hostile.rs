@@ -67,7 +67,7 @@ fn s2_others_get_responses_while_clients_receive_without_a_pause_or_not_at_all()
 #[test]
 fn s2_a_client_that_never_pauses_is_disconnected_after_its_time_limit() {
     for beginning in ["GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_owned(), sized(100_000)] {
-        let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
+        let mut world = World::new(HttpOptions { read_timeout: SHORT, ..HttpOptions::new() });
         let peer = world.connect(&beginning).then(Then::Drip("y"));
         // A millisecond for each read: 50 of them use up its time, and at most as many are read
         // after the end.
@@ -90,7 +90,7 @@ fn s2_input_behind_a_rejection_is_read_for_a_limited_time() {
 
 #[test]
 fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
-    let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
+    let mut world = World::new(HttpOptions { read_timeout: SHORT, ..HttpOptions::new() });
     let id = world.open_session();
     let asks = [
         request("GET", "/nothing", &[], ""),
@@ -121,7 +121,7 @@ fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
 
 #[test]
 fn s3_a_client_that_pauses_before_it_reads_has_its_time_for_each_response() {
-    let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
+    let mut world = World::new(HttpOptions { read_timeout: SHORT, ..HttpOptions::new() });
     let client = world.connect("");
     for answers in 1..=3 {
         client.get().takes = Takes::Nothing;
@@ -135,7 +135,11 @@ fn s3_a_client_that_pauses_before_it_reads_has_its_time_for_each_response() {
 
 #[test]
 fn s3_a_post_whose_stream_is_not_read_times_out() {
-    let mut world = World::new(HttpOptions::new().sse_path("/sse").read_timeout(SHORT));
+    let mut world = World::new(HttpOptions {
+        sse_path: Some("/sse"),
+        read_timeout: SHORT,
+        ..HttpOptions::new()
+    });
     let stream = world.connect(&request("GET", "/sse", &[], ""));
     world.until("the stream begins", || stream.text().contains("session="));
     let text = stream.text();

@@ -10,7 +10,7 @@ use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, Limits};
 
 use crate::pump;
 use crate::recorder::Recorder;
@@ -97,7 +97,10 @@ impl Drop for Server {
 
 #[test]
 fn b1_two_hundred_posts_at_once_to_a_session_all_get_a_response() {
-    for configure in [|app: App<Handler>| app, |app: App<Handler>| app.max_in_flight(10)] {
+    for configure in [
+        |app: App<Handler>| app,
+        |app: App<Handler>| app.limits(Limits { max_in_flight: 10, ..Limits::new() }),
+    ] {
         let server = Server::new(HttpOptions::new(), configure, Recorder::default());
         let session = server.open();
         let mut clients: Vec<Client> = (0..200).map(|_| Client::to(server.address)).collect();
@@ -114,7 +117,7 @@ fn b1_two_hundred_posts_at_once_to_a_session_all_get_a_response() {
 fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
     let server = Server::new(
         HttpOptions::new(),
-        |app| app.max_in_flight(2).full_timeout(Duration::MAX),
+        |app| app.limits(Limits { max_in_flight: 2, full_timeout: Duration::MAX, ..Limits::new() }),
         Recorder::default(),
     );
     let session = server.open();

@@ -8,7 +8,7 @@ use std::task::{self, Wake, Waker};
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, Credentials, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, MAX_RUNNING};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, Limits};
 
 use crate::site::{Site, call, get, initialize, modern, post, principal, request};
 
@@ -61,14 +61,16 @@ fn with(request: &str, token: &str) -> String {
 }
 
 fn by_name() -> HttpOptions {
-    HttpOptions::new().sse_path("/sse").authorize(|credentials: Credentials| {
-        ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
-    })
+    HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() }.authorize(
+        |credentials: Credentials| {
+            ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
+        },
+    )
 }
 
 #[test]
 fn d2_sessions_that_were_never_initialized_end_first() {
-    let site = Site::with(HttpOptions::new().max_sessions(3));
+    let site = Site::with(HttpOptions { max_sessions: 3, ..HttpOptions::new() });
     let used = site.open("2025-11-25");
     let begun = [begin(&site, ""), begin(&site, "")];
     // Each replaces the oldest one without `initialized`.
@@ -90,7 +92,8 @@ fn d2_sessions_that_were_never_initialized_end_first() {
 
 #[test]
 fn d2_sessions_of_one_principal_leave_room_for_others() {
-    let site = Site::with(by_name().max_sessions(5).max_sessions_per_principal(2));
+    let site =
+        Site::with(HttpOptions { max_sessions: 5, max_sessions_per_principal: 2, ..by_name() });
     let ready = |session: &str, token: &str| {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let answer = site.send(&with(&post(&[("Mcp-Session-Id", session)], body), token));
@@ -117,7 +120,8 @@ fn d2_sessions_of_one_principal_leave_room_for_others() {
 
 #[test]
 fn d2_sessions_of_http_and_sse_have_the_same_limits() {
-    let site = Site::with(by_name().max_sessions(3).max_sessions_per_principal(2));
+    let site =
+        Site::with(HttpOptions { max_sessions: 3, max_sessions_per_principal: 2, ..by_name() });
     let open = |token: &str| {
         let mut stream = site.connect();
         stream.write(&with(&request("GET", "/sse", &[], ""), token));
@@ -139,7 +143,7 @@ fn d2_sessions_of_http_and_sse_have_the_same_limits() {
 
 #[test]
 fn d2_sessions_without_authorization_have_only_the_general_limit() {
-    let site = Site::with(HttpOptions::new().max_sessions_per_principal(1));
+    let site = Site::with(HttpOptions { max_sessions_per_principal: 1, ..HttpOptions::new() });
     for _ in 0..3 {
         site.open("2025-11-25");
     }
@@ -154,22 +158,23 @@ fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
         client.write(&call(&session, u32::try_from(number).unwrap() + 2, "wait"));
         client
     };
-    for number in 0..MAX_RUNNING {
+    let max_running = Limits::new().max_running;
+    for number in 0..max_running {
         assert_eq!(send(number).head().status, 200);
     }
-    site.wait_for(MAX_RUNNING, 0);
-    let more: Vec<_> = (MAX_RUNNING..MAX_RUNNING + 10).map(send).collect();
+    site.wait_for(max_running, 0);
+    let more: Vec<_> = (max_running..max_running + 10).map(send).collect();
     // They have been processed once another request of the session has a response.
     let ping =
         post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(site.send(&ping).status, 200);
     drop(more);
-    site.wait_for(MAX_RUNNING, 0);
+    site.wait_for(max_running, 0);
     assert_eq!(
         site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
         204
     );
-    site.wait_for(MAX_RUNNING, MAX_RUNNING);
+    site.wait_for(max_running, max_running);
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn m1_subscriptions_of_a_session_have_a_limit() {
 
 #[test]
 fn m1_replay_keeps_the_newest_events_that_there_is_room_for() {
-    let site = Site::with(HttpOptions::new().replay(400));
+    let site = Site::with(HttpOptions { replay: 400, ..HttpOptions::new() });
     let session = site.open("2025-11-25");
     assert_eq!(site.call(&session, 2, "steps").text(), "done");
     let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")])).body;

@@ -5,7 +5,7 @@ use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 use crate::site::{Client, Site, request};
 
 fn old() -> Site {
-    Site::with(HttpOptions::new().sse_path("/sse"))
+    Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() })
 }
 
 /// Opens a stream, and returns the target for messages.

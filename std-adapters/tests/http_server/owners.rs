@@ -19,17 +19,19 @@ static CATALOG: Catalog<'_> =
 
 /// Tokens are an issuer, a subject and perhaps milliseconds until they expire.
 fn options() -> HttpOptions {
-    HttpOptions::new().sse_path("/sse").authorize(|credentials: Credentials| {
-        let Some(token) = credentials.token() else {
-            return ready(Err(AuthorizationError::missing_token()));
-        };
-        let mut parts = token.split('+');
-        let mut part = || parts.next().unwrap_or_default();
-        let mut principal = Principal::new(part(), part());
-        let life = part().parse().ok().map(Duration::from_millis);
-        principal.expires = life.map(|life| credentials.now().saturating_add(life));
-        ready(Ok(principal))
-    })
+    HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() }.authorize(
+        |credentials: Credentials| {
+            let Some(token) = credentials.token() else {
+                return ready(Err(AuthorizationError::missing_token()));
+            };
+            let mut parts = token.split('+');
+            let mut part = || parts.next().unwrap_or_default();
+            let mut principal = Principal::new(part(), part());
+            let life = part().parse().ok().map(Duration::from_millis);
+            principal.expires = life.map(|life| credentials.now().saturating_add(life));
+            ready(Ok(principal))
+        },
+    )
 }
 
 fn serve(clients: impl AsyncFnOnce(Scoped<'_>)) {

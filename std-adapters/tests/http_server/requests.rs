@@ -59,7 +59,7 @@ fn s4_the_response_to_a_head_request_has_no_body() {
     let deny = |credentials: Credentials| {
         ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
     };
-    let options = || HttpOptions::new().sse_path("/sse");
+    let options = || HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() };
     let guarded = options().protected_resource(resource).authorize(deny);
     let (open, guarded) = (Site::with(options()), Site::with(guarded));
     let metadata = "/.well-known/oauth-protected-resource";
@@ -105,7 +105,7 @@ fn r3_l3_the_host_beside_an_absolute_url_is_ignored_unless_it_is_none() {
 
 #[test]
 fn s7_a_target_may_be_an_absolute_url_of_the_host() {
-    let site = Site::with(HttpOptions::new().sse_path("/sse"));
+    let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
     let port = site.address.port();
     let host = format!("localhost:{port}");
     let whole = |request: String| request.replace("Host: localhost", &format!("Host: {host}"));
@@ -137,11 +137,14 @@ fn s7_a_target_may_be_an_absolute_url_of_the_host() {
 
 #[test]
 fn s8_a_time_limit_of_the_longest_duration_never_passes() {
-    let options = HttpOptions::new()
-        .read_timeout(Duration::MAX)
-        .keep_alive(Duration::MAX)
-        .idle_timeout(Duration::MAX);
-    let site = Site::with(options.retry(Duration::MAX));
+    let options = HttpOptions {
+        read_timeout: Duration::MAX,
+        keep_alive: Duration::MAX,
+        idle_timeout: Duration::MAX,
+        retry: Duration::MAX,
+        ..HttpOptions::new()
+    };
+    let site = Site::with(options);
     assert_eq!(site.send(&modern("echo")).text(), "done");
     assert_eq!(site.send(&modern("later")).text(), "kept");
     let session = site.open("2025-11-25");
@@ -159,7 +162,8 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
 
 #[test]
 fn idle_streams_get_comments() {
-    let site = Site::with(HttpOptions::new().keep_alive(Duration::from_millis(20)));
+    let site =
+        Site::with(HttpOptions { keep_alive: Duration::from_millis(20), ..HttpOptions::new() });
     let session = site.open("2025-11-25");
     for request in [modern("wait"), call(&session, 2, "wait"), get(&session, &[])] {
         let mut client = site.connect();

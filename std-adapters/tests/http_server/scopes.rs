@@ -176,7 +176,9 @@ fn authorize(credentials: Credentials) -> Ready<Result<Principal, AuthorizationE
 fn options() -> HttpOptions {
     let resource =
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
-    HttpOptions::new().sse_path("/sse").protected_resource(resource).authorize(authorize)
+    HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() }
+        .protected_resource(resource)
+        .authorize(authorize)
 }
 
 /// Runs clients against a server.

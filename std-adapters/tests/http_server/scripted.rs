@@ -14,7 +14,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Listener};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, Listener};
 use smol::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::{Sleep, sleep};
@@ -89,8 +89,12 @@ impl World {
                 ctx.reply(&TextResult::new("done"))
             })
         };
-        let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
-        let app = app.max_pending(max_pending).max_connections(max_connections);
+        let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(Limits {
+            max_line: 100_000,
+            max_pending,
+            max_connections,
+            ..Limits::new()
+        });
         let door = Door::default();
         let listener = door.clone();
         let served = Box::pin(async move { serve(&app, listener, options).await });

@@ -185,7 +185,7 @@ fn deleting_a_session_cuts_a_long_response_off_so_that_it_does_not_seem_complete
 
 #[test]
 fn the_number_of_sessions_is_limited() {
-    let site = Site::with(HttpOptions::new().max_sessions(2));
+    let site = Site::with(HttpOptions { max_sessions: 2, ..HttpOptions::new() });
     let first = site.open("2025-11-25");
     site.open("2025-11-25");
     assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
@@ -199,7 +199,7 @@ fn the_number_of_sessions_is_limited() {
 
 #[test]
 fn legacy_clients_can_be_served_without_sessions() {
-    let site = Site::with(HttpOptions::new().without_sessions());
+    let site = Site::with(HttpOptions { has_sessions: false, ..HttpOptions::new() });
     let answer = site.send(&initialize("2025-11-25"));
     assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#;

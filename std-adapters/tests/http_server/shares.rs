@@ -97,9 +97,9 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
         }
         ctx.text("done")
     });
-    let options = HttpOptions::new().max_handlers(12).authorize(|credentials: Credentials| {
-        ready(Ok(principal(credentials.token().unwrap_or_default())))
-    });
+    let options = HttpOptions { max_handlers: 12, ..HttpOptions::new() }.authorize(
+        |credentials: Credentials| ready(Ok(principal(credentials.token().unwrap_or_default()))),
+    );
     let server = HttpServer::new(&app, options).unwrap();
     run(server.run(&app), async {
         // Calls of sessions go on without their connections.
@@ -131,16 +131,30 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
 }
 
 #[test]
+fn an_exchange_beyond_the_limit_gets_503() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("done") });
+    let options = HttpOptions { max_exchanges: 1, ..HttpOptions::new() };
+    let server = HttpServer::new(&app, options).unwrap();
+    run(server.run(&app), async {
+        let first = send(&server, ADA, "", &[], "");
+        assert_eq!(rest(&mut send(&server, BOB, "", &[], "")).await.0, 503);
+        drop(first);
+        assert_ne!(rest(&mut send(&server, BOB, "", &[], "")).await.0, 503);
+    });
+}
+
+#[test]
 fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
     let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("done") });
-    let options =
-        HttpOptions::new().max_waiting_checks(4).authorize(|credentials: Credentials| async move {
+    let options = HttpOptions { max_waiting_checks: 4, ..HttpOptions::new() }.authorize(
+        |credentials: Credentials| async move {
             if credentials.token() == Some("junk") {
                 pending::<()>().await;
             }
             future::yield_now().await;
             Ok(principal("ada"))
-        });
+        },
+    );
     let server = HttpServer::new(&app, options).unwrap();
     run(server.run(&app), async {
         let mut junk: Vec<_> = (0..4).map(|_| put(&server, MALLORY, "Bearer junk")).collect();

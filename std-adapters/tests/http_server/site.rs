@@ -19,7 +19,7 @@ use mcp_sansio::{
     entries,
 };
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal};
-use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, Limits};
 
 use crate::pump;
 
@@ -145,9 +145,12 @@ impl Site {
         let counted = Arc::clone(&counts);
         let thread = std::thread::spawn(move || {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
-            let app =
-                App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000).address_share(100);
-            let app = app.shutdown_timeout(shutdown_timeout);
+            let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(Limits {
+                max_line: 100_000,
+                address_share: 100,
+                shutdown_timeout,
+                ..Limits::new()
+            });
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();
             pump::serve(&app, listener, options);

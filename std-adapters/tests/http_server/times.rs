@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn sess_05_an_unused_session_expires() {
-    let mut world = World::new(HttpOptions::new().idle_timeout(LIMIT));
+    let mut world = World::new(HttpOptions { idle_timeout: LIMIT, ..HttpOptions::new() });
     let [idle, used, working] = [(); 3].map(|()| world.open_session());
     let stream = world.connect(&get(&used, &[]));
     world.until("the stream begins", || stream.answers("200") == 1);
@@ -32,7 +32,7 @@ fn sess_05_an_unused_session_expires() {
 
 #[test]
 fn a_silent_client_is_disconnected() {
-    let mut world = World::new(HttpOptions::new().read_timeout(LIMIT));
+    let mut world = World::new(HttpOptions { read_timeout: LIMIT, ..HttpOptions::new() });
     for beginning in
         ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]]
     {

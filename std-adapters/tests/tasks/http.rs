@@ -9,7 +9,7 @@ use mcp_sansio::{OrToolError as _, Progress};
 use mcp_sansio_adapters::asynchronous::http::{
     Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
 };
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -187,7 +187,7 @@ fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
 #[test]
 fn r3_t2_without_tokens_a_session_lists_what_it_created() {
     for is_bound in [false, true] {
-        let options = TaskOptions::new().bind_to_connection(is_bound);
+        let options = TaskOptions { bind_to_connection: is_bound, ..TaskOptions::new() };
         let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
         serve_with(&app, HttpOptions::new(), async |client| {
             let alone = client("").ask(&call(1, "ask", json!({}))).await;
@@ -275,7 +275,7 @@ fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more(
             ctx.text("done")
         }
     });
-    let app = app.catalog(&CATALOG).max_pending(1024);
+    let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     serve(&app, async |client| {
         for deletes in [false, true] {
             let mut anna = client("anna");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_lite::AsyncReadExt as _;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -179,7 +179,10 @@ fn input_of_a_task_comes_with_updates() {
 
 #[test]
 fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
-    let options = TaskOptions::new().tool_after("ask", Duration::from_millis(30));
+    let options = TaskOptions {
+        tool_after: vec![("ask".to_owned(), Duration::from_millis(30))],
+        ..TaskOptions::new()
+    };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let first = client.ask(&call(1, "ask", json!({}))).await;
@@ -192,7 +195,7 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
         let third = client.ask(&request(3, "tools/call", params)).await;
         assert_eq!(third["result"]["content"][0]["text"], "Ada Lovelace");
     });
-    let options = TaskOptions::new().after(Duration::from_millis(30));
+    let options = TaskOptions { after: Duration::from_millis(30), ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         // What is done earlier is an ordinary result; so is what is cancelled earlier.
@@ -210,7 +213,11 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
 #[test]
 fn tol_27_a_call_is_a_task_or_not_as_the_server_likes() {
     let hour = Duration::from_secs(3600);
-    let options = TaskOptions::new().after(hour).tool_after("ask", Duration::ZERO);
+    let options = TaskOptions {
+        after: hour,
+        tool_after: vec![("ask".to_owned(), Duration::ZERO)],
+        ..TaskOptions::new()
+    };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         for (tool, kind) in [("wait", "complete"), ("ask", "task"), ("must", "complete")] {
@@ -277,7 +284,7 @@ fn subscribers_are_told_of_each_change() {
 #[test]
 fn limits_of_tasks() {
     let config = TasksConfig::new().max_per_owner(100);
-    let options = TaskOptions::new().config(config).max_tasks(2).max_results(30 << 10);
+    let options = TaskOptions { config, max_tasks: 2, max_results: 30 << 10, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "large", json!({"ms": 20})).await;
@@ -296,7 +303,8 @@ fn limits_of_tasks() {
 #[test]
 fn results_of_one_owner_leave_room_for_those_of_others() {
     // A quarter is 25 KiB.
-    let options = TaskOptions::new().bind_to_connection(true).max_results(100 << 10);
+    let options =
+        TaskOptions { bind_to_connection: true, max_results: 100 << 10, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     for _ in 0..2 {
         talk(&app, WIDE, async |mut client| {
@@ -311,7 +319,9 @@ fn results_of_one_owner_leave_room_for_those_of_others() {
 
 #[test]
 fn a_long_result_goes_through_a_small_buffer() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).max_pending(4096);
+    let app = App::new(&CONFIG, handle)
+        .catalog(&CATALOG)
+        .limits(Limits { max_pending: 4096, ..Limits::new() });
     talk(&app, (4096, 4096), async |mut client| {
         let id = create(&mut client, "large", json!({"ms": 50 << 10})).await;
         let mut length = 0;

@@ -66,7 +66,9 @@ fn requests_for_a_result_wait_for_it() {
 
 #[test]
 fn waiting_requests_are_limited() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(TaskOptions::new().max_waiting(1));
+    let app = App::new(&CONFIG, handle)
+        .catalog(&CATALOG)
+        .tasks(TaskOptions { max_waiting: 1, ..TaskOptions::new() });
     talk(&app, WIDE, async |mut client| {
         client.initialize().await;
         let id = create(&mut client, "hold", json!({})).await;
@@ -84,7 +86,9 @@ fn waiting_requests_are_limited() {
 
 #[test]
 fn r3_h1_waiting_requests_of_one_client_leave_places_to_others() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(TaskOptions::new().max_waiting(4));
+    let app = App::new(&CONFIG, handle)
+        .catalog(&CATALOG)
+        .tasks(TaskOptions { max_waiting: 4, ..TaskOptions::new() });
     talk(&app, WIDE, async |mut client| {
         client.initialize().await;
         let id = create(&mut client, "hold", json!({})).await;

@@ -111,7 +111,10 @@ impl Store for Slow {
 }
 
 fn stored(store: &Arc<impl Store + 'static>) -> TaskOptions {
-    TaskOptions::new().store(TaskStore::new(Arc::clone(store), Seal::new([7; 32])))
+    TaskOptions {
+        store: Some(TaskStore::new(Arc::clone(store), Seal::new([7; 32]))),
+        ..TaskOptions::new()
+    }
 }
 
 async fn state(client: &mut Client<Pipe>, id: &Value) -> Value {
@@ -162,7 +165,7 @@ fn tasks_survive_the_process() {
 fn tex_68_a_task_that_cannot_be_stored_is_none() {
     let store = Slow::new();
     for after in [Duration::ZERO, Duration::from_millis(20)] {
-        let options = stored(&store).after(after);
+        let options = TaskOptions { after, ..stored(&store) };
         let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
         talk(&app, WIDE, async |mut client| {
             store.is_broken.store(true, Ordering::SeqCst);
@@ -246,7 +249,8 @@ fn r3_t1_a_task_whose_time_is_over_is_not_begun() {
         handle(ctx)
     };
     let config = TasksConfig::new().poll_interval(Duration::ZERO);
-    let app = App::new(&CONFIG, count).catalog(&CATALOG).tasks(stored(&store).config(config));
+    let app =
+        App::new(&CONFIG, count).catalog(&CATALOG).tasks(TaskOptions { config, ..stored(&store) });
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &store, json!(0)).await;
         // The time is over before the record is saved.
@@ -274,7 +278,7 @@ fn r3_t1_a_call_that_becomes_a_task_ends_with_the_time_of_that() {
         std::future::pending().await
     };
     let config = TasksConfig::new().ttl(Duration::ZERO);
-    let options = stored(&store).config(config).after(Duration::from_millis(1));
+    let options = TaskOptions { config, after: Duration::from_millis(1), ..stored(&store) };
     let app = App::new(&CONFIG, hold).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         store.close();
@@ -326,7 +330,7 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
             ctx.text("done")
         };
         let after = Duration::from_millis(u64::from(how == "faster"));
-        let options = stored(&store).after(after);
+        let options = TaskOptions { after, ..stored(&store) };
         let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(options);
         let (server, end) = pipe(WIDE.0, WIDE.1);
         let mut client = Client::new(end);
@@ -374,7 +378,7 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
 #[test]
 fn a_request_for_the_result_of_a_task_that_cannot_be_stored_is_refused() {
     let store = Slow::new();
-    let options = stored(&store).max_waiting(4);
+    let options = TaskOptions { max_waiting: 4, ..stored(&store) };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     // Each gives its place back, of which there are four.
     for _ in 0..5 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio_adapters::asynchronous::{App, Listener, TaskOptions, serve};
+use mcp_sansio_adapters::asynchronous::{App, Limits, Listener, TaskOptions, serve};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -75,7 +75,9 @@ fn a_task_goes_on_after_its_connection() {
 fn a_shutdown_waits_for_tasks_up_to_its_limit() {
     for (tool, lasts) in [("wait", 50), ("hold", 100)] {
         let limit = Duration::from_millis(100);
-        let app = App::new(&CONFIG, handle).catalog(&CATALOG).shutdown_timeout(limit);
+        let app = App::new(&CONFIG, handle)
+            .catalog(&CATALOG)
+            .limits(Limits { shutdown_timeout: limit, ..Limits::new() });
         let door = Door::default();
         let clients = async {
             let mut client = door.connect();
@@ -99,7 +101,7 @@ fn a_shutdown_waits_for_tasks_up_to_its_limit() {
 #[test]
 fn a_task_whose_time_is_over_has_failed() {
     let config = TasksConfig::new().ttl(Duration::from_millis(60));
-    let options = TaskOptions::new().config(config);
+    let options = TaskOptions { config, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let created = client.ask(&call(1, "wait", json!({"ms": 10_000}))).await;
@@ -121,7 +123,7 @@ fn a_task_whose_time_is_over_has_failed() {
 #[test]
 fn ten_thousand_creations_and_polls() {
     let config = TasksConfig::new().max_per_owner(10_000).ttl(Duration::from_secs(60));
-    let options = TaskOptions::new().config(config).max_tasks(10_000);
+    let options = TaskOptions { config, max_tasks: 10_000, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let mut last = json!(null);
@@ -142,7 +144,7 @@ fn ten_thousand_creations_and_polls() {
 
 #[test]
 fn a_task_can_be_bound_to_its_connection() {
-    let options = TaskOptions::new().bind_to_connection(true);
+    let options = TaskOptions { bind_to_connection: true, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     let door = Door::default();
     let clients = async {
@@ -160,7 +162,7 @@ fn a_task_can_be_bound_to_its_connection() {
 #[test]
 fn a_call_that_must_become_a_task_ends_where_there_is_no_room_for_one() {
     let after = Duration::from_millis(20);
-    let options = TaskOptions::new().after(after).max_tasks(1);
+    let options = TaskOptions { after, max_tasks: 1, ..TaskOptions::new() };
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let began = Instant::now();

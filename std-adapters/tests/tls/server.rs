@@ -135,7 +135,7 @@ impl Server {
             let app = App::new(&CONFIG, greet).catalog(&CATALOG);
             let streams = Streams(Mutex::new(Box::pin(streams)));
             // The client of a test chooses the name.
-            let options = HttpOptions::new().host_policy(HostPolicy::ANY_HOST);
+            let options = HttpOptions { host_policy: HostPolicy::ANY_HOST, ..HttpOptions::new() };
             smol::block_on(executor.run(http::serve(&app, streams, options)))
         });
         Self { port, protocols }

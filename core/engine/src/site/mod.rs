@@ -372,10 +372,9 @@ impl<O> fmt::Debug for Site<'_, O> {
     }
 }
 
-/// Access rules and limits of a [`Site`]. Fields can be changed after
-/// [`new`](Self::new).
+/// Access rules and limits of a [`Site`]. New versions add fields, so a value ends with
+/// `..SiteOptions::new()`.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct SiteOptions<'c> {
     /// The accepted hosts and origins. Default: [`HostPolicy::LOOPBACK`].
     pub host_policy: HostPolicy<'c>,

@@ -22,7 +22,11 @@ pub(super) fn options() -> TaskOptions {
         .max_per_owner(1000);
     // Its first round is over by then.
     let after = Duration::from_millis(50);
-    TaskOptions::new().config(config).tool_after("test_tool_with_task", after)
+    TaskOptions {
+        config,
+        tool_after: vec![("test_tool_with_task".to_owned(), after)],
+        ..TaskOptions::new()
+    }
 }
 
 impl TaskCall<'_> {

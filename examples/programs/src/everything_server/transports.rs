@@ -35,7 +35,8 @@ pub fn serve_http(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Re
     let listener = Async::<TcpListener>::bind(address)?;
     ready(listener.get_ref().local_addr()?);
     let app = super::app();
-    smol::block_on(http::serve(&app, listener, HttpOptions::new().sse_path("/sse")))
+    let options = HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() };
+    smol::block_on(http::serve(&app, listener, options))
 }
 
 /// Serves every connection to a Unix socket. Replaces a socket that an ended process left at

@@ -169,8 +169,8 @@ impl Load {
     pub(crate) fn new(settings: &Settings) -> Arc<Self> {
         Arc::new(Self {
             params: AtomicUsize::new(0),
-            max_params: settings.max_params,
-            max_running: settings.max_running,
+            max_params: settings.limits.max_params,
+            max_running: settings.limits.max_running,
             running: Mutex::default(),
         })
     }
@@ -233,7 +233,7 @@ impl Slot {
     }
 
     /// Waits until the handler of the request may run: see
-    /// [`App::max_running`](super::App::max_running).
+    /// [`Limits::max_running`](super::Limits::max_running).
     pub(crate) async fn permit(&self) -> Permit<'_> {
         let mut permit = Permit { load: self.load.as_deref(), place: None, is_running: false };
         poll_fn(|cx| permit.poll(cx)).await;

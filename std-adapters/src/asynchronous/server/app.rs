@@ -34,17 +34,7 @@ pub(crate) struct Settings {
     pub(crate) state_protector: Option<Arc<dyn StateProtector>>,
     observer: Option<Arc<dyn Observer>>,
     watch: Option<Arc<Watching>>,
-    pub(crate) max_in_flight: usize,
-    pub(crate) max_subscriptions: usize,
-    pub(crate) max_running: usize,
-    pub(crate) max_params: usize,
-    pub(crate) full_timeout: Duration,
-    pub(crate) max_connections: usize,
-    pub(crate) address_share: u8,
-    pub(crate) max_line: usize,
-    pub(crate) max_pending: usize,
-    pub(crate) idle_timeout: Option<Duration>,
-    pub(crate) shutdown_timeout: Option<Duration>,
+    pub(crate) limits: Limits,
     pub(crate) broadcaster: Broadcaster,
     pub(crate) tasks: Arc<TaskHub>,
 }
@@ -62,17 +52,7 @@ impl<H> App<H> {
             state_protector: None,
             observer: None,
             watch: None,
-            max_in_flight: IN_FLIGHT,
-            max_subscriptions: SUBSCRIPTIONS,
-            max_running: MAX_RUNNING,
-            max_params: MAX_PARAMS,
-            full_timeout: FULL_TIMEOUT,
-            max_connections: MAX_CONNECTIONS,
-            address_share: ADDRESS_SHARE,
-            max_line: MAX_LINE,
-            max_pending: MAX_PENDING,
-            idle_timeout: None,
-            shutdown_timeout: None,
+            limits: Limits::new(),
             broadcaster: Broadcaster::new(),
             tasks: Arc::new(TaskHub::new(TaskOptions::new())),
         };
@@ -123,109 +103,11 @@ impl<H> App<H> {
         self.with(|settings| settings.watch = Some(Arc::new(Watching::new(limit))))
     }
 
-    /// Limits the requests of a connection, or of a session over HTTP, that are admitted and have
-    /// no response yet, open `subscriptions/listen` included. At the limit the next request waits,
-    /// and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). Each takes
-    /// about 200 bytes, and its parameters. Default: [`IN_FLIGHT`]; at most 65,534.
+    /// Sets the limits of connections, sessions and requests. Values out of range become the
+    /// nearest in it.
     #[must_use]
-    pub fn max_in_flight(self, max_in_flight: usize) -> Self {
-        self.with(|settings| {
-            settings.max_in_flight = max_in_flight.clamp(1, usize::from(u16::MAX - 1))
-        })
-    }
-
-    /// Limits the subscribed URIs of a connection, or of a session over HTTP. Each takes 8 bytes;
-    /// memory for all of them is allocated if the configuration declares subscriptions. Default:
-    /// [`SUBSCRIPTIONS`].
-    #[must_use]
-    pub fn max_subscriptions(self, max_subscriptions: usize) -> Self {
-        self.with(|settings| settings.max_subscriptions = max_subscriptions)
-    }
-
-    /// Limits the handlers of a connection, or of a session over HTTP, that run at the same time.
-    /// Other admitted requests are started in order of arrival, and can be cancelled before.
-    /// Default: [`MAX_RUNNING`]; each takes the memory of its future.
-    #[must_use]
-    pub fn max_running(self, max_running: usize) -> Self {
-        self.with(|settings| settings.max_running = max_running.max(1))
-    }
-
-    /// Limits the bytes of parameters of the requests in flight on a connection, or in a session
-    /// over HTTP. At the limit the next request of a stream waits, as with
-    /// [`max_in_flight`](Self::max_in_flight), and that of a session is refused at once (-32603).
-    /// A single request may be longer, so the parameters take at most this and one
-    /// [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
-    #[must_use]
-    pub fn max_params(self, max_params: usize) -> Self {
-        self.with(|settings| settings.max_params = max_params)
-    }
-
-    /// Limits the time that a request waits while a limit of [`max_in_flight`](Self::max_in_flight)
-    /// or [`max_params`](Self::max_params) is reached and no other request ends. After it the
-    /// request is refused with -32603, so that the messages behind it are read, for example a
-    /// cancellation. While a request of the server waits for its response, requests beyond the
-    /// limits are refused at once, because the response may be behind them. Default:
-    /// [`FULL_TIMEOUT`]. [`Duration::MAX`]: no limit.
-    #[must_use]
-    pub fn full_timeout(self, timeout: Duration) -> Self {
-        self.with(|settings| settings.full_timeout = timeout)
-    }
-
-    /// Limits the number of connections. More are accepted and closed, over HTTP with status 503.
-    /// Default: [`MAX_CONNECTIONS`].
-    #[must_use]
-    pub fn max_connections(self, max_connections: usize) -> Self {
-        self.with(|settings| settings.max_connections = max_connections)
-    }
-
-    /// Limits the connections from one address, in percent of
-    /// [`max_connections`](Self::max_connections). Over HTTP it also limits what requests without a
-    /// principal take of everything in which they have a share, as
-    /// [`HttpOptions::principal_share`](super::http::HttpOptions::principal_share) does for
-    /// principals, of sessions, and of checks of tokens that wait. The rest is left to others.
-    ///
-    /// All clients behind a proxy have its address: set 100 there, and limit clients in the proxy.
-    /// Of IPv6 the first 64 bits count; streams without an address, such as Unix sockets, have no
-    /// share. Default: [`ADDRESS_SHARE`].
-    #[must_use]
-    pub fn address_share(self, percent: u8) -> Self {
-        self.with(|settings| settings.address_share = percent)
-    }
-
-    /// Limits the length of a received line, in bytes. A longer line is rejected. The buffer grows
-    /// as lines need it. Default: [`MAX_LINE`].
-    #[must_use]
-    pub fn max_line(self, max_line: usize) -> Self {
-        self.with(|settings| settings.max_line = max_line.clamp(MIN_BUFFER, u32::MAX as usize))
-    }
-
-    /// Limits the bytes that wait to be written to a client that does not read. A longer response
-    /// is written in pieces. Default: [`MAX_PENDING`].
-    #[must_use]
-    pub fn max_pending(self, max_pending: usize) -> Self {
-        self.with(|settings| settings.max_pending = max_pending.max(MIN_BUFFER))
-    }
-
-    /// Ends a connection that is idle for this time: nothing is received, and either nothing can be
-    /// written although output is pending, or no request is in flight. Input and output count as
-    /// activity when they complete a line, empty the output buffer or amount to 64 KiB; single
-    /// bytes do not count. Default: [`IDLE_TIMEOUT`] for [accepted](super::accept) connections, no
-    /// limit for others, such as the pipes of a process. [`Duration::MAX`]: no limit.
-    ///
-    /// A legacy client that only waits for changes is idle, too: ping it more often
-    /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
-    #[must_use]
-    pub fn idle_timeout(self, timeout: Duration) -> Self {
-        self.with(|settings| settings.idle_timeout = Some(timeout))
-    }
-
-    /// Limits the time in which requests in flight can end after [`Broadcaster::shut_down`], and
-    /// after the end of the input of a stream; then the rest is cancelled. Default:
-    /// [`SHUTDOWN_TIMEOUT`], and [`END_OF_INPUT_TIMEOUT`] at the end of the input.
-    /// [`Duration::MAX`]: no limit.
-    #[must_use]
-    pub fn shutdown_timeout(self, timeout: Duration) -> Self {
-        self.with(|settings| settings.shutdown_timeout = Some(timeout))
+    pub fn limits(self, limits: Limits) -> Self {
+        self.with(|settings| settings.limits = limits.in_range())
     }
 
     /// Sets the limits and times of tasks. Calls become tasks where the configuration has
@@ -275,8 +157,7 @@ impl Settings {
 
     /// Creates the state of a server.
     pub(crate) fn server_state(&self) -> GrowingServerState {
-        let in_flight = u16::try_from(self.max_in_flight).unwrap_or(u16::MAX);
-        GrowingServerState::new(in_flight, self.max_subscriptions)
+        GrowingServerState::new(self.limits.max_in_flight, self.limits.max_subscriptions)
     }
 
     pub(crate) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
@@ -284,31 +165,117 @@ impl Settings {
     }
 }
 
-/// Default of [`App::max_in_flight`].
-pub const IN_FLIGHT: usize = 1024;
-/// Default of [`App::max_running`].
-pub const MAX_RUNNING: usize = 64;
-/// Default of [`App::max_params`], in bytes: 16 MiB.
-pub const MAX_PARAMS: usize = 16 << 20;
-/// Default of [`App::idle_timeout`] for accepted connections: 10 minutes.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Default of [`App::full_timeout`]: 30 seconds.
-pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Default of [`App::shutdown_timeout`]: 5 seconds, half of what `docker stop` waits.
-pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// Default of [`App::shutdown_timeout`] at the end of the input of a stream: half a second. The
-/// official SDKs terminate a server that still runs 2 seconds after they have closed its input.
-pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Default of [`App::max_subscriptions`].
-pub const SUBSCRIPTIONS: usize = 64;
-/// Default of [`App::max_connections`].
-pub const MAX_CONNECTIONS: usize = 1024;
-/// Default of [`App::address_share`], in percent.
-pub const ADDRESS_SHARE: u8 = 75;
-/// Default of [`App::max_line`], in bytes: 4 MiB.
-pub const MAX_LINE: usize = 4 << 20;
-/// Default of [`App::max_pending`], in bytes: 1 MiB.
-pub const MAX_PENDING: usize = 1 << 20;
+/// Limits of an [`App`], for [`App::limits`]. New versions add fields, so a value ends with
+/// `..Limits::new()`:
+///
+/// ```
+/// # use mcp_sansio_adapters::asynchronous::Limits;
+/// let limits = Limits { max_connections: 500, max_line: 1 << 20, ..Limits::new() };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Maximum number of requests of a connection, or of a session over HTTP, that are admitted and
+    /// have no response yet, open `subscriptions/listen` included. At the limit the next request
+    /// waits, and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). Each
+    /// takes about 200 bytes, and its parameters. Default: 1,024; 1 to 65,534.
+    pub max_in_flight: u16,
+    /// Maximum number of subscribed URIs of a connection, or of a session over HTTP. Each takes 8
+    /// bytes; memory for all of them is allocated if the configuration declares subscriptions.
+    /// Default: 64.
+    pub max_subscriptions: usize,
+    /// Maximum number of handlers of a connection, or of a session over HTTP, that run at the same
+    /// time. Other admitted requests are started in order of arrival, and can be cancelled before.
+    /// Each takes the memory of its future. Default: 64; at least 1.
+    pub max_running: usize,
+    /// Maximum number of bytes of parameters of the requests in flight on a connection, or in a
+    /// session over HTTP. At the limit the next request of a stream waits, as with
+    /// [`max_in_flight`](Self::max_in_flight), and that of a session is refused at once (-32603).
+    /// A single request may be longer, so the parameters take at most this and one
+    /// [`max_line`](Self::max_line). Default: 16 MiB.
+    pub max_params: usize,
+    /// Time that a request waits while [`max_in_flight`](Self::max_in_flight) or
+    /// [`max_params`](Self::max_params) is reached and no other request ends. After it the request
+    /// is refused with -32603, so that the messages behind it are read, for example a cancellation.
+    /// While a request of the server waits for its response, requests beyond the limits are refused
+    /// at once, because the response may be behind them. Default: 30 seconds. [`Duration::MAX`]: no
+    /// limit.
+    pub full_timeout: Duration,
+    /// Maximum number of connections. More are accepted and closed, over HTTP with status 503.
+    /// Default: 1,024.
+    pub max_connections: usize,
+    /// The part of the [connections](Self::max_connections) that one address may have, in percent.
+    /// Over HTTP it is also the part of what requests without a principal take of everything in
+    /// which they have a share, as
+    /// [`HttpOptions::principal_share`](super::http::HttpOptions::principal_share) is for
+    /// principals, of sessions, and of checks of tokens that wait. The rest is left to others.
+    ///
+    /// All clients behind a proxy have its address: set 100 there, and limit clients in the proxy.
+    /// Of IPv6 the first 64 bits count; streams without an address, such as Unix sockets, have no
+    /// share. Default: 75.
+    pub address_share: u8,
+    /// Maximum length of a received line, in bytes, and of a body over HTTP. A longer one is
+    /// rejected. The buffer grows as lines need it. Default: 4 MiB; 1,024 to `u32::MAX`.
+    pub max_line: usize,
+    /// Maximum number of bytes that wait to be written to a client that does not read. A longer
+    /// response is written in pieces. Default: 1 MiB; at least 1,024.
+    pub max_pending: usize,
+    /// Time after which an idle connection ends: nothing is received, and either nothing can be
+    /// written although output is pending, or no request is in flight. Input and output count as
+    /// activity when they complete a line, empty the output buffer or amount to 64 KiB; single
+    /// bytes do not count. Default: `None`, 10 minutes for [accepted](super::accept) connections,
+    /// and no limit for others, such as the pipes of a process. [`Duration::MAX`]: no limit.
+    ///
+    /// A legacy client that only waits for changes is idle, too: ping it more often
+    /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
+    pub idle_timeout: Option<Duration>,
+    /// Time in which requests in flight can end after [`Broadcaster::shut_down`]; then the rest is
+    /// cancelled. Default: 5 seconds, half of what `docker stop` waits. [`Duration::MAX`]: no
+    /// limit.
+    pub shutdown_timeout: Duration,
+    /// The same after the end of the input of a stream. Default: half a second. The official SDKs
+    /// terminate a server that still runs 2 seconds after they have closed its input.
+    pub end_of_input_timeout: Duration,
+}
+
+impl Limits {
+    /// Creates the default limits.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            max_in_flight: 1024,
+            max_subscriptions: 64,
+            max_running: 64,
+            max_params: 16 << 20,
+            full_timeout: Duration::from_secs(30),
+            max_connections: 1024,
+            address_share: 75,
+            max_line: 4 << 20,
+            max_pending: 1 << 20,
+            idle_timeout: None,
+            shutdown_timeout: Duration::from_secs(5),
+            end_of_input_timeout: Duration::from_millis(500),
+        }
+    }
+
+    fn in_range(self) -> Self {
+        Self {
+            max_in_flight: self.max_in_flight.clamp(1, u16::MAX - 1),
+            max_running: self.max_running.max(1),
+            max_line: self.max_line.clamp(MIN_BUFFER, u32::MAX as usize),
+            max_pending: self.max_pending.max(MIN_BUFFER),
+            ..self
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Default of [`Limits::idle_timeout`] for accepted connections.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Smallest buffer: every response that the core writes to an unreadable message fits, including
 /// the id.
-pub(crate) const MIN_BUFFER: usize = 1024;
+const MIN_BUFFER: usize = 1024;

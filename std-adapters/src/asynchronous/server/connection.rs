@@ -11,7 +11,7 @@ use std::{fmt, io};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
 
-use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
+use super::app::{App, IDLE_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
 use super::context::Context;
 use super::life::{Live, Requests, live};
@@ -35,8 +35,8 @@ use crate::runtime::{self, is_gone};
 pub struct Connection<D>(Pin<Box<D>>);
 
 impl Connection<()> {
-    /// Creates a connection on this stream. It counts towards [`App::max_connections`] until it is
-    /// dropped.
+    /// Creates a connection on this stream. It counts towards [`Limits::max_connections`] until it
+    /// is dropped.
     pub fn new<A, H, T, F>(
         app: A,
         stream: T,
@@ -51,7 +51,8 @@ impl Connection<()> {
     }
 }
 
-/// A connection that [`accept`](super::accept) returns. It counts towards [`App::max_connections`].
+/// A connection that [`accept`](super::accept) returns. It counts towards
+/// [`Limits::max_connections`].
 #[must_use = "a connection does nothing unless it is served"]
 pub struct Incoming<A, T> {
     app: A,
@@ -127,7 +128,7 @@ impl<D: Future> Future for Connection<D> {
 pub enum ConnectionEnd {
     /// The client closed it.
     Closed,
-    /// It was idle too long: see [`App::idle_timeout`].
+    /// It was idle too long: see [`Limits::idle_timeout`].
     Idle,
     /// The client did not respond to a ping: see
     /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
@@ -146,7 +147,7 @@ pub(crate) struct Driver<T, M: Live> {
     timer: LazyTimer,
     /// The next deadline of the core.
     pub(crate) until: Option<Instant>,
-    /// Limit of [`App::idle_timeout`].
+    /// Limit of [`Limits::idle_timeout`].
     idle_timeout: Option<Duration>,
     pub(crate) is_closing: bool,
     /// When open requests are cancelled, after a shutdown or the end of the input.
@@ -165,7 +166,7 @@ impl<T, M: Live> Driver<T, M> {
             registration,
             timer: LazyTimer::new(),
             until: None,
-            idle_timeout: shared.settings.idle_timeout,
+            idle_timeout: shared.settings.limits.idle_timeout,
             is_closing: false,
             ends_at: None,
             end: None,
@@ -311,7 +312,7 @@ impl Settings {
     pub(crate) fn limit_shutdown(&self, ends_at: &mut Option<Instant>) -> bool {
         let is_shutting_down = self.broadcaster.is_shutting_down();
         if is_shutting_down {
-            *ends_at = earlier(*ends_at, self.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT));
+            *ends_at = earlier(*ends_at, self.limits.shutdown_timeout);
         }
         is_shutting_down
     }
@@ -328,7 +329,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
 
     use super::*;
-    use crate::asynchronous::JoinedIo;
+    use crate::asynchronous::{JoinedIo, Limits};
 
     static CONFIG: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerFeatures::NONE);
@@ -350,7 +351,8 @@ mod tests {
         let (new, accepted, _) = driver(App::new(&CONFIG, handler));
         assert_eq!((new, accepted), (None, Some(IDLE_TIMEOUT)));
         // `Duration::MAX` is no limit.
-        let (_, accepted, idle_at) = driver(App::new(&CONFIG, handler).idle_timeout(Duration::MAX));
+        let limits = Limits { idle_timeout: Some(Duration::MAX), ..Limits::new() };
+        let (_, accepted, idle_at) = driver(App::new(&CONFIG, handler).limits(limits));
         assert_eq!((accepted, idle_at), (Some(Duration::MAX), None));
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct ActiveRequest {
     pub(crate) task: Option<Box<TaskWork>>,
     /// The task whose result this request waits for (2025-11-25).
     pub(crate) awaited: Option<(TaskKey, TaskId)>,
-    /// Counts towards [`App::max_params`](super::App::max_params).
+    /// Counts towards [`Limits::max_params`](super::Limits::max_params).
     pub(crate) slot: Slot,
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio_engine::{PeerAddress, PlaceLimit};
 
-use super::app::{App, Settings};
+use super::app::{App, Limits};
 use super::connection::Incoming;
 use super::context::Context;
 use super::reply::IntoReply;
@@ -31,7 +31,7 @@ pub trait Listener {
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>>;
 
     /// Returns the address of the client of a connection, if it is known: it has a
-    /// [share](App::address_share) of the connections. Default: unknown.
+    /// [share](Limits::address_share) of the connections. Default: unknown.
     fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
         let _ = stream;
         None
@@ -219,7 +219,7 @@ fn poll_stream<H, L: Listener>(
         }
         accepted => accepted.map_ok(|stream| {
             let peer = listener.peer_address(&stream).map(PeerAddress::from);
-            let Settings { max_connections, address_share, .. } = *app.settings;
+            let Limits { max_connections, address_share, .. } = app.settings.limits;
             let limit = PlaceLimit::percent(max_connections, address_share);
             Some(match broadcaster.has_room(peer, limit) {
                 true => Accepted::Served(stream, peer),

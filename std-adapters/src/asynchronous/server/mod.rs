@@ -24,15 +24,11 @@ mod task_hub;
 mod tools;
 
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
-pub use app::{
-    ADDRESS_SHARE, App, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT,
-    MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, SHUTDOWN_TIMEOUT,
-    SUBSCRIPTIONS,
-};
+pub use app::{App, Limits};
 pub use broadcast::Broadcaster;
 pub use catalog::CatalogSource;
 pub use connection::{Connection, ConnectionEnd, Incoming};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};
 pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};
-pub use task_hub::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
+pub use task_hub::TaskOptions;

@@ -7,7 +7,6 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Instant, ServerEvent, Step};
 
 use super::admission::Slot;
-use super::app::END_OF_INPUT_TIMEOUT;
 use super::connection::{ConnectionEnd, Driver, earlier};
 use super::life::{Live, Work};
 use super::stream::{Output, SharedStream, State};
@@ -140,7 +139,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
             state.output.core.end_of_input();
             // No response will arrive.
             state.server.input_requests.close();
-            let timeout = settings.shutdown_timeout.unwrap_or(END_OF_INPUT_TIMEOUT);
+            let timeout = settings.limits.end_of_input_timeout;
             *ends_at = earlier(*ends_at, timeout);
         }
         let waits = state.output.core.waits_for_room();

@@ -54,8 +54,8 @@ type Core = CoreConnection<'static, GrowingServerState, Vec<u8>, Vec<u8>, Pendin
 
 impl SharedStream {
     pub(crate) fn new(settings: Arc<Settings>) -> Self {
-        let rx = RxBuffer::with_limit(Vec::new(), settings.max_line);
-        let tx = TxBuffer::with_limit(Vec::new(), settings.max_pending);
+        let rx = RxBuffer::with_limit(Vec::new(), settings.limits.max_line);
+        let tx = TxBuffer::with_limit(Vec::new(), settings.limits.max_pending);
         let output = Output {
             core: Core::new(settings.config, settings.server_state(), rx, tx),
             is_blocked: false,
@@ -124,8 +124,8 @@ impl State {
         }
     }
 
-    /// Lets requests wait while a limit is reached. Not for longer than [`App::full_timeout`], nor
-    /// while the client is asked something, since the response may be behind them.
+    /// Lets requests wait while a limit is reached. Not for longer than [`Limits::full_timeout`],
+    /// nor while the client is asked something, since the response may be behind them.
     ///
     /// [`App::full_timeout`]: super::App::full_timeout
     pub(crate) fn limit_requests(&mut self, settings: &Settings, has_ended: bool) {
@@ -136,12 +136,12 @@ impl State {
         let server = self.output.core.machine();
         let open = server.open_requests();
         let is_asking = server.open_calls() > 0;
-        if open == 0 || !is_over && open < settings.max_in_flight {
+        if open == 0 || !is_over && open < usize::from(settings.limits.max_in_flight) {
             self.full_since = None;
             return self.output.core.admit(Admission::Wait);
         }
         let has_waited =
-            self.full_since.is_some_and(|at| runtime::elapsed(at) >= settings.full_timeout);
+            self.full_since.is_some_and(|at| runtime::elapsed(at) >= settings.limits.full_timeout);
         self.output.core.admit(match has_ended || is_asking || has_waited {
             true => Admission::Refuse,
             false if is_over => Admission::Hold,
@@ -155,7 +155,7 @@ impl State {
             return None;
         }
         let since = *self.full_since.get_or_insert_with(runtime::now);
-        since.checked_add(settings.full_timeout)
+        since.checked_add(settings.limits.full_timeout)
     }
 
     /// Returns the wakers of handlers for which there is room again. Not after each byte, because

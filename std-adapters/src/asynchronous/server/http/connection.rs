@@ -18,7 +18,6 @@ use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::{HttpServer, Table};
 use super::wire::{Head, LINGER, Next, Wire};
-use crate::asynchronous::server::app::SHUTDOWN_TIMEOUT;
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::life::Live;
 use crate::asynchronous::server::reply::PendingResponse;
@@ -33,7 +32,7 @@ pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>> {
     let (settings, options) = (server.settings(), server.options());
-    let wire = Wire::new(socket, peer, settings.max_line, options.limit_of_read());
+    let wire = Wire::new(socket, peer, settings.limits.max_line, options.read_timeout);
     let shutdown = Arc::new(ShutdownSignal::default());
     let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
     let registration = settings.broadcaster.register(Arc::downgrade(&receiver), peer);
@@ -45,7 +44,7 @@ pub(crate) async fn refuse_connection<T>(server: &HttpServer, socket: T) -> io::
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let time = server.options().limit_of_read().min(REFUSAL_TIME);
+    let time = server.options().read_timeout.min(REFUSAL_TIME);
     let mut wire = Wire::new(socket, None, 0, time);
     let turns = Arc::clone(&wire.turns);
     let mut refused = pin!(async {
@@ -74,7 +73,7 @@ async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     poll_fn(|cx| {
         shutdown.set(cx.waker());
         if settings.broadcaster.is_shutting_down() {
-            let limit = settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            let limit = settings.limits.shutdown_timeout;
             let end = end.get_or_insert_with(|| Timer::after(limit.saturating_add(LINGER)));
             if Pin::new(end).poll(cx).is_ready() {
                 return Poll::Ready(Err(ErrorKind::TimedOut.into()));

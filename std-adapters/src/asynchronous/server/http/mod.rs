@@ -16,7 +16,7 @@ mod wire;
 
 pub use authorizer::{Authorizer, Credentials};
 pub use exchange::{HttpExchange, HttpResponse, Interrupted};
-pub use options::HttpOptions;
+pub use options::{AccessControl, HttpOptions};
 pub(crate) use places::Held;
 pub use serve::serve;
 pub use server::HttpServer;

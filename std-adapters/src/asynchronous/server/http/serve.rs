@@ -18,21 +18,21 @@ use crate::asynchronous::server::reply::IntoReply;
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts
 /// down](crate::asynchronous::Broadcaster::shut_down) and the last connection and the last request
-/// have ended, at most one second after [`App::shutdown_timeout`].
+/// have ended, at most one second after [`Limits::shutdown_timeout`].
 ///
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
 /// # Errors
 /// As [`HttpServer::new`], and I/O errors of the operating system while accepting. Lack of
 /// resources is only an error while there are no connections; otherwise it is retried.
-pub async fn serve<A, H, L, F>(app: A, listener: L, options: HttpOptions) -> io::Result<()>
+pub async fn serve<A, H, L, F>(app: A, listener: L, mut options: HttpOptions) -> io::Result<()>
 where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     L: Listener,
     F: Future<Output: IntoReply>,
 {
-    let options = options.with_connections(app.settings.max_connections);
+    options.max_exchanges = options.max_exchanges.min(app.settings.limits.max_connections);
     // Connections measure themselves what their clients read.
     let server = HttpServer::with_write_timeout(&app, options, Duration::MAX)?;
     let source = server.source();

@@ -67,7 +67,7 @@ impl HttpServer {
     /// # Errors
     /// If the operating system has no random numbers, which ids of sessions need.
     pub fn new<H>(app: &App<H>, options: HttpOptions) -> io::Result<Self> {
-        let write_timeout = options.limit_of_read();
+        let write_timeout = options.read_timeout;
         Self::with_write_timeout(app, options, write_timeout)
     }
 
@@ -79,7 +79,6 @@ impl HttpServer {
     ) -> io::Result<Self> {
         getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
         let settings = Arc::clone(&app.settings);
-        let options = options.with_limits_of(&settings);
         let random = || {
             let mut bytes = [0; 16];
             // The generator of an operating system does not fail after the first time. If it does,
@@ -89,8 +88,7 @@ impl HttpServer {
             }
             bytes
         };
-        let mut site_options = options.site_options(&settings);
-        site_options.write_timeout = write_timeout;
+        let site_options = options.site_options(&settings, write_timeout);
         let mut site = Site::new(settings.config, site_options, random);
         for (path, json) in options.documents()? {
             site.add_document(path, json);
@@ -142,7 +140,7 @@ impl HttpServer {
 
     /// As [`exchange`](Self::exchange), for a head that has the [address](OwnedHead::peer) from
     /// which its request comes: then the requests of one address have a
-    /// [share](crate::asynchronous::App::address_share).
+    /// [share](crate::asynchronous::Limits::address_share).
     pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
         self.open(head).0
     }
@@ -193,7 +191,7 @@ impl HttpServer {
             Option<Arc<Principal>>,
         ) -> (ExchangeKey, R),
     ) -> (HttpExchange, R) {
-        let Shared { options, .. } = &*self.0;
+        let Shared { options, settings, .. } = &*self.0;
         let credentials = options.credentials(&head);
         let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
         let (mut state, now) = self.0.enter();
@@ -203,7 +201,8 @@ impl HttpServer {
         {
             // There are no steps to take before the result.
             drop(state);
-            return (HttpExchange::new(self.clone(), key, options.check(credentials)), opened);
+            let check = options.check(credentials, &settings.limits);
+            return (HttpExchange::new(self.clone(), key, check), opened);
         }
         self.0.leave(state, now);
         (HttpExchange::new(self.clone(), key, None), opened)
@@ -217,7 +216,7 @@ impl HttpServer {
         cx: &mut task::Context<'_>,
     ) -> Poll<bool> {
         let Shared { options, waiting_checks, .. } = &*self.0;
-        check.poll(cx, options.check_timeout(), waiting_checks).map(|result| {
+        check.poll(cx, options.authorize_timeout, waiting_checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if observed.is_some() {
                     work.extend(authorized(&result).map(Work::Tell));
@@ -236,7 +235,7 @@ impl HttpServer {
 
     /// Runs handlers, and handles deadlines, until the application has [shut
     /// down](crate::asynchronous::Broadcaster::shut_down) and all exchanges are dropped, at most
-    /// one second after [`App::shutdown_timeout`]. Call it once, with the application of
+    /// one second after [`Limits::shutdown_timeout`]. Call it once, with the application of
     /// [`new`](Self::new).
     ///
     /// The future is `Send` if those of the handlers are. Unless it is polled, handlers do not run.

@@ -15,7 +15,7 @@ use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
-use crate::asynchronous::server::app::{SHUTDOWN_TIMEOUT, Settings};
+use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
 use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
@@ -164,7 +164,7 @@ impl Shared {
             let result = caught(|| {
                 let snapshot = catalog.map(CatalogSource::snapshot);
                 let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
-                self.options.scopes.check(catalog.as_ref(), &next)
+                self.options.access_control.scopes.check(catalog.as_ref(), &next)
             });
             (state, now) = self.enter();
             let State { site, work, observed, is_checking, .. } = &mut *state;
@@ -271,7 +271,9 @@ impl Shared {
     ) -> Option<(usize, Option<Holder>)> {
         let server = turn.server_key();
         let holder = turn.holder();
-        let place = self.handlers.take(holder.clone(), self.options.handlers(holder.as_ref()));
+        let place = self
+            .handlers
+            .take(holder.clone(), self.options.handlers(holder.as_ref(), &self.settings.limits));
         let load = turn.is_session().then(|| {
             let found = servers.entry(server).or_default();
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))
@@ -363,7 +365,7 @@ impl Receiver for Shared {
 
     fn wake(&self) {
         if self.settings.broadcaster.is_shutting_down() {
-            let limit = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            let limit = self.settings.limits.shutdown_timeout;
             self.with(|State { site, closes_at, .. }, now| {
                 site.shut_down(*closes_at.get_or_insert(now.saturating_add(limit)));
             });

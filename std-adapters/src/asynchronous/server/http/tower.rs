@@ -28,7 +28,7 @@ type ResponseFuture =
 /// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
 ///
 /// A [`PeerAddress`] among the extensions of a request is where it comes from: with it, the
-/// requests of one address have a [share](crate::asynchronous::App::address_share).
+/// requests of one address have a [share](crate::asynchronous::Limits::address_share).
 impl<B> Service<Request<B>> for HttpServer
 where
     B: Body<Data: Send> + Send + 'static,

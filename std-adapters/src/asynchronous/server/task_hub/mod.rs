@@ -10,7 +10,7 @@ mod waiting;
 mod work;
 
 pub(crate) use listen::TaskListen;
-pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
+pub use options::TaskOptions;
 pub(crate) use response::{TaskOutcome, TaskResponse};
 #[cfg(feature = "store")]
 pub(crate) use stored::record;
@@ -71,7 +71,7 @@ pub(crate) enum TaskAnswer {
 
 impl TaskHub {
     pub(crate) fn new(options: TaskOptions) -> Self {
-        let tasks = GrowingTasksState::new(options.max_tasks);
+        let tasks = GrowingTasksState::new(options.max_tasks.min(u16::MAX - 1));
         let state = State {
             tasks,
             kept: Vec::new(),
@@ -114,12 +114,12 @@ impl TaskHub {
                 return TaskClient { owner, session: None };
             }
             let session = self.owners.hash_one(origin.server);
-            let is_bound = self.options.is_bound && !request.revision.is_modern();
+            let is_bound = self.options.bind_to_connection && !request.revision.is_modern();
             let owner = TaskOwner(if is_bound { session } else { 0 });
             return TaskClient { owner, session: Some(session) };
         }
         let _ = (request, origin);
-        let owner = TaskOwner(if self.options.is_bound { connection } else { 0 });
+        let owner = TaskOwner(if self.options.bind_to_connection { connection } else { 0 });
         TaskClient { owner, session: None }
     }
 

@@ -93,7 +93,7 @@ impl TaskHub {
         }
         let _ = text;
         // Its connection is gone.
-        TaskOwner(if self.options.is_bound { u64::MAX } else { 0 })
+        TaskOwner(if self.options.bind_to_connection { u64::MAX } else { 0 })
     }
 }
 

@@ -15,8 +15,6 @@ use mcp_sansio_engine::site::OwnedHead;
 
 use super::state::{Kept, Woken};
 use super::{TaskHub, Waiting};
-#[cfg(feature = "http")]
-use crate::asynchronous::server::app::ADDRESS_SHARE;
 use crate::asynchronous::server::context::ActiveRequest;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
@@ -193,3 +191,6 @@ impl Drop for ResultOf<'_> {
 
 /// The share of an owner of tasks, in percent.
 pub(super) const CLIENT_SHARE: u8 = 25;
+/// The same of an address without principals.
+#[cfg(feature = "http")]
+const ADDRESS_SHARE: u8 = 75;

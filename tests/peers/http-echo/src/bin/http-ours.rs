@@ -8,7 +8,7 @@ use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("echo-server", "0.1.0"),
@@ -35,7 +35,11 @@ async fn echo(ctx: Context) -> HandlerResult {
 }
 
 fn main() -> io::Result<()> {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000).address_share(100);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        max_connections: 10_000,
+        address_share: 100,
+        ..Limits::new()
+    });
     let address = ([127, 0, 0, 1], 0);
     if std::env::args().nth(1).as_deref() == Some("tokio") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
-use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult, Limits};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
@@ -31,7 +31,11 @@ async fn echo(ctx: Context) -> HandlerResult {
 }
 
 fn main() -> io::Result<()> {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000).address_share(100);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        max_connections: 10_000,
+        address_share: 100,
+        ..Limits::new()
+    });
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
     println!("{}", listener.get_ref().local_addr()?.port());
     async_io::block_on(asynchronous::serve(&app, &listener))
