@@ -69,7 +69,7 @@ pub use schema::schema_of;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod shared_catalog;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
-pub use shared_catalog::SharedCatalog;
+pub use shared_catalog::{CatalogSource, SharedCatalog};
 #[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;
 

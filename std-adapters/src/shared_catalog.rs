@@ -1,4 +1,4 @@
-//! A catalog that changes while servers run.
+//! The catalog of an application, and one that changes while servers run.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
@@ -95,6 +95,28 @@ impl SharedCatalog {
     /// Tells the listener of all changes from now on, until it is dropped.
     pub(crate) fn listen(&self, listener: Weak<dyn Listener>) {
         lock(&self.0.listeners).push(listener);
+    }
+}
+
+/// The catalog of an application: made of a `&Catalog` or a `&SharedCatalog`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CatalogSource<'c> {
+    /// A catalog that does not change.
+    Constant(&'c Catalog<'c>),
+    /// A catalog that changes while the application runs.
+    Shared(SharedCatalog),
+}
+
+impl<'c> From<&'c Catalog<'c>> for CatalogSource<'c> {
+    fn from(catalog: &'c Catalog<'c>) -> Self {
+        Self::Constant(catalog)
+    }
+}
+
+impl From<&SharedCatalog> for CatalogSource<'_> {
+    fn from(catalog: &SharedCatalog) -> Self {
+        Self::Shared(catalog.clone())
     }
 }
 

@@ -143,7 +143,7 @@ pub use crate::runtime::{
 #[cfg(feature = "tokio")]
 pub use crate::runtime::{TokioStream, tokio_stdio};
 pub use server::{
-    App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd, Context,
-    HandlerResult, Incoming, IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply,
-    StateProtector, TaskOptions, accept, boxed, serve,
+    App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult, Incoming,
+    IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, StateProtector, TaskOptions, accept,
+    boxed, serve,
 };

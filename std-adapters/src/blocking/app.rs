@@ -13,7 +13,7 @@ use mcp_sansio::{
 
 use super::on_request::{Observation, OnRequest};
 use super::{Context, Error, Handler, Input, Memory, StateProtector, run, serve_stdio};
-use crate::SharedCatalog;
+use crate::CatalogSource;
 use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, Watching};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
@@ -48,28 +48,6 @@ pub struct App<'c> {
     watch: Option<Duration>,
 }
 
-/// The catalog of an [`App`]: made of a `&Catalog` or a `&SharedCatalog`.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum CatalogSource<'c> {
-    /// A catalog that does not change.
-    Constant(&'c Catalog<'c>),
-    /// A catalog that changes while the application runs.
-    Shared(&'c SharedCatalog),
-}
-
-impl<'c> From<&'c Catalog<'c>> for CatalogSource<'c> {
-    fn from(catalog: &'c Catalog<'c>) -> Self {
-        Self::Constant(catalog)
-    }
-}
-
-impl<'c> From<&'c SharedCatalog> for CatalogSource<'c> {
-    fn from(catalog: &'c SharedCatalog) -> Self {
-        Self::Shared(catalog)
-    }
-}
-
 /// A part of an [`App`] that may be missing, and is not written by `Debug`.
 #[derive(Clone, Copy)]
 pub(super) struct Part<T>(pub(super) Option<T>);
@@ -87,7 +65,7 @@ impl<'c> App<'c> {
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments: a
-    /// [`Catalog`], or a [`SharedCatalog`] that changes. Without one, the function is called for
+    /// [`Catalog`], or a [`SharedCatalog`](crate::SharedCatalog) that changes. Without one, the function is called for
     /// every request, with [`Target::Other`].
     ///
     /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function asks

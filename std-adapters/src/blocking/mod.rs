@@ -78,7 +78,7 @@ mod polled;
 mod tools;
 
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
-pub use app::{App, CatalogSource, RequestContext};
+pub use app::{App, RequestContext};
 pub use context::Context;
 pub use handler::{Error, Handler};
 pub use input::{Input, Threaded};

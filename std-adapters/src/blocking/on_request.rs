@@ -13,7 +13,8 @@ use mcp_sansio::{
 
 use super::app::Part;
 use super::changes::Changes;
-use super::{App, CatalogSource, Context, Error, Handler, RequestContext};
+use super::{App, Context, Error, Handler, RequestContext};
+use crate::CatalogSource;
 use crate::observer::{
     Disconnect, Ended, Event, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
 };
@@ -28,7 +29,7 @@ pub(super) struct OnRequest<'c, F> {
 
 impl<'c, F> OnRequest<'c, F> {
     pub(super) fn new(app: App<'c>, on_request: F, observation: Option<Observation<'c>>) -> Self {
-        let changes = match app.catalog {
+        let changes = match &app.catalog {
             Some(CatalogSource::Shared(catalog)) => Some(Changes::of(catalog)),
             _ => None,
         };
@@ -145,7 +146,7 @@ fn respond(
     observed: Option<&ObservedRequest<'_>>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    match app.catalog {
+    match &app.catalog {
         None => respond_from(None, app, on_request, request, observed, ctx),
         Some(CatalogSource::Constant(catalog)) => {
             respond_from(Some(catalog), app, on_request, request, observed, ctx)

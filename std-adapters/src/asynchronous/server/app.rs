@@ -7,10 +7,10 @@ use std::time::Duration;
 use mcp_sansio::{GrowingServerState, ServerConfig};
 
 use super::broadcast::Broadcaster;
-use super::catalog::CatalogSource;
 use super::context::Context;
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
+use crate::CatalogSource;
 use crate::observer::{Hooks, Observer, Telling, Watching};
 use crate::rounds::StateProtector;
 #[cfg(feature = "store")]
@@ -30,7 +30,7 @@ pub struct App<H> {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) config: &'static ServerConfig<'static>,
-    pub(crate) catalog: Option<CatalogSource>,
+    pub(crate) catalog: Option<CatalogSource<'static>>,
     pub(crate) state_protector: Option<Arc<dyn StateProtector>>,
     observer: Option<Arc<dyn Observer>>,
     watch: Option<Arc<Watching>>,
@@ -75,9 +75,11 @@ impl<H> App<H> {
     /// [`Catalog`]: mcp_sansio::Catalog
     /// [`Catalog::calls`]: mcp_sansio::Catalog::calls
     #[must_use]
-    pub fn catalog(self, catalog: impl Into<CatalogSource>) -> Self {
+    pub fn catalog(self, catalog: impl Into<CatalogSource<'static>>) -> Self {
         let catalog = catalog.into();
-        catalog.announce(&self.settings.broadcaster);
+        if let CatalogSource::Shared(catalog) = &catalog {
+            catalog.listen(self.settings.broadcaster.listener());
+        }
         self.with(|settings| settings.catalog = Some(catalog))
     }
 

@@ -26,7 +26,6 @@ mod tools;
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{App, Limits};
 pub use broadcast::Broadcaster;
-pub use catalog::CatalogSource;
 pub use connection::{Connection, ConnectionEnd, Incoming};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};

@@ -13,8 +13,8 @@ use mcp_sansio_engine::site::{
 };
 
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
+use crate::CatalogSource;
 use crate::asynchronous::server::app::{Limits, Settings};
-use crate::asynchronous::server::catalog::CatalogSource;
 use crate::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts, limits and access. New versions add fields, so

@@ -14,10 +14,10 @@ use mcp_sansio_engine::site::{
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
+use crate::CatalogSource;
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
-use crate::asynchronous::server::catalog::CatalogSource;
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::input::{Destination, Outputs};
