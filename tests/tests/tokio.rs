@@ -33,7 +33,7 @@ fn run<R>(test: impl Future<Output = R>) -> R {
 }
 
 async fn wait(ctx: Context) -> HandlerResult {
-    let limit = ctx.arguments()?.get("ms").and_then(RawJson::as_i64).unwrap_or(0);
+    let limit = ctx.request()?.arguments().get("ms").and_then(RawJson::as_i64).unwrap_or(0);
     tokio::time::sleep(Duration::from_millis(limit.unsigned_abs())).await;
     ctx.reply(&TextResult::new("waited"))
 }

@@ -12,7 +12,7 @@
 //!
 //! use async_io::{Async, Timer};
 //! use mcp_sansio::typed::{Input, Tools};
-//! use mcp_sansio::types::{Implementation, Text, TextResult};
+//! use mcp_sansio::types::{Implementation, InputRequest, Text, TextResult};
 //! use mcp_sansio::{Catalog, Progress, ServerConfig, ServerFeatures};
 //! use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult, Limits};
 //!
@@ -34,12 +34,16 @@
 //! }
 //!
 //! async fn greet(ctx: Context) -> HandlerResult {
-//!     let Some(guest) = ctx.fill_in::<Guest>("guest", "What is your name?").await? else {
+//!     let request = ctx.request()?;
+//!     let tool = ctx.tool(&request);
+//!     let question = InputRequest::form::<Guest>("What is your name?");
+//!     let response = tool.request_input("guest", question).await?;
+//!     let Some(guest) = response.to_form::<Guest>()? else {
 //!         return ctx.reply(&TextResult::new("Hello"));
 //!     };
 //!     for step in 1..=3 {
 //!         Timer::after(Duration::from_millis(100)).await;
-//!         ctx.progress(&Progress::of(step).total(3)).await?;
+//!         tool.progress(&Progress::of(step).total(3)).await?;
 //!     }
 //!     ctx.reply(&TextResult::new(&format!("Hello, {}", guest.name)))
 //! }
@@ -76,13 +80,16 @@
 //!
 //! # Input requests, in both eras
 //!
-//! [`Context::fill_in`] asks the user to fill in a form, and [`Context::request_input`] requests
-//! any elicitation, sampling or roots from the client. Up to 2025-11-25 it sends a request and
-//! waits for the response. In 2026-07-28 the input requests are the result of the handler's own
-//! request: if one has no response yet, `request_input` fails, `?` ends the attempt, and the client
-//! sends its request again with the input responses. So there the handler runs **from its start**
-//! in each round: everything before a `request_input` must be repeatable, or be kept with
-//! [`Context::set_request_state_as`]. Input responses of earlier rounds are kept.
+//! [`ToolContext::request_input`] requests elicitation, sampling or roots from the client. Up to
+//! 2025-11-25 it sends a request and waits for the response. In 2026-07-28 the input requests are
+//! the result of the handler's own request: if one has no response yet, `request_input` fails, `?`
+//! ends the attempt, and the client sends its request again with the input responses. So there the
+//! handler runs **from its start** in each round: everything before a `request_input` must be
+//! repeatable, or be kept with [`ToolContext::set_request_state_as`]. Input responses of earlier
+//! rounds are kept.
+//!
+//! [`ToolContext::request_input`]: mcp_sansio::ToolContext::request_input
+//! [`ToolContext::set_request_state_as`]: mcp_sansio::ToolContext::set_request_state_as
 //!
 //! # Runtimes
 //!

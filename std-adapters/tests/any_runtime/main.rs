@@ -46,7 +46,7 @@ async fn handle(ctx: Context) -> HandlerResult {
     }
     for minute in 1..=3 {
         sleep(MINUTE).await;
-        ctx.progress(&Progress::of(minute).total(3)).await?;
+        ctx.tool(&ctx.request()?).progress(&Progress::of(minute).total(3)).await?;
     }
     ctx.reply(&TextResult::new("tea"))
 }

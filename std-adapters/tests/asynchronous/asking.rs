@@ -38,12 +38,14 @@ fn name(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
 
 /// Two rounds, the second depending on the first, then two input requests at once.
 async fn interview(ctx: Context) -> HandlerResult {
-    let first = name(&ctx.request_input("first", form("First name?")).await?)?;
-    let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let first = name(&tool.request_input("first", form("First name?")).await?)?;
+    let last = name(&tool.request_input("last", form(&format!("{first} who?"))).await?)?;
     let messages = [SamplingMessage::user("Greet somebody")];
     let sampling = InputRequest::CreateMessage(CreateMessageParams::new(&messages, 10));
     let [greeting, roots] =
-        ctx.request_inputs([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
+        tool.request_inputs([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
     let greeting = greeting.to::<CreateMessageResult<'_>>()?;
     let said: String = greeting
         .content
@@ -118,8 +120,10 @@ fn mrtr_01_one_handler_requests_input_in_both_eras() {
 #[test]
 fn all_missing_input_is_requested_in_one_round_also_by_joined_futures() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
+        let request = ctx.request()?;
+        let tool = ctx.tool(&request);
         let (one, two) =
-            future::zip(ctx.request_input("one", form("1")), ctx.request_input("two", form("2")))
+            future::zip(tool.request_input("one", form("1")), tool.request_input("two", form("2")))
                 .await;
         ctx.reply(&TextResult::new(&format!("{} {}", name(&one?)?, name(&two?)?)))
     })
@@ -228,7 +232,9 @@ fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
         async move {
-            let asked = async { ctx.request_input("name", form("Name?")).await.map(Some) };
+            let asked = async {
+                ctx.tool(&ctx.request()?).request_input("name", form("Name?")).await.map(Some)
+            };
             let late = async {
                 gate.recv().await.or_internal()?;
                 Ok(None)
@@ -259,7 +265,9 @@ fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled
     let app = App::new(&CONFIG, |ctx: Context| {
         let (long, gate) = (long.clone(), gate.clone());
         async move {
-            let asked = async { ctx.request_input("name", form(&long)).await.map(drop) };
+            let asked = async {
+                ctx.tool(&ctx.request()?).request_input("name", form(&long)).await.map(drop)
+            };
             let late = async { gate.recv().await.or_internal() };
             future::or(asked, late).await?;
             ctx.reply(&TextResult::new("went on"))
@@ -289,8 +297,10 @@ fn an_input_request_dropped_before_there_is_room_for_it_is_not_sent() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let (long, gate) = (long.clone(), gate.clone());
         async move {
-            ctx.log(&LogMessage::new(LoggingLevel::Error, &long)).await?;
-            let asked = async { ctx.request_input("name", form(&long)).await.map(drop) };
+            let request = ctx.request()?;
+            let tool = ctx.tool(&request);
+            tool.log(&LogMessage::new(LoggingLevel::Error, &long)).await?;
+            let asked = async { tool.request_input("name", form(&long)).await.map(drop) };
             let late = async { gate.recv().await.or_internal() };
             future::or(asked, late).await?;
             gate.recv().await.or_internal()?;
@@ -322,9 +332,11 @@ fn mrtr_10_request_state_is_returned_and_a_response_without_it_does_not_count() 
 }
 
 async fn remembering(ctx: Context) -> HandlerResult {
-    let before = ctx.request_state();
-    ctx.set_request_state("se\"cret");
-    let name = name(&ctx.request_input("name", form("Name?")).await?)?;
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let before = tool.request_state();
+    tool.set_request_state("se\"cret");
+    let name = name(&tool.request_input("name", form("Name?")).await?)?;
     ctx.reply(&TextResult::new(&format!("{name} {}", before.unwrap_or_default())))
 }
 
@@ -388,7 +400,7 @@ fn handlers_that_wait_for_input_are_dropped_with_their_connection() {
         let alive = alive.clone();
         async move {
             let _guard = Guard(alive);
-            ctx.request_input("name", form("Name?")).await?;
+            ctx.tool(&ctx.request()?).request_input("name", form("Name?")).await?;
             pending().await
         }
     })

@@ -28,17 +28,19 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
     }
     alive.set(alive.get() + 1);
     let _alive = Alive(alive);
-    let number = |name| ctx.arguments().unwrap().get(name).and_then(RawJson::as_u64).unwrap_or(0);
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let number = |name| request.arguments().get(name).and_then(RawJson::as_u64).unwrap_or(0);
     for step in 1..=number("steps") {
-        ctx.progress(&Progress::of(step)).await?;
+        tool.progress(&Progress::of(step)).await?;
         future::yield_now().await;
     }
     let long = "?".repeat(usize::try_from(number("question")).or_arguments()?);
     let question = || InputRequest::Elicit(ElicitParams::form(&long, FORM));
     match number("asks") {
         0 => {}
-        1 => drop(ctx.request_input("a", question()).await?),
-        2 => drop(ctx.request_inputs([("a", question()), ("b", question())]).await?),
+        1 => drop(tool.request_input("a", question()).await?),
+        2 => drop(tool.request_inputs([("a", question()), ("b", question())]).await?),
         // Requests input, and does not always wait for the response.
         _ => {
             let soon = async {
@@ -47,7 +49,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
                 }
                 Ok(())
             };
-            future::or(async { ctx.request_input("a", question()).await.map(drop) }, soon).await?;
+            future::or(async { tool.request_input("a", question()).await.map(drop) }, soon).await?;
         }
     }
     ctx.reply(&TextResult::new(&"!".repeat(usize::try_from(number("len")).or_arguments()?)))

@@ -28,14 +28,19 @@ struct Round {
 
 /// The values of all forms are alive at once.
 async fn invite(ctx: Context) -> HandlerResult {
-    let round = ctx.request_state_as::<Round>()?.map_or(1, |round| round.number + 1);
-    ctx.set_request_state_as(&Round { number: round })?;
-    let Some(first) = ctx.fill_in::<Guest>("first", "Who?").await? else {
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let round = tool.request_state_as::<Round>()?.map_or(1, |round| round.number + 1);
+    tool.set_request_state_as(&Round { number: round })?;
+    let ask = |key, message| tool.request_input(key, InputRequest::form::<Guest>(message));
+    let first = ask("first", "Who?").await?;
+    let Some(first) = first.to_form::<Guest>()? else {
         return ctx.reply(&TextResult::new("no one"));
     };
-    let second = ctx.fill_in::<Guest>("second", "Who else?").await?;
-    let second = second.map_or(Text::new("no one else"), |guest| guest.name);
-    let [party] = ctx.request_inputs([("party", InputRequest::form::<Party>("How many?"))]).await?;
+    let second = ask("second", "Who else?").await?;
+    let second = second.to_form::<Guest>()?.map_or(Text::new("no one else"), |guest| guest.name);
+    let [party] =
+        tool.request_inputs([("party", InputRequest::form::<Party>("How many?"))]).await?;
     let people = party.to_form::<Party>()?.map_or(0, |party| party.people);
     ctx.reply(&TextResult::new(&format!("{} {second} {people} {round}", first.name)))
 }

@@ -12,7 +12,7 @@ use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{LoggingLevel, Prompt, Resource, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Change, ErrorCode, Json, LogMessage, NoOutput, OrToolError as _, Progress, RawJson,
-    RpcError, ToolContext, ToolError, ToolResult, entries,
+    RpcError, ToolContext, ToolError, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits, boxed,
@@ -28,12 +28,13 @@ use crate::{CATALOG, CONFIG};
 /// Returns the argument.
 async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
-        .arguments()?
+        .request()?
+        .arguments()
         .get("text")
         .and_then(RawJson::as_string)
         .ok_or(ToolError::invalid_arguments("text must be a string"))?;
     for step in 1..=2 {
-        ctx.progress(&Progress::of(step).total(2)).await?;
+        ctx.tool(&ctx.request()?).progress(&Progress::of(step).total(2)).await?;
         // Yields once.
         future::yield_now().await;
     }
@@ -50,7 +51,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
             .output_schema(RawJson::from_static(SCHEMA))
     ]);
     async fn sum(ctx: Context) -> HandlerResult {
-        ctx.structured(&ctx.arguments()?.raw())
+        ctx.reply(&ToolOutput::Structured(&ctx.request()?.arguments().raw()))
     }
     let app = App::new(&CONFIG, sum).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
@@ -72,7 +73,7 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
     }
     static CATALOG: Catalog = Catalog::new().calls::<Call>();
     async fn by_argument(ctx: Context) -> HandlerResult {
-        assert!(ctx.arguments()?.get("seconds").is_some());
+        assert!(ctx.request()?.arguments().get("seconds").is_some());
         ctx.reply(&TextResult::new("ran"))
     }
     async fn by_request(ctx: Context) -> HandlerResult {
@@ -81,7 +82,10 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
     }
     async fn as_enum(ctx: Context) -> HandlerResult {
         let Call::Wait { seconds } = ctx.call()?;
-        assert_eq!(ctx.arguments()?.get("seconds").and_then(RawJson::as_u64), Some(seconds.into()));
+        assert_eq!(
+            ctx.request()?.arguments().get("seconds").and_then(RawJson::as_u64),
+            Some(seconds.into())
+        );
         ctx.reply(&TextResult::new("ran"))
     }
     async fn without(ctx: Context) -> HandlerResult {
@@ -127,7 +131,8 @@ impl Drop for Guard {
 fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
     async fn wrong(ctx: Context) -> HandlerResult {
         match ctx
-            .arguments()?
+            .request()?
+            .arguments()
             .get("text")
             .and_then(RawJson::as_string)
             .map(|text| text.to_string())
@@ -274,7 +279,8 @@ fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         Err(
             match ctx
-                .arguments()?
+                .request()?
+                .arguments()
                 .get("kind")
                 .and_then(RawJson::as_string)
                 .map(|kind| kind.to_string())
@@ -331,7 +337,7 @@ fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
 #[test]
 fn handlers_can_log_and_detect_that_their_request_has_ended() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
+        ctx.tool(&ctx.request()?).log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
         assert!(!ctx.is_gone());
         ctx.reply(&TextResult::new("logged"))
     })
@@ -356,7 +362,8 @@ fn handlers_can_log_and_detect_that_their_request_has_ended() {
         let ctx = context.recv().await.unwrap();
         assert!(!ctx.is_gone());
         let ctx = tokio::task::spawn_blocking(move || {
-            smol::block_on(ctx.progress(&Progress::of(1))).unwrap();
+            let request = ctx.request().unwrap();
+            smol::block_on(ctx.tool(&request).progress(&Progress::of(1))).unwrap();
             ctx
         })
         .await
@@ -365,7 +372,9 @@ fn handlers_can_log_and_detect_that_their_request_has_ended() {
         client.send(&cancel(1)).await;
         client.ask(&legacy(2, "ping", json!({}))).await;
         assert!(ctx.is_gone());
-        assert!(ctx.progress(&Progress::of(2)).await.unwrap_err().is_gone());
+        let request = ctx.request().unwrap();
+        let told = ctx.tool(&request).progress(&Progress::of(2)).await;
+        assert!(told.unwrap_err().is_gone());
     });
 }
 

@@ -26,7 +26,8 @@ use crate::{CATALOG, CONFIG};
 
 async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
-        .arguments()?
+        .request()?
+        .arguments()
         .get("text")
         .and_then(RawJson::as_string)
         .ok_or(ToolError::invalid_arguments("text must be a string"))?;
@@ -66,7 +67,7 @@ fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
 fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         for step in 1..=200 {
-            ctx.progress(&Progress::of(step).total(200)).await?;
+            ctx.tool(&ctx.request()?).progress(&Progress::of(step).total(200)).await?;
         }
         ctx.reply(&TextResult::new("done"))
     })
@@ -98,7 +99,9 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
         let written = written.clone();
         async move {
             for _ in 0..200 {
-                ctx.log(&LogMessage::new(LoggingLevel::Error, &Json(Counted(&written)))).await?;
+                ctx.tool(&ctx.request()?)
+                    .log(&LogMessage::new(LoggingLevel::Error, &Json(Counted(&written))))
+                    .await?;
             }
             ctx.reply(&TextResult::new("done"))
         }
@@ -116,7 +119,7 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
 #[test]
 fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_end() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        let len = ctx.arguments()?.get("len").and_then(RawJson::as_u64).unwrap_or(1);
+        let len = ctx.request()?.arguments().get("len").and_then(RawJson::as_u64).unwrap_or(1);
         future::yield_now().await;
         ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len).or_arguments()?)))
     })
@@ -529,9 +532,11 @@ fn s8_the_longest_time_limits_mean_never() {
             .ping_timeout(Duration::MAX)
             .progress_interval(Duration::MAX);
     let app = App::new(&PATIENT, |ctx: Context| async move {
-        ctx.progress(&Progress::of(1)).await?;
+        let request = ctx.request()?;
+        let tool = ctx.tool(&request);
+        tool.progress(&Progress::of(1)).await?;
         if ctx.name() == "ask" {
-            ctx.request_input("roots", InputRequest::ListRoots).await?;
+            tool.request_input("roots", InputRequest::ListRoots).await?;
         }
         ctx.reply(&TextResult::new("done"))
     })

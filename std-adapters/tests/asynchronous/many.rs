@@ -81,9 +81,9 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let (begun, gate) = (begun.clone(), gate.clone());
         async move {
-            begun
-                .borrow_mut()
-                .push(ctx.arguments().unwrap().get("n").and_then(RawJson::as_u64).unwrap());
+            begun.borrow_mut().push(
+                ctx.request().unwrap().arguments().get("n").and_then(RawJson::as_u64).unwrap(),
+            );
             gate.recv().await.or_internal()?;
             ctx.reply(&TextResult::new("done"))
         }
@@ -119,7 +119,9 @@ async fn ask_or_wait(ctx: Context) -> HandlerResult {
     if ctx.name() == "wait" {
         pending::<()>().await;
     }
-    ctx.request_input("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM))).await?;
+    ctx.tool(&ctx.request()?)
+        .request_input("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM)))
+        .await?;
     ctx.reply(&TextResult::new("answered"))
 }
 

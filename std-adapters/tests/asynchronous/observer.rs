@@ -18,7 +18,7 @@ use crate::{CATALOG, CONFIG};
 
 /// Does what the first argument says.
 async fn handler(ctx: Context) -> HandlerResult {
-    let how = ctx.arguments()?.raw().members().next().map(|(how, _)| how.to_string());
+    let how = ctx.request()?.arguments().raw().members().next().map(|(how, _)| how.to_string());
     match how.as_deref() {
         Some("fail") => Err("no paper")?,
         Some("break") => Err("the disk is full").or_internal()?,
@@ -27,7 +27,7 @@ async fn handler(ctx: Context) -> HandlerResult {
         Some("panic") => panic!("a bug"),
         Some("wait") => pending().await,
         Some("ask") => {
-            ctx.request_input("roots", InputRequest::ListRoots).await?;
+            ctx.tool(&ctx.request()?).request_input("roots", InputRequest::ListRoots).await?;
             ctx.reply(&TextResult::new("asked"))
         }
         _ => {

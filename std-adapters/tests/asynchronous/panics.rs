@@ -55,7 +55,9 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
             ))
         }),
         "change" => Box::pin(async move {
-            ctx.log(&LogMessage::new(LoggingLevel::Error, &Json(Unspeakable))).await?;
+            ctx.tool(&ctx.request()?)
+                .log(&LogMessage::new(LoggingLevel::Error, &Json(Unspeakable)))
+                .await?;
             ctx.reply(&Json(json!({"content": []})))
         }),
         "wait" => Box::pin(async move {
@@ -152,8 +154,10 @@ fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
     }
     let told = Arc::new(Mutex::new(Vec::new()));
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.set_request_state("this");
-        ctx.request_input("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
+        let request = ctx.request()?;
+        let tool = ctx.tool(&request);
+        tool.set_request_state("this");
+        tool.request_input("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
         ctx.reply(&Json(json!({"content": []})))
     })
     .catalog(&CATALOG)

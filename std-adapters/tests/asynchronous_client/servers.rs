@@ -32,7 +32,9 @@ const fn tool(name: &'static str) -> Tool<'static> {
 }
 
 async fn greet(ctx: Context) -> HandlerResult {
-    let answer = ctx
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let answer = tool
         .request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO)))
         .await?;
     let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
@@ -41,7 +43,7 @@ async fn greet(ctx: Context) -> HandlerResult {
     let name = form.get("name").and_then(RawJson::as_string).ok_or("There is no name")?;
     for step in 1..=3 {
         future::yield_now().await;
-        ctx.progress(&Progress::of(step).total(3)).await?;
+        tool.progress(&Progress::of(step).total(3)).await?;
     }
     ctx.reply(&TextResult::new(&format!("Hello, {name}")))
 }

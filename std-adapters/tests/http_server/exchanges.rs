@@ -135,7 +135,7 @@ fn r3_h2_a_response_that_nobody_takes_is_cut_off_and_its_handler_dropped() {
         async move {
             let _dropped = dropped;
             for step in 1.. {
-                ctx.progress(&Progress::of(step)).await?;
+                ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
             }
             ctx.text("never")
         }
@@ -199,8 +199,12 @@ fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
         async move {
-            let asked =
-                async { ctx.request_input("roots", InputRequest::ListRoots).await.map(drop) };
+            let asked = async {
+                ctx.tool(&ctx.request()?)
+                    .request_input("roots", InputRequest::ListRoots)
+                    .await
+                    .map(drop)
+            };
             let late = async { gate.recv().await.or_internal() };
             future::or(asked, late).await?;
             ctx.text("too late")
@@ -226,7 +230,7 @@ fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
 fn a_handler_that_waits_for_room_goes_on_when_its_client_has_read() {
     let app = App::new(&CONFIG, async |ctx: Context| {
         for step in 1..=200 {
-            ctx.progress(&Progress::of(step)).await?;
+            ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
         }
         ctx.text("done")
     });

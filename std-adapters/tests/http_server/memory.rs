@@ -26,19 +26,21 @@ pub(crate) async fn flood(ctx: &Context) -> HandlerResult {
     let mut cx = task::Context::from_waker(&waker);
     let own = Arc::strong_count(&counted);
     let message = "x".repeat(10_000);
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
     let mut step = 1;
-    while pin!(ctx.progress(&Progress::of(step).message(&message))).poll(&mut cx).is_ready() {
+    while pin!(tool.progress(&Progress::of(step).message(&message))).poll(&mut cx).is_ready() {
         step += 1;
     }
     let progress = Progress::of(1000).message(&message);
-    let mut told = Box::pin(ctx.progress(&progress));
+    let mut told = Box::pin(tool.progress(&progress));
     for _ in 0..1000 {
         assert!(told.as_mut().poll(&mut cx).is_pending());
     }
     let kept = Arc::strong_count(&counted) - own;
     drop(told);
     for _ in 0..1000 {
-        assert!(pin!(ctx.progress(&progress)).poll(&mut cx).is_pending());
+        assert!(pin!(tool.progress(&progress)).poll(&mut cx).is_pending());
     }
     let left = Arc::strong_count(&counted) - own;
     ctx.reply(&TextResult::new(&format!("{kept} kept, {left} left")))

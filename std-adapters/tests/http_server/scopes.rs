@@ -210,10 +210,12 @@ pub(crate) fn serve_app(
 
 /// Asks for a name, or replies.
 async fn handle(ctx: Context) -> HandlerResult {
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
     if ctx.name() == "ask" {
-        ctx.set_request_state("asked");
+        tool.set_request_state("asked");
         let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
-        ctx.request_input("who", InputRequest::Elicit(form)).await?;
+        tool.request_input("who", InputRequest::Elicit(form)).await?;
     }
     ctx.reply(&TextResult::new("done"))
 }

@@ -80,7 +80,7 @@ impl World {
                     "endless" => {
                         // Only increasing progress is sent.
                         for step in 1.. {
-                            ctx.progress(&Progress::of(step)).await?;
+                            ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
                         }
                     }
                     "long" => return ctx.reply(&TextResult::new(&"x".repeat(70_000))),

@@ -66,6 +66,8 @@ impl Drop for Counted {
 }
 
 async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
     counts.begun.fetch_add(1, Ordering::SeqCst);
     let _counted = Counted(counts);
     match ctx.name() {
@@ -74,24 +76,24 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
         }
         "steps" => {
             for step in 1..=3 {
-                ctx.progress(&Progress::of(step)).await?;
+                tool.progress(&Progress::of(step)).await?;
                 Timer::after(Duration::from_millis(5)).await;
             }
         }
         "wait" => {
-            ctx.progress(&Progress::of(0)).await?;
+            tool.progress(&Progress::of(0)).await?;
             std::future::pending().await
         }
         "ask" => {
             let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
-            let answer = ctx.request_input("who", InputRequest::Elicit(form)).await?;
+            let answer = tool.request_input("who", InputRequest::Elicit(form)).await?;
             return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
         }
         "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
         "silent" => std::future::pending().await,
         "later" => {
-            let is_gone = ctx.release_connection();
+            let is_gone = tool.release_connection();
             Timer::after(Duration::from_millis(50)).await;
             return ctx.reply(&TextResult::new(if is_gone { "let go" } else { "kept" }));
         }

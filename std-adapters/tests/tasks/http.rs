@@ -269,7 +269,7 @@ fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more(
         async move {
             sleep(Duration::from_millis(10)).await;
             for step in 1..=1000 {
-                ctx.progress(&Progress::of(step)).await?;
+                ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
             }
             tell.send(()).await.or_internal()?;
             ctx.text("done")

@@ -74,7 +74,9 @@ impl Drop for Held {
 
 /// The tools. Nothing in them says that they are tasks.
 async fn handle(ctx: Context) -> HandlerResult {
-    let millis = ctx.arguments()?.get("ms").and_then(RawJson::as_u64).unwrap_or(0);
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let millis = request.arguments().get("ms").and_then(RawJson::as_u64).unwrap_or(0);
     match ctx.name() {
         "wait" | "must" => tokio::time::sleep(Duration::from_millis(millis)).await,
         "hold" => {
@@ -84,19 +86,19 @@ async fn handle(ctx: Context) -> HandlerResult {
         }
         "steps" => {
             for done in 1..=3 {
-                ctx.progress(&Progress::of(done).total(3)).await?;
+                tool.progress(&Progress::of(done).total(3)).await?;
                 tokio::time::sleep(Duration::from_millis(millis)).await;
             }
-            ctx.log(&LogMessage::new(LoggingLevel::Info, "three steps")).await?;
+            tool.log(&LogMessage::new(LoggingLevel::Info, "three steps")).await?;
         }
         "ask" => {
-            let first = name(&ctx.request_input("first", form("First name?")).await?)?;
-            let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
+            let first = name(&tool.request_input("first", form("First name?")).await?)?;
+            let last = name(&tool.request_input("last", form(&format!("{first} who?"))).await?)?;
             return ctx.reply(&TextResult::new(&format!("{first} {last}")));
         }
         "pair" => {
             let [one, two] =
-                ctx.request_inputs([("one", form("One?")), ("two", form("Two?"))]).await?;
+                tool.request_inputs([("one", form("One?")), ("two", form("Two?"))]).await?;
             return ctx.reply(&TextResult::new(&format!("{} {}", name(&one)?, name(&two)?)));
         }
         "fail" => return Err("It broke".into()),

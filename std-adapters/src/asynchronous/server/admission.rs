@@ -13,7 +13,6 @@ use super::context::{ActiveRequest, Origin, owner_text};
 use super::driver_waker::{DriverWaker, WakerSet};
 #[cfg(feature = "http")]
 use super::http::Held;
-use super::kept::Kept;
 use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
@@ -125,7 +124,6 @@ impl Settings {
             found,
             is_valid: AtomicBool::new(awaited.is_some()),
             round,
-            kept: Kept::default(),
             origin,
             observed,
             task,

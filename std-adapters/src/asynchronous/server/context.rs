@@ -8,12 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 #[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::typed::{InputObject, OutputObject, Tools};
-use mcp_sansio::types::InputRequest;
+use mcp_sansio::typed::Tools;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Encode, InputLink as _, LogMessage, OrToolError as _,
-    OwnedInputResponse, OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle,
-    Revision, RpcError, Target, ToolContext, ToolError, ToolOutput,
+    Encode, OwnedRequest, Request, RequestHandle, Revision, Target, ToolContext, ToolError,
 };
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
@@ -21,7 +18,6 @@ use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 use super::admission::Slot;
 use super::broadcast::Broadcaster;
 use super::catalog::Found;
-use super::kept::Kept;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use super::source::RequestSource;
@@ -47,7 +43,6 @@ pub(crate) struct ActiveRequest {
     /// Whether the arguments are known to be valid.
     pub(crate) is_valid: AtomicBool,
     pub(crate) round: Round,
-    pub(crate) kept: Kept,
     pub(crate) origin: Origin,
     pub(crate) observed: Option<Box<ObservedRequest<'static>>>,
     /// Of a call that may become a task.
@@ -190,19 +185,6 @@ impl Context {
         self.active.name()
     }
 
-    /// Returns the `arguments` of the request.
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn arguments(&self) -> Result<Arguments<'_>, ToolError<'static>> {
-        Ok(self.request()?.arguments())
-    }
-
-    /// Returns the capabilities that the client declared.
-    pub fn client(&self) -> ClientFeatures {
-        self.unread_request().capabilities
-    }
-
     /// Serializes the result of the request; return it from the handler. `result` must serialize as
     /// a result of the request's method: a JSON object that has `content` for `tools/call`,
     /// `contents` for `resources/read`, `messages` for `prompts/get`, and `completion` for
@@ -217,94 +199,19 @@ impl Context {
         Reply::new(&self.request()?, result)
     }
 
-    /// Serializes structured content as the result of a tool, and the same JSON as its text:
-    /// [`ToolOutput::Structured`].
+    /// Returns what a handler says before its response, and what it asks, about a
+    /// [request](Self::request): progress, log messages, input requests, the state of rounds, the
+    /// status of a task.
     ///
-    /// # Errors
-    /// As [`reply`](Self::reply).
-    pub fn structured<T: Encode + ?Sized>(&self, data: &T) -> HandlerResult {
-        self.reply(&ToolOutput::Structured(data))
-    }
-
-    /// Returns the task that the call has become, if it has. Whoever knows its id may have the
-    /// result, unless tasks have owners: do not log it.
-    #[must_use]
-    pub fn task(&self) -> Option<TaskId> {
-        self.active.task.as_ref()?.id()
-    }
-
-    /// Sets the message that describes to people how the task goes: see
-    /// [`ToolContext::set_status`].
-    pub fn set_status(&self, message: impl fmt::Display) {
-        ToolContext::new(&self.unread_request(), self).set_status(message);
-    }
-
-    /// Reports progress to the client, if it asked for it (`progressToken`). Waits while the client
-    /// does not read.
-    ///
-    /// Cancel safe: a notification is written whole or not at all; one longer than the output
-    /// buffer is dropped.
-    ///
-    /// # Errors
-    /// If the response is no longer awaited, or the notification cannot be sent. Use `?`.
-    pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
-        ToolContext::new(&self.unread_request(), self).progress(progress).await
-    }
-
-    /// Sends a log message to the client, if it asked for that level. Waits while the client does
-    /// not read.
-    ///
-    /// Cancel safe: a notification is written whole or not at all.
-    ///
-    /// # Errors
-    /// As [`progress`](Self::progress), and if the capability `logging` is not declared.
-    pub async fn log<T: Encode + ?Sized>(
-        &self,
-        message: &LogMessage<'_, T>,
-    ) -> Result<(), ToolError<'static>> {
-        ToolContext::new(&self.unread_request(), self).log(message).await
-    }
-
-    /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
-    /// way to do so; see the [module](crate::asynchronous#input-requests-in-both-eras). `key`
-    /// identifies the input request and must be unique in its handler.
-    ///
-    /// Cancel safe: dropping the future cancels the request to a legacy client.
-    ///
-    /// # Errors
-    /// [`ToolError::missing_capability`] if the client did not declare the capability.
-    /// [`ToolError::invalid_input_response`] if the client refused or did not respond in time.
-    /// [`ToolError::INPUT_REQUIRED`] in 2026-07-28 while there is no response yet, which ends this
-    /// attempt. Use `?` for all.
-    pub async fn request_input(
-        &self,
-        key: &str,
-        input_request: InputRequest<'_>,
-    ) -> Result<OwnedInputResponse, ToolError<'static>> {
-        let request = self.unread_request();
-        ToolContext::new(&request, self).inputs(self).request_input(key, input_request).await
-    }
-
-    /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
-    /// [`request_input`](Self::request_input).
-    ///
-    /// # Errors
-    /// As [`request_input`](Self::request_input).
-    pub async fn request_inputs<const K: usize>(
-        &self,
-        input_requests: [(&str, InputRequest<'_>); K],
-    ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
-        let request = self.unread_request();
-        ToolContext::new(&request, self).inputs(self).request_inputs(input_requests).await
-    }
-
-    /// Asks the user to fill in a form, which the fields of the type are: see
-    /// [`RequestedSchema::of`](mcp_sansio::types::RequestedSchema::of). Returns `None` if the user
-    /// declined or dismissed it. Otherwise as [`request_input`](Self::request_input).
+    /// Input is requested from the client in the way of the request's revision: see the
+    /// [module](crate::asynchronous#input-requests-in-both-eras). Messages wait while the client
+    /// does not read. All futures are cancel safe: a message is written whole or not at all, and
+    /// one longer than the output buffer is dropped; an input request to a legacy client is
+    /// cancelled.
     ///
     /// ```
     /// use mcp_sansio::typed::Input;
-    /// use mcp_sansio::types::{Text, TextResult};
+    /// use mcp_sansio::types::{InputRequest, Text, TextResult};
     /// use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
     ///
     /// #[derive(Input)]
@@ -315,80 +222,18 @@ impl Context {
     /// }
     ///
     /// async fn greet(ctx: Context) -> HandlerResult {
-    ///     match ctx.fill_in::<Guest>("guest", "Who are you?").await? {
+    ///     let request = ctx.request()?;
+    ///     let question = InputRequest::form::<Guest>("Who are you?");
+    ///     let response = ctx.tool(&request).request_input("guest", question).await?;
+    ///     match response.to_form::<Guest>()? {
     ///         Some(guest) => ctx.reply(&TextResult::new(&format!("Hello, {}", guest.name))),
     ///         None => ctx.reply(&TextResult::new("Hello")),
     ///     }
     /// }
     /// ```
-    ///
-    /// The value may borrow from the response, which takes memory until the handler ends.
-    ///
-    /// # Errors
-    /// As [`request_input`](Self::request_input), and [`ToolError::invalid_input_response`] if the
-    /// response does not fit the form.
-    pub async fn fill_in<'c, T: InputObject<'c>>(
-        &'c self,
-        key: &str,
-        message: &str,
-    ) -> Result<Option<T>, ToolError<'static>> {
-        let response = self.request_input(key, InputRequest::form::<T>(message)).await?;
-        T::from_elicit_result(self.active.kept.keep(response.into_json()))
-            .map_err(|faults| format!("Invalid response to input request {key}: {faults}"))
-            .or_input_response()
-    }
-
-    /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one
-    /// round). The client stores it, and can read and change it unless the [`App`](super::App) has
-    /// a [`StateProtector`](super::StateProtector). From then on an input response counts only if
-    /// it comes with such a state.
-    pub fn set_request_state(&self, state: impl Into<String>) {
-        self.active.round.set_request_state(state.into());
-    }
-
-    /// Returns the text that an earlier round [kept](Self::set_request_state).
     #[must_use]
-    pub fn request_state(&self) -> Option<&str> {
-        self.active.round.request_state()
-    }
-
-    /// [Keeps](Self::set_request_state) a value for the next round, as JSON.
-    ///
-    /// # Errors
-    /// If the value cannot be written.
-    pub fn set_request_state_as<S: OutputObject>(
-        &self,
-        state: &S,
-    ) -> Result<(), ToolError<'static>> {
-        let state = OwnedJson::new(state, self.revision())?;
-        self.set_request_state(state.as_raw().as_str());
-        Ok(())
-    }
-
-    /// Returns the value that an earlier round [kept](Self::set_request_state_as). It may borrow
-    /// from the text.
-    ///
-    /// # Errors
-    /// -32602 if the client brought back something else, unless a
-    /// [`StateProtector`](super::StateProtector) has refused that already. Use `?`.
-    pub fn request_state_as<'c, S: InputObject<'c>>(
-        &'c self,
-    ) -> Result<Option<S>, ToolError<'static>> {
-        let Some(text) = self.request_state() else { return Ok(None) };
-        match RawJson::parse(text).ok().map(S::parse) {
-            Some(Ok(state)) => Ok(Some(state)),
-            // Faults could show the client what a protector hides from it.
-            _ => Err(RpcError::invalid_params("Invalid requestState").into()),
-        }
-    }
-
-    /// Closes the SSE connection on which the client waits; it polls again for the response after
-    /// [`HttpOptions::retry`](crate::asynchronous::http::HttpOptions::retry). For handlers that run
-    /// long while connections are scarce. Returns `false` where this is not possible: it needs a
-    /// session of 2025-11-25 over HTTP.
-    #[cfg(feature = "http")]
-    pub fn release_connection(&self) -> bool {
-        ToolContext::new(&self.unread_request(), self).release_connection()
+    pub const fn tool<'c>(&'c self, request: &'c Request<'c>) -> ToolContext<'c, Self> {
+        ToolContext::new(request, self).inputs(self)
     }
 
     /// Returns the principal that
@@ -422,10 +267,6 @@ impl Context {
     #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
         &self.broadcaster
-    }
-
-    fn revision(&self) -> Revision {
-        self.unread_request().revision
     }
 }
 

@@ -50,7 +50,7 @@ impl Link for Context {
     }
 
     fn task(&self) -> Option<TaskId> {
-        self.task()
+        self.active.task.as_ref()?.id()
     }
 
     fn set_status(&self, message: &dyn fmt::Display) {

@@ -10,7 +10,6 @@ mod driver_waker;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod input;
-mod kept;
 mod life;
 mod link;
 mod listener;

@@ -118,7 +118,7 @@ impl Context {
     /// Whether input requests go to the client one by one: those to an older client, and those of a
     /// task.
     fn makes_rounds(&self) -> bool {
-        if self.task().is_some() {
+        if Link::task(self).is_some() {
             return true;
         }
         !self.unread_request().revision.is_modern()

@@ -25,8 +25,9 @@ use crate::store::TaskStore;
 /// ]);
 ///
 /// async fn backup(ctx: Context) -> HandlerResult {
+///     let request = ctx.request()?;
 ///     for disk in 1..=3 {
-///         ctx.set_status(format_args!("disk {disk}"));
+///         ctx.tool(&request).set_status(format_args!("disk {disk}"));
 ///         // ...
 ///     }
 ///     ctx.text("done")
