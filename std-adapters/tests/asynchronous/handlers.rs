@@ -395,9 +395,9 @@ fn without_a_catalog_the_handler_is_called_for_everything() {
 #[test]
 fn changes_reach_the_subscribers_of_all_connections_and_once() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.broadcaster().resource_changed("test://r");
-        ctx.broadcaster().resource_changed("test://r");
-        ctx.broadcaster().tools_changed();
+        ctx.broadcaster().publish(Change::resource("test://r"));
+        ctx.broadcaster().publish(Change::resource("test://r"));
+        ctx.broadcaster().publish(Change::tools());
         ctx.reply(&TextResult::new("changed"))
     })
     .catalog(&CATALOG);

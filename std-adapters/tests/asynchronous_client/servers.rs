@@ -115,9 +115,9 @@ fn changes_that_the_server_publishes_arrive() {
             SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
         let work = async {
             let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
-            hub.tools_changed();
+            hub.publish(mcp_sansio::Change::tools());
             assert_eq!(listening.next().await, Some(Change::Tools));
-            hub.resource_changed("test://r");
+            hub.publish(mcp_sansio::Change::resource("test://r"));
             assert_eq!(listening.next().await, Some(Change::Resource("test://r".into())));
             drop(client);
         };

@@ -1,6 +1,7 @@
 //! Many at once: every response is the right one, and every change arrives at every stream.
 #![cfg(unix)]
 
+use mcp_sansio::Change;
 use serde_json::{Value, json};
 
 use crate::site::{Client, Site, call, get, post};
@@ -18,7 +19,7 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
     let mut connections: Vec<Client> = (0..CONNECTIONS).map(|_| site.connect()).collect();
 
     for round in 0..ROUNDS {
-        site.hub.tools_changed();
+        site.hub.publish(Change::tools());
         let id = |number: usize| (round * CONNECTIONS + number + 1000) as u32;
         for (number, client) in connections.iter_mut().enumerate() {
             // Alternates between the eras.

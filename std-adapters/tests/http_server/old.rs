@@ -1,5 +1,6 @@
 //! HTTP+SSE (2024-11-05).
 
+use mcp_sansio::Change;
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Client, Site, request};
@@ -55,7 +56,7 @@ fn old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the
     // Invalid messages get an error on the stream as well.
     send("nonsense");
     assert!(stream.chunk().unwrap().contains("-32700"));
-    site.hub.tools_changed();
+    site.hub.publish(Change::tools());
     assert!(stream.chunk().unwrap().contains("list_changed"));
     // The end of the stream ends everything.
     send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait"}}"#);

@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::time::Duration;
 
+use mcp_sansio::Change;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, ProtectedResource,
 };
@@ -152,7 +153,7 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
     let mut stream = site.connect();
     stream.write(&get(&session, &[]));
     assert_eq!(stream.head().status, 200);
-    site.hub.tools_changed();
+    site.hub.publish(Change::tools());
     while !stream.chunk().unwrap().contains("tools/list_changed") {}
     let mut refused = site.connect();
     refused.write("nonsense\r\n\r\n");
@@ -193,7 +194,7 @@ fn shutdown_finishes_open_requests_and_ends_streams() {
     ));
     assert_eq!(listening.head().status, 200);
     assert!(listening.chunk().unwrap().contains("acknowledged"));
-    site.hub.tools_changed();
+    site.hub.publish(Change::tools());
     assert!(listening.chunk().unwrap().contains("tools/list_changed"));
     site.shut_down();
     assert!(idle.is_closed());

@@ -12,7 +12,7 @@ use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, Prompt, RequestedSchema, Resource,
     ResourceTemplate, TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Method, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::{Catalog, Change, Method, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, Principal,
@@ -459,7 +459,7 @@ fn r3_a4_rules_for_scopes_may_use_the_server() {
     static HUB: OnceLock<Broadcaster> = OnceLock::new();
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
-        let publish = || HUB.get().unwrap().tools_changed();
+        let publish = || HUB.get().unwrap().publish(Change::tools());
         let options = options().scopes(move |_| {
             publish();
             ""

@@ -1,5 +1,6 @@
 //! Sessions, and their life beyond connections.
 
+use mcp_sansio::Change;
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
@@ -67,7 +68,7 @@ fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
     let session = site.open("2025-11-25");
     let other = site.open("2025-06-18");
     // No stream is open yet.
-    site.hub.tools_changed();
+    site.hub.publish(Change::tools());
     let mut first = site.connect();
     first.write(&get(&session, &[]));
     assert_eq!(first.head().status, 200);
@@ -79,7 +80,7 @@ fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
     assert_eq!(second.head().status, 200);
     assert_eq!(first.chunk().as_deref(), Some("retry: 1000\n\n"));
     assert!(first.chunk().is_none());
-    site.hub.tools_changed();
+    site.hub.publish(Change::tools());
     assert!(second.chunk().unwrap().starts_with("id: 0-1\n"));
     let mut third = site.connect();
     third.write(&get(&other, &[]));

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use mcp_sansio::Change;
 use mcp_sansio_adapters::asynchronous::Broadcaster;
 use mcp_sansio_adapters::observer::{Event, Observer};
 
@@ -13,7 +14,7 @@ impl Recorder {
         self.0.lock().unwrap().push(line);
         // Would wait for ever if a mutex of the application were locked.
         if let Some(broadcaster) = self.1.get() {
-            broadcaster.tools_changed();
+            broadcaster.publish(Change::tools());
         }
     }
 

@@ -55,25 +55,10 @@ impl Broadcaster {
         Self(Arc::new(Inner { is_stopping: AtomicBool::new(false), receivers: Mutex::default() }))
     }
 
-    /// Notifies all subscribers that the list of tools has changed.
-    pub fn tools_changed(&self) {
-        self.publish(&OwnedChange::Tools);
-    }
-
-    /// Notifies all subscribers that the list of prompts has changed.
-    pub fn prompts_changed(&self) {
-        self.publish(&OwnedChange::Prompts);
-    }
-
-    /// Notifies all subscribers that the list of resources has changed.
-    pub fn resources_changed(&self) {
-        self.publish(&OwnedChange::Resources);
-    }
-
-    /// Notifies the subscribers of a resource that it has changed. Repeated changes that a client
-    /// has not read yet are sent once.
-    pub fn resource_changed(&self, uri: &str) {
-        self.publish(&OwnedChange::Resource(uri.into()));
+    /// Notifies all subscribers of a change, such as [`Change::tools`]. Repeated changes that a
+    /// client has not read yet are sent once.
+    pub fn publish(&self, change: Change<'_>) {
+        self.0.publish(&OwnedChange::from(&change));
     }
 
     /// Returns the number of open connections.
@@ -137,7 +122,7 @@ impl Broadcaster {
         Shutdown { broadcaster: self, place: None }
     }
 
-    pub(crate) fn publish(&self, change: &OwnedChange) {
+    pub(crate) fn publish_owned(&self, change: &OwnedChange) {
         self.0.publish(change);
     }
 

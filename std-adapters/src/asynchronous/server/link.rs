@@ -14,7 +14,6 @@ use mcp_sansio::{
     ToolError,
 };
 
-use super::broadcast::OwnedChange;
 use super::context::Context;
 use super::source::Attempt;
 
@@ -41,7 +40,7 @@ impl Link for Context {
     }
 
     fn publish(&self, change: &Change<'_>) -> bool {
-        self.broadcaster.publish(&OwnedChange::from(change));
+        self.broadcaster.publish(*change);
         true
     }
 

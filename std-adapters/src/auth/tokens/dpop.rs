@@ -93,7 +93,7 @@ impl Dpop {
         use BadProof::Invalid;
         let proof = credentials.proof().ok_or(Invalid("there must be one proof"))?;
         let mut memory = memory_for(proof.as_bytes());
-        let (method, url) = (credentials.method(), &*credentials.url());
+        let (method, url) = (credentials.head().method, &*credentials.url());
         let request = ProvenRequest { method, url, access_token: token, jkt };
         let invalid = |invalid: InvalidProof| Invalid(invalid.description());
         let checked = request.check(proof, UnixTime::from_secs(now), &mut memory, is_valid);

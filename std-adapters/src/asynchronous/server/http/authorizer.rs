@@ -111,12 +111,6 @@ impl Credentials {
         credentials::proof(&self.head())
     }
 
-    /// Returns the method of the request, as in the claim `htm` of a proof.
-    #[must_use]
-    pub fn method(&self) -> &str {
-        self.head().method
-    }
-
     /// Returns the URL of the request without its query, as in the claim `htu` of a proof: origin
     /// of the [protected resource](super::HttpOptions::protected_resource), or `http` and the host,
     /// and the path.
@@ -288,7 +282,7 @@ mod tests {
         assert_eq!(bound.token(), None);
         assert_eq!(bound.authorization(), Some((Scheme::Dpop, "abc")));
         assert_eq!(bound.proof(), Some("proof"));
-        assert_eq!((bound.method(), &*bound.url()), ("POST", "http://a.example/mcp"));
+        assert_eq!((bound.head().method, &*bound.url()), ("POST", "http://a.example/mcp"));
         let public = Credentials { origin: Some("https://b.example".into()), ..bound };
         assert_eq!(public.url(), "https://b.example/mcp");
         assert!(!format!("{public:?}").contains("abc"));

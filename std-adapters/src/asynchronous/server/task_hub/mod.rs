@@ -353,7 +353,7 @@ impl TaskHub {
             session.tell(&Change::session_task(&info.id().to_string(), json.as_raw()));
         }
         if is_listened && let Some(change) = self.change(task) {
-            broadcaster.publish(&change);
+            broadcaster.publish_owned(&change);
         }
     }
 
