@@ -65,8 +65,8 @@ impl<'c> App<'c> {
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments: a
-    /// [`Catalog`], or a [`SharedCatalog`](crate::SharedCatalog) that changes. Without one, the function is called for
-    /// every request, with [`Target::Other`].
+    /// `Catalog`, or a [`SharedCatalog`](crate::SharedCatalog) that changes. Without one, the
+    /// function is called for every request, with [`Target::Other`].
     ///
     /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function asks
     /// for them.

@@ -35,8 +35,8 @@ use crate::runtime::{self, is_gone};
 pub struct Connection<D>(Pin<Box<D>>);
 
 impl Connection<()> {
-    /// Creates a connection on this stream. It counts towards [`Limits::max_connections`] until it
-    /// is dropped.
+    /// Creates a connection on this stream. It counts towards
+    /// [`Limits::max_connections`](super::Limits::max_connections) until it is dropped.
     pub fn new<A, H, T, F>(
         app: A,
         stream: T,
@@ -52,7 +52,7 @@ impl Connection<()> {
 }
 
 /// A connection that [`accept`](super::accept) returns. It counts towards
-/// [`Limits::max_connections`].
+/// [`Limits::max_connections`](super::Limits::max_connections).
 #[must_use = "a connection does nothing unless it is served"]
 pub struct Incoming<A, T> {
     app: A,
@@ -128,7 +128,7 @@ impl<D: Future> Future for Connection<D> {
 pub enum ConnectionEnd {
     /// The client closed it.
     Closed,
-    /// It was idle too long: see [`Limits::idle_timeout`].
+    /// It was idle too long: see [`Limits::idle_timeout`](super::Limits::idle_timeout).
     Idle,
     /// The client did not respond to a ping: see
     /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).

@@ -18,7 +18,8 @@ use crate::asynchronous::server::reply::IntoReply;
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts
 /// down](crate::asynchronous::Broadcaster::shut_down) and the last connection and the last request
-/// have ended, at most one second after [`Limits::shutdown_timeout`].
+/// have ended, at most one second after
+/// [`Limits::shutdown_timeout`](crate::asynchronous::Limits::shutdown_timeout).
 ///
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///

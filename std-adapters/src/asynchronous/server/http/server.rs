@@ -127,8 +127,8 @@ impl HttpServer {
     }
 
     /// Begins the exchange of a request with its head, as parsed by any HTTP library. Never fails:
-    /// a request that is not accepted, or one beyond 10,000 exchanges (503), has its response at
-    /// once.
+    /// a request that is not accepted, or one beyond [`HttpOptions::max_exchanges`] (503), has its
+    /// response at once.
     pub fn exchange(
         &self,
         method: &str,
@@ -235,8 +235,9 @@ impl HttpServer {
 
     /// Runs handlers, and handles deadlines, until the application has [shut
     /// down](crate::asynchronous::Broadcaster::shut_down) and all exchanges are dropped, at most
-    /// one second after [`Limits::shutdown_timeout`]. Call it once, with the application of
-    /// [`new`](Self::new).
+    /// one second after
+    /// [`Limits::shutdown_timeout`](crate::asynchronous::Limits::shutdown_timeout). Call it once,
+    /// with the application of [`new`](Self::new).
     ///
     /// The future is `Send` if those of the handlers are. Unless it is polled, handlers do not run.
     ///
