@@ -93,9 +93,7 @@ fn a_listen_that_is_dropped_is_cancelled() {
     let listen = Mutex::default();
     play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
         let listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
-        assert!(
-            listening.acknowledged().is_some_and(|filter| filter.get("toolsListChanged").is_some())
-        );
+        assert!(listening.acknowledged().get("toolsListChanged").is_some());
         assert!(listen.lock().unwrap().is_some());
         drop(listening);
         call(&client, "nothing").await.unwrap();

@@ -37,8 +37,10 @@ pub(super) struct Pending {
     due: Option<Instant>,
     pub(super) inputs: Option<Box<Inputs>>,
     pub(super) task: Option<Box<FollowedTask>>,
-    /// Whether the server has acknowledged a `subscriptions/listen`.
-    pub(super) is_acknowledged: bool,
+    /// The filter of a subscription, as the server has acknowledged it.
+    pub(super) acknowledged: Option<OwnedJson>,
+    /// The subscription that the engine makes the call for; nobody takes the result.
+    pub(super) owner: Option<CallId>,
     /// Whether the server has refused to make the call a task, or not to.
     pub(super) was_refused: bool,
     /// Whether nothing is sent for its task.
@@ -50,7 +52,8 @@ pub(super) struct Pending {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nothing: the call ends when the server is connected, or changes are its own to report.
+    /// Nothing: the call ends when the server is connected, or is a subscription to a legacy server,
+    /// or one that the next server has not heard of.
     Nothing,
     Call,
     Notification,
@@ -106,7 +109,8 @@ impl Calls {
             due: None,
             inputs: None,
             task: None,
-            is_acknowledged: false,
+            acknowledged: None,
+            owner: None,
             was_refused: false,
             is_held: false,
             is_postponed: false,

@@ -28,7 +28,8 @@ pub trait Driver {
         let _ = input;
     }
 
-    /// A call has a [result](crate::ClientEngine::take), or the server runs it as a task.
+    /// A call has a [result](crate::ClientEngine::take), or the server runs it as a task, or has
+    /// acknowledged the subscription.
     fn updated(&mut self, call: CallId) {
         let _ = call;
     }

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::types::{InputRequest, SubscriptionFilter, TaskStatus};
+use mcp_sansio::types::{InputRequest, SetLevelParams, TaskStatus};
 use mcp_sansio::{
     CallOutcome, Changed, ClientEvent, Connected, Instant, JsonStr, OwnedJson, PollStep, RawJson,
     RequestHandle, Revision, RpcError, ServerFeatures, ServerRequest, Violation, methods,
@@ -29,7 +29,7 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let about = match event {
-            ClientEvent::Connected(connected) => return self.connected(connected, driver),
+            ClientEvent::Connected(connected) => return self.connected(now, connected, driver),
             ClientEvent::ConnectFailed(error) => {
                 return self.set_connect_state(ConnectState::Failed((*error).into()), driver);
             }
@@ -49,9 +49,10 @@ impl State {
                 None
             }
             ClientEvent::Progress { call, .. } => Some(*call),
-            ClientEvent::Listening { call, .. } => {
+            ClientEvent::Listening { call, filter } => {
                 if let Some(pending) = self.calls.of(*call) {
-                    pending.is_acknowledged = true;
+                    pending.acknowledged = Some((*filter).into());
+                    driver.updated(pending.id);
                 }
                 Some(*call)
             }
@@ -74,14 +75,14 @@ impl State {
         driver.event(about, event);
     }
 
-    fn connected(&mut self, connected: &Connected<'_>, driver: &mut impl Driver) {
+    fn connected(&mut self, now: Instant, connected: &Connected<'_>, driver: &mut impl Driver) {
         self.has_old_tasks = connected.revision == Revision::V2025_11_25
             && connected.capabilities.contains(ServerFeatures::TASKS);
         let name = connected.server_info().and_then(|info| info.get("name"));
         let name = name.and_then(RawJson::as_string).map(|name| name.to_string());
         self.server = name.unwrap_or_default();
         self.connect_result = Some(connected.result.into());
-        self.set_connect_state(ConnectState::Connected, driver);
+        self.opened(now, connected.revision, driver);
     }
 
     /// Ends the calls that wait for this.
@@ -94,27 +95,6 @@ impl State {
         let waits = |it: &&Pending| it.asked == Asked::Nothing && !it.is_listen();
         let waiting: Vec<CallId> = self.calls.iter().filter(waits).map(|it| it.id).collect();
         waiting.into_iter().for_each(|id| self.finish(id, result.clone(), driver));
-    }
-
-    /// Tells those who listen to a legacy server of a change.
-    fn changed(&self, what: Changed<'_>, event: &ClientEvent<'_>, driver: &mut impl Driver) {
-        let listens = |it: &&Pending| it.asked == Asked::Nothing && it.is_listen();
-        for pending in self.calls.iter().filter(listens).filter(|it| it.result.is_none()) {
-            let filter = pending.params.as_ref().and_then(|filter| filter.to().ok());
-            let filter: SubscriptionFilter<'_> = filter.unwrap_or(SubscriptionFilter::new());
-            let is_named = match what {
-                Changed::Tools => filter.tools_list_changed,
-                Changed::Prompts => filter.prompts_list_changed,
-                Changed::Resources => filter.resources_list_changed,
-                Changed::Resource { .. } => {
-                    filter.resource_subscriptions.map(|uris| !uris.is_empty())
-                }
-                _ => None,
-            };
-            if is_named == Some(true) {
-                driver.event(Some(pending.id), event);
-            }
-        }
     }
 
     /// Ends a call.
@@ -135,12 +115,15 @@ impl State {
             pending.is_in_flight = false;
             self.unsent.extend(pending.call.map(Unsent::Cancel));
         }
+        let (owner, inputs) = (pending.owner, pending.inputs.take());
         pending.result = Some(result);
-        let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
         driver.updated(id);
         if !was_in_flight {
             self.leave_queue();
+        }
+        if let Some(owner) = owner {
+            self.subscribed(id, owner, driver);
         }
     }
 
@@ -210,6 +193,10 @@ impl State {
             CallOutcome::Result(result) => {
                 if self.has_old_tasks && pending.method == methods::TOOLS_LIST {
                     self.support.note(*result);
+                }
+                if pending.method == methods::LOGGING_SET_LEVEL {
+                    let params = pending.params.as_ref().and_then(|json| json.to().ok());
+                    self.log_level = params.map(|it: SetLevelParams<'_>| it.level);
                 }
                 Ok((*result).into())
             }

@@ -4,6 +4,7 @@ mod calls;
 mod driver;
 mod events;
 mod io;
+mod listen;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -16,7 +17,7 @@ use core::time::Duration;
 use mcp_sansio::http::client::Post;
 use mcp_sansio::tasks::{TaskKey, TaskTime};
 use mcp_sansio::types::{
-    LoggingLevel, SubscriptionFilter, TaskParams, TaskStatus, TaskSupport, Text,
+    LoggingLevel, SetLevelParams, SubscriptionFilter, TaskParams, TaskStatus, TaskSupport, Text,
 };
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, Connection, Encode, GrowingClientState,
@@ -88,6 +89,8 @@ struct State {
     #[cfg(feature = "http")]
     session: u32,
     log_level: Option<LoggingLevel>,
+    /// The call that has set this level again.
+    restored: Option<CallId>,
     /// Start of a login that goes on.
     #[cfg(feature = "http")]
     login: Option<Instant>,
@@ -156,6 +159,11 @@ impl<'c> ClientEngine<'c> {
     /// Connects, or connects again after [`end`](Self::end). Calls whose results were not taken are
     /// kept, and all that was found out about the era of the server.
     ///
+    /// Once it is connected again, it asks for what the server has lost with the last connection:
+    /// the [level of log messages](Self::set_log_level) of a legacy server, and every
+    /// [subscription](Self::listen) whose end was not taken (2026-07-28,
+    /// basic/patterns/subscriptions). These are open again from now on.
+    ///
     /// # Errors
     /// As [`Client::connect`], but for `Full`: then it waits for room.
     pub fn connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
@@ -168,6 +176,13 @@ impl<'c> ClientEngine<'c> {
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
         state.posts.clear();
+        let _ = state.restored.take().and_then(|call| state.calls.remove(call));
+        for lost in state.calls.iter_mut().filter(|pending| pending.is_listen()) {
+            if matches!(lost.result, Some(Err(CallError::Closed))) {
+                (lost.result, lost.call, lost.acknowledged) = (None, None, None);
+                lost.asked = Asked::Nothing;
+            }
+        }
         match self.send_connect(now, driver) {
             Err(SendError::Full) => {
                 self.state.is_begun = self.core.tx().is_mid_frame();
@@ -182,7 +197,9 @@ impl<'c> ClientEngine<'c> {
         self.send(now, driver, |client, tx| client.connect(now, tx))?;
         if self.core().is_open() {
             self.state.connect_result = None;
-            self.state.set_connect_state(ConnectState::Connected, driver);
+            let revision = self.core().revision().unwrap_or(Revision::LATEST);
+            self.state.opened(now, revision, driver);
+            self.flush(now, driver);
         }
         Ok(())
     }
@@ -211,15 +228,37 @@ impl<'c> ClientEngine<'c> {
         self.state.connect_result.as_ref()
     }
 
-    /// Sets the level of log messages that requests to a modern server ask for.
-    pub const fn set_log_level(&mut self, level: Option<LoggingLevel>) {
-        self.state.log_level = level;
+    /// Sets the lowest level of log messages, also after the next [`connect`](Self::connect). A
+    /// legacy server is asked for it at once (`logging/setLevel`), a modern one with each request.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn set_log_level(
+        &mut self,
+        now: Instant,
+        level: LoggingLevel,
+        driver: &mut impl Driver,
+    ) -> Result<CallId, SendError> {
+        let options = CallOptions::new();
+        if self.is_legacy() {
+            let params = SetLevelParams::new(level);
+            return self.call(now, methods::LOGGING_SET_LEVEL, &params, options, driver);
+        }
+        self.state.log_level = Some(level);
+        let pending = self.state.calls.add(now, String::new(), None, options);
+        pending.result = Some(Ok(RawJson::EMPTY.into()));
+        Ok(pending.id)
     }
 
-    /// Returns that level.
+    /// Returns the call that sets this level again, after a legacy server was connected once more.
+    /// Its result need not be taken.
     #[must_use]
-    pub const fn log_level(&self) -> Option<LoggingLevel> {
-        self.state.log_level
+    pub const fn restored(&self) -> Option<CallId> {
+        self.state.restored
+    }
+
+    fn is_legacy(&mut self) -> bool {
+        self.core().revision().is_some_and(|revision| !revision.is_modern())
     }
 
     /// Makes a call. It is written into the output at once; if there is no room, it waits.
@@ -240,7 +279,8 @@ impl<'c> ClientEngine<'c> {
         // Only modern servers respond with `InputRequiredResult`, and only to these methods. A call
         // that a legacy server refuses without a task, or with one, is sent again.
         let may_repeat = revision.is_some_and(Revision::is_modern) && WITH_INPUT.contains(&method)
-            || self.state.has_old_tasks && method == methods::TOOLS_CALL;
+            || self.state.has_old_tasks && method == methods::TOOLS_CALL
+            || method == methods::LOGGING_SET_LEVEL;
         let kept = if may_repeat { Some(own()?) } else { None };
         let options = self.state.with_task(method, kept.as_ref(), options);
         let is_free = !self.core.tx().is_mid_frame();
@@ -253,7 +293,11 @@ impl<'c> ClientEngine<'c> {
         self.begin(now, method, kept, options, sent, is_free)
     }
 
-    /// Subscribes to changes of a modern server.
+    /// Subscribes to changes, until it is cancelled or the server ends it.
+    ///
+    /// A legacy server tells of its lists unasked. Of each resource it does after a
+    /// `resources/subscribe`; an error of that ends the subscription. When it is cancelled,
+    /// `resources/unsubscribe` is sent for those that no other one names.
     ///
     /// # Errors
     /// As [`Client::listen`], and as [`call`](Self::call).
@@ -265,27 +309,16 @@ impl<'c> ClientEngine<'c> {
         driver: &mut impl Driver,
     ) -> Result<CallId, SendError> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
+        if self.is_legacy() {
+            let id = self.state.calls.add(now, LISTEN.to_owned(), Some(kept), options).id;
+            self.state.subscribe(now, id, driver);
+            self.flush(now, driver);
+            return Ok(id);
+        }
         let is_free = !self.core.tx().is_mid_frame();
         let sent =
             self.send_first(now, driver, |client, tx| client.listen(now, filter, options, tx));
         self.begin(now, LISTEN, Some(kept), options, sent, is_free)
-    }
-
-    /// Reports those changes of a legacy server that the filter names, until it is cancelled.
-    /// Nothing is sent for it: such a server tells of its lists unasked, and of each resource after
-    /// a `resources/subscribe`.
-    ///
-    /// # Errors
-    /// If the filter cannot be serialized.
-    pub fn listen_to_legacy(
-        &mut self,
-        now: Instant,
-        filter: &SubscriptionFilter<'_>,
-    ) -> Result<CallId, SendError> {
-        let filter = Some(OwnedJson::new(filter, Revision::LATEST)?);
-        let pending = self.state.calls.add(now, LISTEN.to_owned(), filter, CallOptions::new());
-        (pending.asked, pending.is_acknowledged) = (Asked::Nothing, true);
-        Ok(pending.id)
     }
 
     /// Sends a notification: one with a method of its own, or that the roots have changed. Returns
@@ -444,18 +477,18 @@ impl<'c> ClientEngine<'c> {
         self.state.calls.get(call).is_some()
     }
 
-    /// Whether there is a call to wait for. An open `subscriptions/listen` does not count, since it
-    /// may never end.
+    /// Whether there is a call to wait for. An open [subscription](Self::listen) does not count,
+    /// since it may never end.
     #[must_use]
     pub fn has_calls(&self) -> bool {
-        let mut all = self.state.calls.iter();
+        let mut all = self.state.calls.iter().filter(|pending| pending.owner.is_none());
         all.any(|pending| pending.result.is_some() || !pending.is_listen())
     }
 
-    /// Whether the server has acknowledged a `subscriptions/listen`.
+    /// Returns the filter of a [subscription](Self::listen) as the server has acknowledged it.
     #[must_use]
-    pub fn is_acknowledged(&self, call: CallId) -> bool {
-        self.state.calls.get(call).is_some_and(|pending| pending.is_acknowledged)
+    pub fn acknowledged(&self, call: CallId) -> Option<&OwnedJson> {
+        self.state.calls.get(call)?.acknowledged.as_ref()
     }
 
     /// Returns the latest known status of the task that the server runs the call as.
@@ -492,6 +525,10 @@ impl<'c> ClientEngine<'c> {
         driver: &mut impl Driver,
     ) -> Option<Cancelled> {
         let pending = self.state.forget(call, driver)?;
+        if pending.is_listen() && pending.asked == Asked::Nothing && pending.result.is_none() {
+            self.state.unsubscribe(now, &pending);
+            self.flush(now, driver);
+        }
         let was_open = pending.is_in_flight && pending.result.is_none();
         if let Some(call) = pending.call.filter(|_| was_open) {
             let sent = self.send(now, driver, |client, tx| client.cancel_call(call, reason, tx));
@@ -533,21 +570,6 @@ impl<'c> ClientEngine<'c> {
             _ if pending.result.is_some() => Detached::Over,
             _ => Detached::Undecided,
         }
-    }
-
-    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28,
-    /// basic/patterns/subscriptions).
-    pub fn listen_again(&mut self, now: Instant, driver: &mut impl Driver) {
-        let state = &mut self.state;
-        for pending in state.calls.iter_mut() {
-            if pending.is_listen() && matches!(pending.result, Some(Err(CallError::Closed))) {
-                let is_sent = pending.asked != Asked::Nothing;
-                (pending.result, pending.is_acknowledged) = (None, !is_sent);
-                state.new_calls += usize::from(pending.is_new());
-                state.waiting.extend(is_sent.then_some(Waiting::Call(pending.id)));
-            }
-        }
-        self.flush(now, driver);
     }
 
     /// Takes the answer to a question.
@@ -865,6 +887,7 @@ impl State {
             #[cfg(feature = "http")]
             session: 0,
             log_level: None,
+            restored: None,
             #[cfg(feature = "http")]
             login: None,
             #[cfg(feature = "http")]

@@ -105,11 +105,12 @@ fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
     let listen =
         scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person).unwrap();
     let request = scene.sent_one();
-    assert!(!scene.engine.is_acknowledged(listen));
+    assert!(scene.engine.acknowledged(listen).is_none());
     let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
     scene.gets(&notification("notifications/subscriptions/acknowledged", params));
-    assert!(scene.engine.is_acknowledged(listen) && !scene.engine.has_calls());
+    let granted = scene.engine.acknowledged(listen).unwrap().as_raw();
+    assert!(granted.get("toolsListChanged").is_some() && !scene.engine.has_calls());
     scene.gets(&notification("notifications/tools/list_changed", json!({ "_meta": meta })));
     assert_eq!(scene.log(), ["listening of a call", "Tools of a call"]);
     let params = json!({"requestId": request["id"]});
@@ -120,7 +121,9 @@ fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
 #[test]
 fn a_level_of_log_messages_is_asked_for_with_each_call() {
     let mut scene = Scene::new(E);
-    scene.engine.set_log_level(Some(LoggingLevel::Warning));
+    let warning = LoggingLevel::Warning;
+    let set = scene.engine.set_log_level(scene.now, warning, &mut scene.person).unwrap();
+    assert_eq!(scene.take(set).unwrap(), json!({}));
     let (_, request) = scene.tool("add");
     assert_eq!(request["params"]["_meta"]["io.modelcontextprotocol/logLevel"], "warning");
 }
@@ -136,7 +139,6 @@ fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next()
     scene.engine.end(&mut scene.person);
     assert!(matches!(scene.take(call), Err(CallError::Closed)));
     scene.connect();
-    scene.engine.listen_again(scene.now, &mut scene.person);
     let request = scene.sent_one();
     assert_eq!(request["params"]["notifications"], json!({"toolsListChanged": true}));
     assert!(scene.engine.take(listen).is_none() && scene.engine.is_known(listen));
@@ -173,32 +175,6 @@ fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
     scene.later(3_600_000);
     assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
     assert_eq!(methods(&scene.sent()), ["notifications/cancelled"]);
-}
-
-#[test]
-fn a_subscription_to_a_legacy_server_reports_what_its_filter_names() {
-    let mut scene = Scene::new(D);
-    let uris = [mcp_sansio::types::Text::new("test://a")];
-    let filter = SubscriptionFilter::new().prompts_list_changed(true).resource_subscriptions(&uris);
-    let listen = scene.engine.listen_to_legacy(scene.now, &filter).unwrap();
-    assert!(scene.sent().is_empty() && scene.engine.is_acknowledged(listen));
-    scene.gets(&notification("notifications/tools/list_changed", json!({})));
-    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
-    assert_eq!(scene.log(), ["Tools of none", "Prompts of a call", "Prompts of none"]);
-    scene.gets(&notification("notifications/resources/updated", json!({"uri": "test://a"})));
-    assert!(scene.log()[0].ends_with("of a call"));
-    let cancelled = scene.engine.cancel(scene.now, listen, None, &mut scene.person);
-    assert_eq!((cancelled, scene.sent().len()), (Some(Cancelled::Call), 0));
-    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
-    assert_eq!(scene.log(), ["Prompts of none"]);
-    // It ends with the connection, and begins again with the next.
-    let listen = scene.engine.listen_to_legacy(scene.now, &filter).unwrap();
-    scene.engine.end(&mut scene.person);
-    scene.connect();
-    scene.engine.listen_again(scene.now, &mut scene.person);
-    assert!(scene.sent().is_empty() && scene.engine.take(listen).is_none());
-    scene.gets(&notification("notifications/prompts/list_changed", json!({})));
-    assert_eq!(scene.log(), ["Prompts of a call", "Prompts of none"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The client as a value, in virtual time: tests that read like traces.
 
 mod calls;
+mod listening;
 #[cfg(feature = "http")]
 mod posts;
 mod questions;

@@ -310,7 +310,6 @@ fn a_subscription_that_waited_at_the_end_begins_again_and_there_is_room_for_othe
     assert_eq!(scene.sent().len(), 1, "the subscription waits");
     scene.engine.end(&mut scene.person);
     scene.connect();
-    scene.engine.listen_again(scene.now, &mut scene.person);
     assert_eq!(methods(&scene.sent()), ["subscriptions/listen"]);
     assert!(scene.engine.is_known(listens.unwrap()));
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());

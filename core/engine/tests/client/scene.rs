@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, InputRequest};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Instant, OwnedJson, RawJson, Revision,
-    Revisions,
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, OwnedJson, RawJson,
+    Revision, Revisions,
 };
 use mcp_sansio_engine::{
     CallError, CallId, ClientEngine, ConnectState, Driver, InputId, InputRefusal, InputResponse,
@@ -27,6 +27,7 @@ const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM
     .with(ClientFeatures::TASKS_LIST)
     .with(ClientFeatures::TASKS_CANCEL);
 const CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
+static BOTH: ClientConfig<'_> = CONFIG;
 static CONFIGS: [ClientConfig<'_>; 5] = [
     CONFIG.revisions(Revisions::only(ALL[0])),
     CONFIG.revisions(Revisions::only(ALL[1])),
@@ -131,19 +132,36 @@ impl Scene {
 
     pub(crate) fn with(revision: Revision, limits: Limits) -> Self {
         let at = ALL.iter().position(|known| *known == revision).unwrap();
-        let engine = ClientEngine::new(&CONFIGS[at], limits);
+        Self::of(&CONFIGS[at], revision, limits)
+    }
+
+    /// A client of all revisions.
+    pub(crate) fn both(revision: Revision) -> Self {
+        Self::of(&BOTH, revision, Limits::DEFAULT)
+    }
+
+    fn of(config: &'static ClientConfig<'static>, revision: Revision, limits: Limits) -> Self {
+        let engine = ClientEngine::new(config, limits);
         let (person, now) = (Person::default(), Instant::from_millis(0));
         let mut scene = Self { engine, person, now, revision, line: Vec::new() };
         scene.connect();
         scene
     }
 
+    /// Connects to a server of another revision.
+    pub(crate) fn connect_to(&mut self, revision: Revision) {
+        self.revision = revision;
+        self.engine.core().set_era((!revision.is_modern()).then_some(Era::Legacy));
+        self.connect();
+    }
+
     pub(crate) fn connect(&mut self) {
         self.engine.connect(self.now, &mut self.person).unwrap();
-        let Some(opening) = self.sent().pop() else {
+        if matches!(self.engine.connect_state(), ConnectState::Connected) {
             // The era is known.
-            return assert!(matches!(self.engine.connect_state(), ConnectState::Connected));
-        };
+            return;
+        }
+        let opening = self.sent_one();
         let info = json!({"name": "lab", "version": "1"});
         let revision = self.revision.as_str();
         self.gets(&ok(&opening, if self.revision.is_modern() {
@@ -151,12 +169,13 @@ impl Scene {
             json!({"resultType": "complete", "supportedVersions": [revision], "capabilities": capabilities, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"})
         } else {
             let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
-            json!({"protocolVersion": revision, "capabilities": {"tools": {}, "tasks": tasks}, "serverInfo": info})
+            let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "logging": {}, "tasks": tasks});
+            json!({"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info})
         }));
         assert!(matches!(self.engine.connect_state(), ConnectState::Connected));
-        let initialized: &[&str] =
-            if self.revision.is_modern() { &[] } else { &["notifications/initialized"] };
-        assert_eq!(methods(&self.sent()), initialized);
+        if !self.revision.is_modern() {
+            assert_eq!(self.sent_next()["method"], "notifications/initialized");
+        }
     }
 
     pub(crate) fn call(&mut self, method: &str, params: Value, options: CallOptions) -> CallId {
@@ -200,6 +219,16 @@ impl Scene {
         let lines: Vec<u8> = self.line.drain(..end).collect();
         let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+
+    /// Takes the next message that the client has written, if it has the whole of it.
+    pub(crate) fn sent_next(&mut self) -> Value {
+        let sent = self.sent();
+        let first = sent.first().expect("nothing was sent").clone();
+        for later in sent.iter().skip(1) {
+            self.line.extend_from_slice(format!("{later}\n").as_bytes());
+        }
+        first
     }
 
     pub(crate) fn sent_one(&mut self) -> Value {

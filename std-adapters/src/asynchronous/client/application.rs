@@ -37,8 +37,6 @@ struct Entry {
 
 pub(crate) enum CallEvent {
     Progress(OwnedJson),
-    /// A subscription was acknowledged, with this filter.
-    Listening(OwnedJson),
     Change(Change),
     Finished(Finished),
 }
@@ -71,6 +69,13 @@ impl Application {
             entry.waker = Some(waker.clone());
         }
         event
+    }
+
+    /// Keeps the waker for the next news of a call.
+    pub(crate) fn wake_by(&mut self, call: CallId, waker: &Waker) {
+        if let Some(entry) = self.calls.get_mut(&call) {
+            entry.waker = Some(waker.clone());
+        }
     }
 
     /// Polls the futures that were woken. Returns an answer that is ready.
@@ -132,9 +137,8 @@ impl Driver for Application {
             ClientEvent::Progress { params, .. } => {
                 call_event(entry, CallEvent::Progress((*params).into()))
             }
-            ClientEvent::Listening { filter, .. } => {
-                call_event(entry, CallEvent::Listening((*filter).into()))
-            }
+            // The engine keeps it.
+            ClientEvent::Listening { .. } => None,
             ClientEvent::Changed { listen, what } if about.is_some() || listen.is_some() => {
                 call_event(entry, CallEvent::Change(Change::from(*what)))
             }

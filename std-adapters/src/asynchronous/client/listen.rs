@@ -1,12 +1,13 @@
 //! Subscriptions to changes.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_lite::Stream;
-use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
+use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 use mcp_sansio_engine::CallError;
 
@@ -37,16 +38,15 @@ pub enum Change {
 /// Repeated changes that have not been read are reported once. Dropping it ends the subscription.
 pub struct Subscription {
     call: PendingCall,
-    filter: Option<OwnedJson>,
+    filter: OwnedJson,
     ended: Option<Option<CallError>>,
 }
 
 impl Client {
-    /// Subscribes to changes (`subscriptions/listen`), and waits until the server has acknowledged
-    /// it.
+    /// Subscribes to changes, and waits until the server has acknowledged it.
     ///
-    /// A legacy server reports changes of its lists without a subscription. Resources are
-    /// subscribed to one by one, and stay subscribed: send `resources/unsubscribe` to end that.
+    /// A modern server gets `subscriptions/listen`. A legacy server reports changes of its lists
+    /// unasked, and gets a `resources/subscribe` for each resource.
     ///
     /// Cancel safe: dropping the future cancels the call.
     ///
@@ -55,52 +55,36 @@ impl Client {
     pub async fn listen(
         &self,
         filter: &SubscriptionFilter<'_>,
-        options: CallOptions,
+        mut options: CallOptions,
     ) -> Result<Subscription, CallError> {
-        let (connected, left) = self.connected_within(self.limit(options)).await?;
-        if !connected.revision.is_modern() {
-            return self.listen_to_legacy(filter, options.limit(left)).await;
-        }
-        let call = PendingCall::begin(&self.0, |session, now| {
-            session.engine.listen(now, filter, options.limit(left), &mut session.app)
+        options.limit = Some(self.limit(options));
+        let call = self.start(options, |session, now, options| {
+            session.engine.listen(now, filter, options, &mut session.app)
         });
         let call = call.await?;
-        loop {
-            match call.next_event().await {
-                CallEvent::Listening(filter) => {
-                    return Ok(Subscription { call, filter: Some(filter), ended: None });
+        let acknowledged = poll_fn(|cx| {
+            self.0.inner.poll(cx, |session, _| {
+                if let Some(filter) = session.engine.acknowledged(call.id) {
+                    return Poll::Ready(Ok(filter.clone()));
                 }
-                CallEvent::Finished(over) => {
-                    return Err(over.result.err().unwrap_or(CallError::Closed));
+                if let Some(over) = session.engine.take(call.id) {
+                    return Poll::Ready(Err(over.result.err().unwrap_or(CallError::Closed)));
                 }
-                _ => {}
-            }
-        }
-    }
-
-    async fn listen_to_legacy(
-        &self,
-        filter: &SubscriptionFilter<'_>,
-        options: CallOptions,
-    ) -> Result<Subscription, CallError> {
-        let call = PendingCall::begin(&self.0, |session, now| {
-            session.engine.listen_to_legacy(now, filter)
+                session.app.wake_by(call.id, cx.waker());
+                Poll::Pending
+            })
         });
-        let call = call.await?;
-        for uri in filter.resource_subscriptions.unwrap_or_default().iter().flatten() {
-            let mut params = ResourceParams::new("");
-            params.uri = uri;
-            self.request("resources/subscribe", &params, options).await?;
-        }
-        Ok(Subscription { call, filter: None, ended: None })
+        let filter = acknowledged.await?;
+        Ok(Subscription { call, filter, ended: None })
     }
 }
 
 impl Subscription {
-    /// Returns the [`SubscriptionFilter`] that a modern server acknowledged.
+    /// Returns the [`SubscriptionFilter`] that the server acknowledged: of a legacy server, all
+    /// that was asked for.
     #[must_use]
-    pub fn acknowledged(&self) -> Option<RawJson<'_>> {
-        self.filter.as_ref().map(OwnedJson::as_raw)
+    pub fn acknowledged(&self) -> RawJson<'_> {
+        self.filter.as_raw()
     }
 
     /// Returns the error that ended the stream. `None` while it is open, and if the server ended

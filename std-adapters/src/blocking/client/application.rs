@@ -84,6 +84,10 @@ impl Driver for Application<'_> {
     }
 
     fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        // What a legacy server reports comes once more, about no call.
+        if about.is_some() && matches!(event, ClientEvent::Changed { listen: None, .. }) {
+            return;
+        }
         if let (ClientEvent::Progress { params, .. }, Some((call, reports))) =
             (event, &mut self.watched)
             && about == Some(*call)

@@ -27,8 +27,8 @@ pub struct Client<'c> {
     pub(super) ended: Option<ConnectionEnd>,
     /// The end of the last connection, for calls that have ended with it.
     pub(super) last_end: ConnectionEnd,
-    /// Subscribed URIs, with their `subscriptions/listen` if the server is modern.
-    pub(super) subscribed: Vec<(String, Option<CallId>)>,
+    /// Subscribed URIs, and what listens to their changes.
+    pub(super) subscribed: Vec<(String, CallId)>,
 }
 
 /// The server, as far as it is known.
@@ -92,8 +92,11 @@ impl<'c> Client<'c> {
             self.end();
         }
         self.connect()?;
-        self.engine.listen_again(self.app.now(), &mut self.app);
-        self.restore_settings()
+        if let Some(level) = self.engine.restored() {
+            self.wait(level)?;
+        }
+        let listens: Vec<CallId> = self.subscribed.iter().map(|(_, listen)| *listen).collect();
+        listens.into_iter().try_for_each(|listen| self.acknowledged(listen))
     }
 
     /// Sends a request and waits for its result. `params` is any value that serializes as a JSON
@@ -199,28 +202,36 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Sends `subscriptions/listen` to a modern server, so that the [handler](super::Handler) gets
-    /// its changes, and waits until the server has acknowledged it (event
-    /// [`Listening`](mcp_sansio::ClientEvent::Listening)). It ends by [`cancel`](Self::cancel), or
-    /// by the server, for which [`wait`](Self::wait) waits. A legacy server reports changes of its
-    /// lists without a request. For single resources of both eras use
-    /// [`subscribe`](Self::subscribe).
+    /// Subscribes to changes, which the [handler](super::Handler) gets, and waits until the server
+    /// has acknowledged it. It ends by [`cancel`](Self::cancel), or by the server, for which
+    /// [`wait`](Self::wait) waits.
+    ///
+    /// A modern server gets `subscriptions/listen`, and acknowledges it by the event
+    /// [`Listening`](mcp_sansio::ClientEvent::Listening). A legacy server reports changes of its
+    /// lists unasked, and gets a `resources/subscribe` for each resource; what it reports belongs
+    /// to no call.
     ///
     /// # Errors
-    /// [`Error::Call`] for a legacy server.
+    /// See [`request`](Self::request).
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
         let options = CallOptions::new();
         let begun = self.engine.listen(self.app.now(), filter, options, &mut self.app);
         let listen = begun.map_err(|error| Error::of(LISTEN, error))?;
-        while self.engine.is_known(listen) && !self.engine.is_acknowledged(listen) {
+        self.acknowledged(listen)?;
+        Ok(listen)
+    }
+
+    /// Waits until the server has acknowledged a subscription.
+    fn acknowledged(&mut self, listen: CallId) -> Result<(), Error> {
+        while self.engine.is_known(listen) && self.engine.acknowledged(listen).is_none() {
             self.step(None)?;
             if let Some(over) = self.engine.take(listen) {
                 let ended = || Error::Closed(self.last_end.clone());
                 return Err(self.result(over).err().unwrap_or_else(ended));
             }
         }
-        Ok(listen)
+        Ok(())
     }
 
     /// Handles events for this time. If it is zero, handles those that have come already.

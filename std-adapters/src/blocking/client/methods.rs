@@ -4,12 +4,11 @@ use std::iter;
 
 use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, ProgressParams, ResourceParams, SetLevelParams, Skill,
-    SubscriptionFilter, Text,
+    CompleteParams, LoggingLevel, ProgressParams, ResourceParams, Skill, SubscriptionFilter, Text,
 };
-use mcp_sansio::{CallOptions, Encode, OwnedJson};
+use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 
-use super::{CallId, Client, Error};
+use super::{Client, Error};
 use crate::client::{
     CallError, List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates,
     Resources, Skills, Tools, TypedResult, check_skill, verified,
@@ -224,61 +223,35 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn set_log_level(&mut self, level: LoggingLevel) -> Result<(), Error> {
-        if !self.is_modern() {
-            self.request("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
-        }
-        self.engine.set_log_level(Some(level));
-        Ok(())
+        self.make_room(methods::LOGGING_SET_LEVEL)?;
+        let set = self.engine.set_log_level(self.app.now(), level, &mut self.app);
+        let call = set.map_err(|error| Error::of(methods::LOGGING_SET_LEVEL, error))?;
+        self.wait(call).map(|_| ())
     }
 
-    /// Subscribes to a resource; the [handler](super::Handler) gets its changes. A modern server
-    /// gets a [`listen`](Self::listen) of its own for it.
+    /// Subscribes to a resource, by a [`listen`](Self::listen) of its own.
     ///
     /// # Errors
     /// See [`request`](Self::request).
     pub fn subscribe(&mut self, uri: &str) -> Result<(), Error> {
-        if self.subscribed.iter().any(|(subscribed, _)| subscribed == uri) {
-            return Ok(());
-        }
-        let listen = if self.is_modern() {
+        self.subscribed.retain(|(_, listen)| self.engine.is_known(*listen));
+        if self.subscribed.iter().all(|(subscribed, _)| subscribed != uri) {
             let uris = [Text::new(uri)];
-            Some(self.listen(&SubscriptionFilter::new().resource_subscriptions(&uris))?)
-        } else {
-            self.request("resources/subscribe", &ResourceParams::new(uri), CallOptions::new())?;
-            None
-        };
-        self.subscribed.push((uri.to_owned(), listen));
+            let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
+            let listen = self.listen(&filter)?;
+            self.subscribed.push((uri.to_owned(), listen));
+        }
         Ok(())
     }
 
     /// Unsubscribes from a resource.
     ///
     /// # Errors
-    /// See [`request`](Self::request).
+    /// As [`cancel`](Self::cancel).
     pub fn unsubscribe(&mut self, uri: &str) -> Result<(), Error> {
-        let Some(at) = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri) else {
-            return Ok(());
-        };
-        match self.subscribed.swap_remove(at) {
-            (_, Some(listen)) => self.cancel(listen, None).map(|_| ()),
-            (uri, None) => self
-                .request("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new())
-                .map(|_| ()),
-        }
-    }
-
-    /// Sets the log level and the subscriptions again, which a legacy server has lost with its
-    /// connection.
-    pub(super) fn restore_settings(&mut self) -> Result<(), Error> {
-        if let Some(level) = self.engine.log_level() {
-            self.set_log_level(level)?;
-        }
-        let (kept, lost) = std::mem::take(&mut self.subscribed)
-            .into_iter()
-            .partition(|(_, listen)| listen.is_some());
-        self.subscribed = kept;
-        let lost: Vec<(String, Option<CallId>)> = lost;
-        lost.iter().try_for_each(|(uri, _)| self.subscribe(uri))
+        let at = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri);
+        let Some((_, listen)) = at.map(|at| self.subscribed.swap_remove(at)) else { return Ok(()) };
+        self.cancel(listen, None).map(|_| ())
     }
 
     /// Requests all pages of a list.
@@ -314,10 +287,6 @@ impl Client<'_> {
     ) -> Result<OwnedJson, Error> {
         let page = self.request(method, params, options)?;
         pager.check(page).map_err(|error| Error::of(method, error))
-    }
-
-    pub(super) fn is_modern(&self) -> bool {
-        self.revision().is_some_and(|revision| revision.is_modern())
     }
 }
 

@@ -1,0 +1,151 @@
+//! Subscriptions to changes, in the words of both eras, and what a connection once more restores.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use mcp_sansio::types::{List, ResourceParams, SetLevelParams, SubscriptionFilter, Text};
+use mcp_sansio::{
+    CallOptions, Changed, ClientEvent, Encode, Instant, OwnedJson, Revision, methods,
+};
+
+use super::calls::{Asked, Pending};
+use super::{CallId, ConnectState, Driver, State, Waiting};
+use crate::errors::CallError;
+
+impl State {
+    /// Notes that the server is connected, and asks for what it has lost with the last connection.
+    pub(super) fn opened(&mut self, now: Instant, revision: Revision, driver: &mut impl Driver) {
+        if let Some(level) = self.log_level.filter(|_| !revision.is_modern()) {
+            let (params, options) = (SetLevelParams::new(level), CallOptions::new());
+            self.restored = self.queue(now, methods::LOGGING_SET_LEVEL, &params, options, None);
+        }
+        let is_lost =
+            |it: &&mut Pending| it.is_listen() && it.asked == Asked::Nothing && it.result.is_none();
+        let mut lost = Vec::new();
+        for pending in self.calls.iter_mut().filter(is_lost) {
+            lost.push(pending.id);
+            pending.started = now;
+        }
+        for id in lost {
+            if !revision.is_modern() {
+                self.subscribe(now, id, driver);
+            } else if let Some(pending) = self.calls.get_mut(id) {
+                pending.asked = Asked::Call;
+                self.new_calls += 1;
+                self.waiting.push_back(Waiting::Call(id));
+            }
+        }
+        self.set_connect_state(ConnectState::Connected, driver);
+    }
+
+    /// Subscribes to the resources that a filter names, at a legacy server.
+    pub(super) fn subscribe(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
+        let Some(pending) = self.calls.get_mut(id) else { return };
+        pending.asked = Asked::Nothing;
+        let (filter, options) = (pending.params.clone(), pending.options);
+        for uri in uris(filter.as_ref()).iter().flatten() {
+            self.queue(now, methods::RESOURCES_SUBSCRIBE, &resource(uri), options, Some(id));
+        }
+        self.acknowledge(id, driver);
+    }
+
+    /// Ends the subscriptions of one that was cancelled, but those that another one needs.
+    pub(super) fn unsubscribe(&mut self, now: Instant, cancelled: &Pending) {
+        for uri in uris(cancelled.params.as_ref()).iter().flatten() {
+            let names =
+                |it: &Pending| uris(it.params.as_ref()).iter().flatten().any(|it| it == uri);
+            if !self.listens().any(names) {
+                let (params, options) = (resource(uri), CallOptions::new());
+                let owner = Some(cancelled.id);
+                self.queue(now, methods::RESOURCES_UNSUBSCRIBE, &params, options, owner);
+            }
+        }
+    }
+
+    /// Takes the result of a request that the engine has made for a subscription.
+    pub(super) fn subscribed(&mut self, call: CallId, owner: CallId, driver: &mut impl Driver) {
+        let Some(Pending { method, result, .. }) = self.calls.remove(call) else { return };
+        let Some(Err(error)) = result else { return self.acknowledge(owner, driver) };
+        if let Some(pending) = self.calls.open_mut(owner)
+            && !matches!(error, CallError::Closed)
+        {
+            // The error is about this request.
+            pending.method = method;
+        }
+        self.finish(owner, Err(error), driver);
+    }
+
+    /// Notes that a legacy server has agreed to all that a filter names, if it has.
+    fn acknowledge(&mut self, id: CallId, driver: &mut impl Driver) {
+        if self.calls.iter().any(|pending| pending.owner == Some(id)) {
+            return;
+        }
+        if let Some(pending) = self.calls.open_mut(id) {
+            pending.acknowledged = pending.params.clone();
+            driver.updated(id);
+        }
+    }
+
+    /// Queues a request of the engine itself.
+    fn queue<P: Encode>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        owner: Option<CallId>,
+    ) -> Option<CallId> {
+        let params = OwnedJson::new(params, Revision::LATEST).ok();
+        let limit = options.limit.unwrap_or(self.call_limit);
+        let pending = self.calls.add(now, method.to_owned(), params, options);
+        pending.owner = owner;
+        let id = pending.id;
+        self.calls.set_due(id, Some(now.saturating_add(limit)));
+        self.waiting.push_back(Waiting::Call(id));
+        self.new_calls += 1;
+        Some(id)
+    }
+
+    /// Tells those who listen to a legacy server of a change.
+    pub(super) fn changed(
+        &self,
+        what: Changed<'_>,
+        event: &ClientEvent<'_>,
+        driver: &mut impl Driver,
+    ) {
+        for pending in self.listens() {
+            let filter = pending.params.as_ref().and_then(|filter| filter.to().ok());
+            let filter: SubscriptionFilter<'_> = filter.unwrap_or(SubscriptionFilter::new());
+            let is_named = match what {
+                Changed::Tools => filter.tools_list_changed,
+                Changed::Prompts => filter.prompts_list_changed,
+                Changed::Resources => filter.resources_list_changed,
+                Changed::Resource { .. } => {
+                    filter.resource_subscriptions.map(|uris| !uris.is_empty())
+                }
+                _ => None,
+            };
+            if is_named == Some(true) {
+                driver.event(Some(pending.id), event);
+            }
+        }
+    }
+
+    /// Returns the open subscriptions to a legacy server.
+    fn listens(&self) -> impl Iterator<Item = &Pending> {
+        let all = self.calls.iter().filter(|it| it.asked == Asked::Nothing && it.is_listen());
+        all.filter(|it| it.result.is_none())
+    }
+}
+
+/// Returns the resources that a filter names.
+fn uris(filter: Option<&OwnedJson>) -> List<'_, Text<'_>> {
+    let filter = filter.and_then(|filter| filter.to::<SubscriptionFilter<'_>>().ok());
+    filter.and_then(|filter| filter.resource_subscriptions).unwrap_or_default()
+}
+
+fn resource(uri: Text<'_>) -> ResourceParams<'_> {
+    let mut params = ResourceParams::new("");
+    params.uri = uri;
+    params
+}
