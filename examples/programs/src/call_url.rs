@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: call-url URL TOOL ARGUMENTS".into());
     };
     let (origin, target) = Origin::parse(url)?;
-    let client = ClientEngine::over_http(&CONFIG, Limits::DEFAULT);
+    let mut client = ClientEngine::new(&CONFIG, Limits::DEFAULT);
+    client.set_over_http(true);
     let http = HttpClient::new(&origin, target, HttpLimits::DEFAULT);
     let began = SystemInstant::now();
     let mut server = Server { client, http, connections: Vec::new(), origin, began };

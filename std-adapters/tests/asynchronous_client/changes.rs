@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures_lite::StreamExt;
+use futures_lite::{StreamExt, future};
 use mcp_sansio::types::{Implementation, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{
     CallOptions, Change as Published, Changed, ClientConfig, ClientEvent, ClientFeatures,
@@ -10,7 +10,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Change, ConnectionEnd, Connector};
 
-use crate::script::{Session, call, play, tool};
+use crate::pipe::pipe;
+use crate::script::{Session, call, play, run, serve, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const URIS: [Text<'_>; 1] = [Text::new("test://r")];
@@ -127,6 +128,81 @@ fn a_listen_keeps_the_connection_open() {
         assert!(listen.lock().unwrap().is_some());
     });
     assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
+}
+
+#[test]
+fn sub_11_a_subscription_goes_on_after_a_reconnect_in_both_eras() {
+    for config in [&MODERN, &LEGACY] {
+        let listen = Mutex::default();
+        let (ours, theirs) = pipe(1 << 20, 1 << 20);
+        let (client, connection) = Connector::new(&CLIENT).connect(ours);
+        let first = connection.drive(client.listen(&ALL, CallOptions::new()));
+        let (listening, ()) = run(future::zip(first, serve(theirs, config, script(&listen))));
+        let mut listening = listening.unwrap();
+        assert_eq!(run(listening.next()), None);
+        assert!(matches!(listening.error(), Some(CallError::Closed)));
+        assert!(matches!(run(call(&client, "tools")), Err(CallError::Closed)));
+        let (ours, theirs) = pipe(1 << 20, 1 << 20);
+        let again = client.reconnect(ours).drive(async {
+            assert_eq!(listening.next().await, Some(Change::Missed));
+            call(&client, "resource").await.unwrap();
+            assert_eq!(listening.next().await, Some(Change::Resource("test://r".into())));
+            assert!(listening.error().is_none());
+        });
+        run(future::zip(again, serve(theirs, config, script(&listen))));
+        assert_eq!(run(listening.next()), None);
+    }
+}
+
+#[test]
+fn a_connection_that_another_one_replaces_is_closed_and_its_calls_end() {
+    let nothing = |_: &ServerEvent<'_>, _: &mut Session| {};
+    let answers = |event: &ServerEvent<'_>, session: &mut Session| {
+        if let ServerEvent::Request(request) = event {
+            session.text(request.handle, "done");
+        }
+    };
+    let [first, second] = [(); 2].map(|()| pipe(1 << 20, 1 << 20));
+    let (client, connection) = Connector::new(&CLIENT).connect(first.0);
+    let replaced = async { connection.await.unwrap() };
+    let waits = async { call(&client, "slow").await };
+    let work = async {
+        client.connected().await.unwrap();
+        let connection = client.reconnect(second.0);
+        let last = connection.drive(async { call(&client, "fast").await });
+        future::zip(last, serve(second.1, &MODERN, answers)).await.0
+    };
+    let servers_and_replaced = future::zip(serve(first.1, &MODERN, nothing), replaced);
+    let (((), end), (slow, fast)) =
+        run(future::zip(servers_and_replaced, future::zip(waits, work)));
+    assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
+    assert!(matches!(slow, Err(CallError::Closed)), "{slow:?}");
+    fast.unwrap();
+}
+
+#[test]
+fn a_level_of_log_messages_is_set_in_both_eras() {
+    let script = |event: &ServerEvent<'_>, session: &mut Session| {
+        let ServerEvent::Request(request) = event else { return };
+        for level in [LoggingLevel::Info, LoggingLevel::Error] {
+            let message = LogMessage::new(level, "a line");
+            session.server.log(request.handle, &message, &mut session.tx).unwrap();
+        }
+        session.text(request.handle, "done");
+    };
+    for config in [&MODERN, &LEGACY] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sees = Arc::clone(&seen);
+        let connector = Connector::new(&CLIENT).on_event(move |event| {
+            let ClientEvent::Log { params } = event else { return };
+            sees.lock().unwrap().push(params.get("level").unwrap().as_str().to_owned());
+        });
+        play(connector, config, script, async |client| {
+            client.set_log_level(LoggingLevel::Error).await.unwrap();
+            call(&client, "any").await.unwrap();
+        });
+        assert_eq!(*seen.lock().unwrap(), ["\"error\""]);
+    }
 }
 
 #[test]

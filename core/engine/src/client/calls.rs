@@ -218,6 +218,11 @@ impl Pending {
     pub(super) fn is_listen(&self) -> bool {
         self.method == LISTEN
     }
+
+    /// Whether it is a subscription that has ended with the connection.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_listen() && matches!(self.result, Some(Err(CallError::Closed)))
+    }
 }
 
 pub(super) const LISTEN: &str = "subscriptions/listen";

@@ -141,14 +141,11 @@ impl<'c> ClientEngine<'c> {
         Self { core: Connection::new(config, memory, rx, state.empty_tx()), state }
     }
 
-    /// Creates a client whose messages leave as POST requests.
+    /// Sets whether messages leave as POST requests, before it [connects](Self::connect).
     #[cfg(feature = "http")]
-    #[must_use]
-    pub fn over_http(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
-        let mut engine = Self::new(config, limits);
-        engine.state.is_http = true;
-        *engine.core.tx() = engine.state.empty_tx();
-        engine
+    pub fn set_over_http(&mut self, is_http: bool) {
+        self.state.is_http = is_http;
+        *self.core.tx() = self.state.empty_tx();
     }
 
     /// Returns the core's client, for its state.
@@ -177,11 +174,9 @@ impl<'c> ClientEngine<'c> {
         #[cfg(feature = "http")]
         state.posts.clear();
         let _ = state.restored.take().and_then(|call| state.calls.remove(call));
-        for lost in state.calls.iter_mut().filter(|pending| pending.is_listen()) {
-            if matches!(lost.result, Some(Err(CallError::Closed))) {
-                (lost.result, lost.call, lost.acknowledged) = (None, None, None);
-                lost.asked = Asked::Nothing;
-            }
+        for lost in state.calls.iter_mut().filter(|pending| pending.is_lost()) {
+            (lost.result, lost.call, lost.acknowledged) = (None, None, None);
+            lost.asked = Asked::Nothing;
         }
         match self.send_connect(now, driver) {
             Err(SendError::Full) => {
@@ -483,6 +478,13 @@ impl<'c> ClientEngine<'c> {
     pub fn has_calls(&self) -> bool {
         let mut all = self.state.calls.iter().filter(|pending| pending.owner.is_none());
         all.any(|pending| pending.result.is_some() || !pending.is_listen())
+    }
+
+    /// Whether a [subscription](Self::listen) has ended with the connection: the next
+    /// [`connect`](Self::connect) opens it again.
+    #[must_use]
+    pub fn is_lost(&self, call: CallId) -> bool {
+        self.state.calls.get(call).is_some_and(Pending::is_lost)
     }
 
     /// Returns the filter of a [subscription](Self::listen) as the server has acknowledged it.

@@ -23,7 +23,8 @@ impl Posts {
     fn new() -> Self {
         let mut limits = Limits::DEFAULT;
         (limits.max_posts, limits.max_pending) = (2, usize::MAX);
-        let mut engine = ClientEngine::over_http(&CONFIG, limits);
+        let mut engine = ClientEngine::new(&CONFIG, limits);
+        engine.set_over_http(true);
         let (mut person, now) = (Person::default(), Instant::from_millis(0));
         engine.core().set_era(Some(Era::Modern));
         engine.connect(now, &mut person).unwrap();

@@ -89,7 +89,8 @@ pub(crate) struct Scene {
 impl Scene {
     fn with(config: &'static ClientConfig<'static>, limits: HttpLimits) -> Self {
         let (origin, target) = Origin::parse("http://lab/mcp").unwrap();
-        let mut engine = ClientEngine::over_http(config, Limits::DEFAULT);
+        let mut engine = ClientEngine::new(config, Limits::DEFAULT);
+        engine.set_over_http(true);
         let now = Instant::from_millis(0);
         let era = if std::ptr::eq(config, &MODERN) { Era::Modern } else { Era::Legacy };
         engine.core().set_era(Some(era));

@@ -71,6 +71,13 @@ impl Application {
         event
     }
 
+    /// Tells these subscriptions that they have missed changes.
+    pub(crate) fn missed(&mut self, is_lost: impl Fn(CallId) -> bool) {
+        for (_, entry) in self.calls.iter_mut().filter(|(call, _)| is_lost(**call)) {
+            self.wakers.extend(entry.push(CallEvent::Change(Change::Missed)));
+        }
+    }
+
     /// Keeps the waker for the next news of a call.
     pub(crate) fn wake_by(&mut self, call: CallId, waker: &Waker) {
         if let Some(entry) = self.calls.get_mut(&call) {

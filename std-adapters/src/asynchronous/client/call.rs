@@ -11,6 +11,7 @@ use mcp_sansio_engine::{CallError, CallId, Finished};
 use super::application::CallEvent;
 use super::handle::ClientInner;
 use super::inner::{Command, Session};
+use super::listen::Change;
 
 /// A call whose result was not taken.
 pub(crate) struct PendingCall {
@@ -50,6 +51,10 @@ impl PendingCall {
 
     pub(crate) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
         self.owner.inner.poll(cx, |session, _| session.poll_call(self.id, cx))
+    }
+
+    pub(crate) fn poll_change(&self, cx: &Context<'_>) -> Poll<Result<Change, Option<CallError>>> {
+        self.owner.inner.poll(cx, |session, _| session.poll_change(self.id, cx))
     }
 
     pub(crate) async fn next_event(&self) -> CallEvent {

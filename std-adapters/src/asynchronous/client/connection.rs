@@ -4,13 +4,12 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 use std::{fmt, io};
 
 use mcp_sansio_engine::ConnectState;
 
-use super::connector::Limits;
 use super::inner::{Command, ConnectionInner, End, Session};
 use super::transport::{Link as _, Transport};
 use crate::client::ConnectError;
@@ -26,12 +25,11 @@ use crate::runtime::timer::LazyTimer;
 pub struct Connection<T: Transport> {
     link: T::Link,
     inner: Arc<ConnectionInner>,
+    /// Its number.
+    number: u32,
     /// While the connection works with it.
     session: Option<Box<Session>>,
-    limits: Limits,
     timer: LazyTimer,
-    /// Whether connecting has not started.
-    is_new: bool,
     /// Start of closing.
     closing_since: Option<Instant>,
     end: Option<ConnectionEnd>,
@@ -42,7 +40,7 @@ pub struct Connection<T: Transport> {
 #[non_exhaustive]
 pub enum ConnectionEnd {
     /// The application closed it: [`Client::close`](super::Client::close), or the last client was
-    /// dropped.
+    /// dropped, or another connection [took its place](super::Client::reconnect).
     Closed,
     /// The server closed it.
     ServerClosed,
@@ -55,14 +53,16 @@ pub enum ConnectionEnd {
 }
 
 impl<T: Transport> Connection<T> {
-    pub(crate) fn new(transport: T, inner: Arc<ConnectionInner>, limits: Limits) -> Self {
+    /// Takes the place of the last connection, and connects.
+    pub(crate) fn new(transport: T, inner: Arc<ConnectionInner>) -> Self {
+        let number = inner.next_connection();
+        inner.command(Command::Connect(transport.url_for_posts()));
         Self {
             link: transport.into_link(),
             inner,
+            number,
             session: None,
-            limits,
             timer: LazyTimer::new(),
-            is_new: true,
             closing_since: None,
             end: None,
         }
@@ -72,7 +72,7 @@ impl<T: Transport> Connection<T> {
     ///
     /// Not cancel safe: dropping the future drops `work` and the connection.
     pub async fn drive<R>(self, work: impl Future<Output = R>) -> R {
-        let inner = Arc::clone(&self.inner);
+        let (inner, number) = (Arc::clone(&self.inner), self.number);
         let connection = pin!(self);
         let mut connection = Some(connection);
         let mut work = pin!(work);
@@ -90,7 +90,9 @@ impl<T: Transport> Connection<T> {
             result
         });
         let result = result.await;
-        inner.command(Command::Close);
+        if inner.is_latest(number) {
+            inner.command(Command::Close);
+        }
         if let Some(connection) = connection {
             let _ = connection.await;
         }
@@ -100,11 +102,7 @@ impl<T: Transport> Connection<T> {
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool> {
         let now = self.inner.now();
-        let mut moved = std::mem::take(&mut self.is_new);
-        if moved && session.engine.connect(now, &mut session.app).is_err() {
-            session.end(End::ConnectFailed(ConnectError::NoCommonRevision(None)));
-        }
-        moved |= self.link.read(session, cx)?;
+        let mut moved = self.link.read(session, cx)?;
         moved |= self.link.handle(session, now);
         while let Some((input, answer)) = session.app.poll_input(cx) {
             moved = true;
@@ -119,7 +117,7 @@ impl<T: Transport> Connection<T> {
             && self.timer.poll(cx, due)
         {
             moved = true;
-            let stalls_at = self.link.stalls_at(self.limits.stall_timeout);
+            let stalls_at = self.link.stalls_at(self.inner.limits.stall_timeout);
             if stalls_at.is_some_and(|at| at <= runtime::now()) {
                 self.end = Some(ConnectionEnd::Unresponsive);
             }
@@ -148,7 +146,7 @@ impl<T: Transport> Connection<T> {
         self.link.discard(session);
         let since = *self.closing_since.get_or_insert_with(runtime::now);
         let has_ended = self.link.has_ended(session);
-        let is_over = runtime::elapsed(since) >= self.limits.close_timeout || has_ended;
+        let is_over = runtime::elapsed(since) >= self.inner.limits.close_timeout || has_ended;
         let is_closed = self.link.poll_close(session, cx);
         (is_over || is_closed && self.link.has_ended(session)).then_some(ConnectionEnd::Closed)
     }
@@ -158,8 +156,8 @@ impl<T: Transport> Connection<T> {
         let deadline = session.engine.next_timeout_after(now);
         let deadline = deadline.and_then(|at| self.inner.real_time(at));
         let closed =
-            self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
-        [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]
+            self.closing_since.and_then(|since| since.checked_add(self.inner.limits.close_timeout));
+        [deadline, closed, self.link.stalls_at(self.inner.limits.stall_timeout)]
             .into_iter()
             .flatten()
             .min()
@@ -173,7 +171,11 @@ impl<T: Transport> Connection<T> {
 
     /// Ends the session, and gives it back to the clients.
     fn over(&mut self) {
-        if let Some(mut session) = self.session.take().or_else(|| self.inner.take()) {
+        let session = match self.session.take() {
+            Some(session) => Poll::Ready(Some(session)),
+            None => self.inner.take(self.number, Waker::noop()),
+        };
+        if let Poll::Ready(Some(mut session)) = session {
             session.end(End::Over);
             session.app.drop_inputs();
             self.inner.put(session, Waker::noop());
@@ -187,7 +189,12 @@ impl<T: Transport> Future for Connection<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         // It is here already if somebody has caught a panic of the last round.
-        this.session = this.session.take().or_else(|| this.inner.take());
+        if this.session.is_none() {
+            this.session = ready!(this.inner.take(this.number, cx.waker()));
+            if this.session.is_none() {
+                return Poll::Ready(Ok(ConnectionEnd::Closed));
+            }
+        }
         for _ in 0..ROUNDS {
             let Some(mut session) = this.session.take() else { return Poll::Pending };
             let moved = catch_unwind(AssertUnwindSafe(|| this.round(&mut session, cx)));
@@ -323,7 +330,8 @@ mod tests {
     }
 
     fn kept(connection: &Connection<Fickle>) -> usize {
-        let session = connection.inner.take().unwrap();
+        let taken = connection.inner.take(connection.number, Waker::noop());
+        let Poll::Ready(Some(session)) = taken else { panic!() };
         let kept = session.app.open_inputs() + session.engine.unsent();
         connection.inner.put(session, Waker::noop());
         kept

@@ -144,8 +144,7 @@ impl Connector {
     /// Creates a client on this stream, and the connection that must be awaited or spawned for it.
     /// The stream is a socket, a pair of pipes, a child process, or an `HttpTransport`.
     ///
-    /// Connecting starts when the connection is first polled: it detects the server's era, unless
-    /// it is known.
+    /// It detects the server's era, unless that is known. The time limits of connecting begin now.
     ///
     /// When the connection closes, the server must see the end of its input. Closing a
     /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; `Async`
@@ -153,26 +152,19 @@ impl Connector {
     /// `poll_close`. A stream that only flushes there stays open until
     /// [`close_timeout`](Self::close_timeout) has passed.
     pub fn connect<T: Transport>(self, transport: T) -> (Client, Connection<T>) {
-        let (config, url) = (self.config, transport.url_for_posts());
+        let config = self.config;
         let mut limits = mcp_sansio_engine::Limits::DEFAULT;
         (limits.in_flight, limits.max_line) = (self.limits.max_in_flight, self.limits.max_line);
         (limits.max_output, limits.max_posts) = (self.limits.max_pending, MAX_POSTS);
         // Each call that waits is a future of the application.
         (limits.max_pending, limits.max_inputs) = (usize::MAX, MAX_INPUTS);
-        #[cfg(feature = "http")]
-        let mut engine = match url {
-            Some(_) => ClientEngine::over_http(config, limits),
-            None => ClientEngine::new(config, limits),
-        };
-        #[cfg(not(feature = "http"))]
         let mut engine = ClientEngine::new(config, limits);
         engine.core().set_era(self.era);
         let app = Application::new(self.input_handler, self.on_event);
-        let max_list = self.limits.max_list;
-        let inner = ConnectionInner::new(engine, app, config.call_limit, max_list, url);
-        let inner = Arc::new(inner);
-        let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
-        (client, Connection::new(transport, inner, self.limits))
+        let inner = ConnectionInner::new(engine, app, config.call_limit, self.limits);
+        let client = Client(Arc::new(ClientInner { inner: Arc::new(inner) }));
+        let connection = client.reconnect(transport);
+        (client, connection)
     }
 }
 

@@ -11,8 +11,10 @@ use mcp_sansio::{CallOptions, Encode, Era, Instant, OwnedJson, RawJson, SendErro
 use mcp_sansio_engine::{CallError, CallId};
 
 use super::call::PendingCall;
+use super::connection::Connection;
 use super::connector::Connected;
 use super::inner::{Command, ConnectionInner, Session};
+use super::transport::Transport;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
 /// connection, from any thread; it closes when the last one is dropped.
@@ -179,6 +181,17 @@ impl Client {
             (Err(error), _) => Err(error),
             (Ok(_), Poll::Pending) => Err(CallError::Closed),
         }
+    }
+
+    /// Connects again, on another stream, after the end of the [`Connection`]; one that is open
+    /// ends, and all calls with it. Only the application knows whether calls that have failed can
+    /// be repeated.
+    ///
+    /// A [`Subscription`](super::Subscription) that was not dropped goes on, and reports
+    /// [`Change::Missed`](super::Change::Missed) first. A legacy server is asked again for the
+    /// [level of log messages](Self::set_log_level).
+    pub fn reconnect<T: Transport>(&self, transport: T) -> Connection<T> {
+        Connection::new(transport, Arc::clone(&self.0.inner))
     }
 
     /// Returns the era of the server, once it is known. It can be kept, and

@@ -8,7 +8,8 @@ use mcp_sansio::{Era, Instant};
 use mcp_sansio_engine::{CallError, CallId, Cancelled, ClientEngine, ConnectState};
 
 use super::application::{Application, CallEvent};
-use super::connector::Connected;
+use super::connector::{Connected, Limits};
+use super::listen::Change;
 use crate::client::ConnectError;
 use crate::lock::lock;
 use crate::runtime;
@@ -16,15 +17,15 @@ use crate::runtime;
 pub(crate) struct ConnectionInner {
     state: Mutex<State>,
     clock: std::time::Instant,
-    /// Limit of [`Connector::max_list`](super::Connector::max_list), in bytes.
-    pub(crate) max_list: usize,
     /// Time limit of calls without one of their own.
     pub(crate) call_limit: Duration,
-    /// URL of the server, if messages are sent in POST requests.
-    url: Option<String>,
+    /// Limits of each connection.
+    pub(crate) limits: Limits,
 }
 
 struct State {
+    /// Number of the connection that may work with the session: the latest.
+    connection: u32,
     /// `None` while the connection works with it. Not behind the lock then, because it calls
     /// functions of the application, which may use a client.
     session: Option<Box<Session>>,
@@ -43,6 +44,8 @@ pub struct Session {
     pub(crate) engine: ClientEngine<'static>,
     pub(crate) app: Application,
     connected: Option<Arc<Connected>>,
+    /// URL of the server, if messages are sent in POST requests.
+    url: Option<String>,
     pub(crate) end: Option<End>,
     /// Whether the connection has something to do.
     pub(crate) is_changed: bool,
@@ -60,6 +63,8 @@ pub(crate) enum End {
 
 /// What a client wants and does not wait for.
 pub(crate) enum Command {
+    /// Connects, to a server with this URL if messages are sent in POST requests.
+    Connect(Option<String>),
     Close,
     /// Cancels a call, and its task.
     Cancel(CallId),
@@ -75,18 +80,19 @@ impl ConnectionInner {
         engine: ClientEngine<'static>,
         app: Application,
         call_limit: Duration,
-        max_list: usize,
-        url: Option<String>,
+        limits: Limits,
     ) -> Self {
-        let session = Session { engine, app, connected: None, end: None, is_changed: false };
+        let (connected, url, end) = (None, None, None);
+        let session = Session { engine, app, connected, url, end, is_changed: false };
         let state = State {
+            connection: 0,
             session: Some(Box::new(session)),
             commands: Vec::new(),
             waiting: Vec::new(),
             era: None,
             driver: None,
         };
-        Self { state: Mutex::new(state), clock: runtime::now(), max_list, call_limit, url }
+        Self { state: Mutex::new(state), clock: runtime::now(), call_limit, limits }
     }
 
     /// Returns the time since the connection was created.
@@ -143,7 +149,7 @@ impl ConnectionInner {
     ) -> Poll<Result<Arc<Connected>, CallError>> {
         match &session.end {
             Some(End::ConnectFailed(why)) => {
-                let (server, why) = (self.url.clone(), why.clone());
+                let (server, why) = (session.url.clone(), why.clone());
                 Poll::Ready(Err(CallError::ConnectFailed { server, why }))
             }
             Some(End::Closing | End::Over) => Poll::Ready(Err(CallError::Closed)),
@@ -159,13 +165,31 @@ impl ConnectionInner {
         }
     }
 
-    /// Takes the session, to work with it.
-    pub(crate) fn take(&self) -> Option<Box<Session>> {
+    /// Returns the number of a connection that takes the place of the last one.
+    pub(crate) fn next_connection(&self) -> u32 {
         let mut state = lock(&self.state);
-        let mut session = state.session.take()?;
+        state.connection += 1;
+        state.connection
+    }
+
+    pub(crate) fn is_latest(&self, connection: u32) -> bool {
+        lock(&self.state).connection == connection
+    }
+
+    /// Takes the session, for a connection to work with it; `None` if there is a later one. Waits
+    /// for the one before.
+    pub(crate) fn take(&self, connection: u32, waker: &Waker) -> Poll<Option<Box<Session>>> {
+        let mut state = lock(&self.state);
+        if state.connection != connection {
+            return Poll::Ready(None);
+        }
+        let Some(mut session) = state.session.take() else {
+            state.waiting.push(waker.clone());
+            return Poll::Pending;
+        };
         state.era = session.engine.core().era();
         state.driver = None;
-        Some(session)
+        Poll::Ready(Some(session))
     }
 
     /// Puts the session back, and wakes those who wait for it. Then `driver` is woken when there is
@@ -208,9 +232,40 @@ impl Session {
         over.map_or(Poll::Pending, |over| Poll::Ready(CallEvent::Finished(over)))
     }
 
+    /// Polls a subscription. Returns its end as an error.
+    pub(crate) fn poll_change(
+        &mut self,
+        call: CallId,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Change, Option<CallError>>> {
+        if let Some(CallEvent::Change(change)) = self.app.take(call, cx.waker()) {
+            return Poll::Ready(Ok(change));
+        }
+        // The result is left, for the next connection to begin it again.
+        if self.engine.is_lost(call) {
+            return Poll::Ready(Err(Some(CallError::Closed)));
+        }
+        let over = self.engine.take(call);
+        over.map_or(Poll::Pending, |over| Poll::Ready(Err(over.result.err())))
+    }
+
+    /// Connects, or connects again.
+    fn connect(&mut self, now: Instant, url: Option<String>) {
+        self.end(End::Over);
+        (self.end, self.connected, self.url) = (None, None, url);
+        let Self { engine, app, .. } = self;
+        app.missed(|call| engine.is_lost(call));
+        #[cfg(feature = "http")]
+        engine.set_over_http(self.url.is_some());
+        if engine.connect(now, app).is_err() {
+            self.end(End::ConnectFailed(ConnectError::NoCommonRevision(None)));
+        }
+    }
+
     fn obey(&mut self, command: Command, now: Instant) {
         let Self { engine, app, .. } = self;
         match command {
+            Command::Connect(url) => self.connect(now, url),
             Command::Close => self.end(End::Closing),
             Command::Cancel(call) => {
                 app.close(call);

@@ -11,7 +11,6 @@ use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 use mcp_sansio_engine::CallError;
 
-use super::application::CallEvent;
 use super::call::PendingCall;
 use super::handle::Client;
 
@@ -36,6 +35,9 @@ pub enum Change {
 
 /// A stream of changes. It ends when the server ends the subscription, or with the connection.
 /// Repeated changes that have not been read are reported once. Dropping it ends the subscription.
+///
+/// After the end of the connection ([`CallError::Closed`]) it goes on if the client
+/// [reconnects](Client::reconnect): poll it again.
 pub struct Subscription {
     call: PendingCall,
     filter: OwnedJson,
@@ -100,16 +102,12 @@ impl Stream for Subscription {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
         let this = self.get_mut();
-        while this.ended.is_none() {
-            match ready!(this.call.poll_event(cx)) {
-                CallEvent::Change(change) => return Poll::Ready(Some(change)),
-                CallEvent::Finished(over) => {
-                    this.ended = Some(over.result.err());
-                }
-                _ => {}
-            }
+        if !matches!(this.ended, None | Some(Some(CallError::Closed))) {
+            return Poll::Ready(None);
         }
-        Poll::Ready(None)
+        let change = ready!(this.call.poll_change(cx));
+        this.ended = change.as_ref().err().cloned();
+        Poll::Ready(change.ok())
     }
 }
 

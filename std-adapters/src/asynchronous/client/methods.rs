@@ -2,7 +2,7 @@
 
 use futures_lite::{Stream, stream};
 use mcp_sansio::typed::ToolCall;
-use mcp_sansio::types::{CompleteParams, ProgressParams, ResourceParams, Skill};
+use mcp_sansio::types::{CompleteParams, LoggingLevel, ProgressParams, ResourceParams, Skill};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::call::PendingCall;
@@ -97,7 +97,7 @@ impl Client {
     /// # Errors
     /// See [`list`](Self::list).
     pub async fn read_directory(&self, uri: &str) -> Result<List<Resources>, CallError> {
-        let pager = Pager::of_directory(uri, self.0.inner.max_list);
+        let pager = Pager::of_directory(uri, self.0.inner.limits.max_list);
         self.all_pages("resources/directory/read", pager, CallOptions::new()).await
     }
 
@@ -112,7 +112,7 @@ impl Client {
     /// # Errors
     /// [`CallError::List`]; otherwise as any call.
     pub async fn list<L: ListKind>(&self, options: CallOptions) -> Result<List<L>, CallError> {
-        self.all_pages(L::METHOD, Pager::new(self.0.inner.max_list), options).await
+        self.all_pages(L::METHOD, Pager::new(self.0.inner.limits.max_list), options).await
     }
 
     async fn all_pages<L: ListKind>(
@@ -165,7 +165,7 @@ impl Client {
         &self,
         options: CallOptions,
     ) -> impl Stream<Item = Result<List<L>, CallError>> + Send + Unpin + use<L> {
-        let start = (self.clone(), Pager::new(self.0.inner.max_list));
+        let start = (self.clone(), Pager::new(self.0.inner.limits.max_list));
         Box::pin(stream::try_unfold(start, move |(client, mut pager)| async move {
             let Some(params) = pager.next_page() else { return Ok(None) };
             let page = pager.check(client.request(L::METHOD, &params, options).await?)?;
@@ -262,5 +262,17 @@ impl Client {
     /// See [`request`](Self::request).
     pub async fn complete(&self, params: &CompleteParams<'_>) -> Result<OwnedJson, CallError> {
         self.request("completion/complete", params, CallOptions::new()).await
+    }
+
+    /// Sets the minimum level of log messages. Sent to a legacy server at once, to a modern one
+    /// with each request.
+    ///
+    /// # Errors
+    /// See [`request`](Self::request).
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), CallError> {
+        let set = self.start(CallOptions::new(), |session, now, _| {
+            session.engine.set_log_level(now, level, &mut session.app)
+        });
+        set.await?.result(&mut |_| ()).await.map(|_| ())
     }
 }

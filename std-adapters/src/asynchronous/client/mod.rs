@@ -53,8 +53,7 @@
 //! [`Connector::connect`] returns two values: the [`Connection`], a future that reads, writes and
 //! handles timeouts, to be spawned, awaited or [driven](Connection::drive); and a [`Client`], whose
 //! clones make requests from any task and any thread. The connection closes when the last clone is
-//! dropped or one calls [`close`](Client::close). To reconnect, create a new one; the
-//! [era](Client::era) of the server can be passed on.
+//! dropped or one calls [`close`](Client::close). [`Client::reconnect`] returns the next one.
 //!
 //! The era of the server is detected when the connection starts. Calls that are made before it is
 //! open wait.

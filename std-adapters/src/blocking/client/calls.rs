@@ -54,20 +54,12 @@ impl<'c> Client<'c> {
         app: Application<'c>,
         max_line: usize,
         era: Option<Era>,
-        #[cfg_attr(not(all(feature = "http", feature = "smol")), allow(unused_mut))]
-        mut transport: Box<dyn Transport + 'c>,
+        transport: Box<dyn Transport + 'c>,
     ) -> Result<Self, Error> {
         let mut limits = Limits::DEFAULT;
         (limits.in_flight, limits.max_line, limits.max_inputs) = (IN_FLIGHT, max_line, MAX_INPUTS);
-        #[cfg(all(feature = "http", feature = "smol"))]
-        let engine = match transport.http() {
-            Some(_) => ClientEngine::over_http(config, limits),
-            None => ClientEngine::new(config, limits),
-        };
-        #[cfg(not(all(feature = "http", feature = "smol")))]
-        let engine = ClientEngine::new(config, limits);
         let mut client = Self {
-            engine,
+            engine: ClientEngine::new(config, limits),
             app,
             transport,
             peer: Peer::default(),
@@ -76,6 +68,8 @@ impl<'c> Client<'c> {
             subscribed: Vec::new(),
         };
         client.engine.core().set_era(era);
+        #[cfg(all(feature = "http", feature = "smol"))]
+        client.engine.set_over_http(client.transport.http().is_some());
         client.connect()?;
         Ok(client)
     }
