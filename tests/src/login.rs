@@ -63,8 +63,7 @@ pub fn call(
     era: Option<Era>,
     tool: &str,
 ) -> Result<Option<String>, Box<dyn Error>> {
-    let connector = Connector::new(&CONFIG);
-    let connector = if let Some(era) = era { connector.era(era) } else { connector };
+    let connector = Connector::new(&CONFIG).era(era);
     let mut client = connector.connect(BlockingHttpTransport::new(transport))?;
     let mut is_there = false;
     for offered in client.list_tools()?.iter() {

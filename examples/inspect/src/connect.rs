@@ -39,11 +39,11 @@ pub(crate) fn connect<'c>(
             eprintln!("{arrow} {}", plain(&String::from_utf8_lossy(line)));
         });
     }
-    connector = match options.era {
-        Era::Find => connector,
-        Era::Legacy => connector.era(mcp_sansio::Era::Legacy),
-        Era::Modern => connector.era(mcp_sansio::Era::Modern),
-    };
+    connector = connector.era(match options.era {
+        Era::Find => None,
+        Era::Legacy => Some(mcp_sansio::Era::Legacy),
+        Era::Modern => Some(mcp_sansio::Era::Modern),
+    });
     let start = |server: &str, error: io::Error| Error::Start { server: server.to_owned(), error };
     match &options.server {
         Server::Command(words) => {

@@ -30,7 +30,7 @@ impl<H> App<H> {
     /// let app = App::new(&SERVER, async |ctx: Context| ctx.reply(&TextResult::new("noon")))
     ///     .catalog(&CATALOG);
     /// for era in Era::ALL {
-    ///     let connector = Connector::new(&CLIENT).set_era(Some(era));
+    ///     let connector = Connector::new(&CLIENT).era(era);
     ///     let called = app.memory(connector, async |client| {
     ///         client.call_tool("time", &RawJson::EMPTY).await
     ///     });

@@ -1,11 +1,15 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
+mod limits;
 mod stderr;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use limits::ClientLimits;
+#[cfg(feature = "asynchronous")]
+pub(crate) use limits::MIN_BUFFER;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
 #[cfg(feature = "blocking")]

@@ -131,7 +131,7 @@ where
     let spawner = executor.clone();
     executor.spawn(async move {
         for era in Era::ALL {
-            let connector = Connector::new(&CLIENT).set_era(Some(era));
+            let connector = Connector::new(&CLIENT).era(era);
             let (client, connection) = connector.connect(transport(door.clone()));
             spawner.spawn(async move { drop(connection.await) });
             visit(client).await;

@@ -9,7 +9,7 @@ use mcp_sansio::{
     CallOptions, ErrorCode, InvalidPayload, NotAllowed, Progress, RawJson, RequestHandle, RpcError,
     SendError, ServerEvent,
 };
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, ListError};
+use mcp_sansio_adapters::asynchronous::client::{CallError, ClientLimits, Connector, ListError};
 
 use crate::script::{NOW, Session, call, play, play_on, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN, pipe};
@@ -50,7 +50,8 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
         // The table has one entry, so the second call waits for the first.
         let server = |pipe| serve(pipe, config, script);
         let (result, _) = play_on(
-            Connector::new(&CLIENT).max_in_flight(1),
+            Connector::new(&CLIENT)
+                .limits(ClientLimits { max_in_flight: 1, ..ClientLimits::DEFAULT }),
             pipe::pipe(1 << 16, 1 << 16),
             server,
             async |client| {
@@ -79,7 +80,7 @@ fn more_calls_than_there_are_places_wait_for_their_turn() {
     };
     let server = |pipe| serve(pipe, &MODERN, script);
     let (results, _) = play_on(
-        Connector::new(&CLIENT).max_in_flight(2),
+        Connector::new(&CLIENT).limits(ClientLimits { max_in_flight: 2, ..ClientLimits::DEFAULT }),
         pipe::pipe(1 << 16, 1 << 16),
         server,
         async |client| {
@@ -114,7 +115,8 @@ fn a_new_call_waits_behind_those_that_wait_for_a_place() {
             session.text(request.handle, "done");
         }
     };
-    let connector = Connector::new(&CLIENT).max_in_flight(1);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_in_flight: 1, ..ClientLimits::DEFAULT });
     play(connector, &MODERN, script, async |client| {
         let first = async {
             call(&client, "first").await.unwrap();

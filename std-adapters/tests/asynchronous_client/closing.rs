@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::Era;
-use mcp_sansio_adapters::asynchronous::client::{ConnectionEnd, Connector};
+use mcp_sansio_adapters::asynchronous::client::{ClientLimits, ConnectionEnd, Connector};
 
 use crate::CLIENT;
 #[cfg(unix)]
@@ -26,7 +26,9 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 }
 
 async fn call_and_close(stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
-    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(HOUR);
+    let connector = Connector::new(&CLIENT)
+        .era(Era::Modern)
+        .limits(ClientLimits { close_timeout: HOUR, ..ClientLimits::DEFAULT });
     let (client, connection) = connector.connect(stream);
     let calls = async {
         assert_eq!(text(&call(&client, "a").await.unwrap()), "here");

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson, Revision, ServerEvent};
-use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectionEnd, Connector};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, ClientLimits, ConnectionEnd, Connector,
+};
 use tokio::time::sleep;
 
 use crate::pipe::{Pipe, pipe};
@@ -108,7 +110,7 @@ fn close_ends_open_calls_and_delivers_what_was_sent() {
 fn close_waits_for_output_behind_what_was_flushed() {
     // The writes of one round fill the pipe: they are flushed, and much is left.
     let (ours, mut theirs) = pipe(64, 4);
-    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
+    let (client, connection) = Connector::new(&CLIENT).era(Era::Modern).connect(ours);
     let long = RawJson::from_static(concat!(
         r#"{"a":"0123456789012345678901234567890123456789","#,
         r#""b":"0123456789012345678901234567890123456789"}"#
@@ -146,7 +148,9 @@ fn a_server_that_does_not_close_is_not_waited_for_long() {
         pending::<()>().await;
     };
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
+    let connector = Connector::new(&CLIENT)
+        .era(Era::Modern)
+        .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
     let (client, connection) = connector.connect(ours);
     drop(client);
     let end = run(future::or(connection, async {
@@ -187,7 +191,7 @@ fn the_connection_ends_if_the_server_does_not_respond_to_a_ping() {
         // Sends nothing from here on.
         while pipe.read(&mut [0; 64]).await.unwrap() > 0 {}
     };
-    let connector = Connector::new(&PINGING).set_era(Some(Era::Legacy));
+    let connector = Connector::new(&PINGING).era(Era::Legacy);
     let (result, end) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
         assert_eq!(client.connected().await.unwrap().revision, Revision::V2025_11_25);
         client.request("ping", &RawJson::EMPTY, CallOptions::new()).await
@@ -199,7 +203,8 @@ fn the_connection_ends_if_the_server_does_not_respond_to_a_ping() {
 #[test]
 fn the_connection_ends_if_the_server_reads_nothing() {
     let (ours, theirs) = pipe(5, 5);
-    let connector = Connector::new(&CLIENT).stall_timeout(SHORT);
+    let connector = Connector::new(&CLIENT)
+        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::DEFAULT });
     let (client, connection) = connector.connect(ours);
     let (result, end) = run(future::zip(call(&client, "a"), connection));
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
@@ -210,7 +215,9 @@ fn the_connection_ends_if_the_server_reads_nothing() {
 #[test]
 fn a_server_that_reads_slowly_is_not_unresponsive() {
     let (ours, mut theirs) = pipe(5, 5);
-    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).stall_timeout(SHORT);
+    let connector = Connector::new(&CLIENT)
+        .era(Era::Modern)
+        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::DEFAULT });
     let (client, connection) = connector.connect(ours);
     let server = async {
         let (mut heard, mut read) = (Vec::new(), [0; 5]);
@@ -287,7 +294,7 @@ fn a_server_that_takes_nothing_any_more_may_still_say_something() {
     let (open, gate) = smol::channel::bounded::<()>(1);
     // One write for the call; the next one fails.
     let broken = Broken { pipe: ours, writes: 1, kind: io::ErrorKind::BrokenPipe };
-    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(broken);
+    let (client, connection) = Connector::new(&CLIENT).era(Era::Modern).connect(broken);
     let server = async {
         let (mut theirs, mut read) = (theirs, [0; 4096]);
         assert!(theirs.read(&mut read).await.unwrap() > 0);

@@ -8,7 +8,7 @@ use mcp_sansio::{
     CallOptions, ClientRequest, Json, LogMessage, OwnedJson, RawJson, Revision, ServerEvent,
     Violation,
 };
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ClientLimits, Connector};
 use serde_json::json;
 
 use crate::pipe::pipe;
@@ -51,7 +51,8 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
                 echo(event, session);
             };
             let server = |pipe| serve(pipe, config, script);
-            let connector = Connector::new(&CLIENT).max_pending(1024);
+            let connector = Connector::new(&CLIENT)
+                .limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
             play_on(connector, pipe(capacity, chunk), server, async |client| {
                 let both = future::zip(say(&client, &long), say(&client, "short"));
                 let ((first, second), third) = future::zip(both, say(&client, &long)).await;
@@ -65,7 +66,8 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
 #[test]
 fn long_requests_made_at_once_go_out_in_pieces_and_one_after_the_other() {
     let server = |pipe| serve(pipe, &MODERN, echo);
-    let connector = Connector::new(&CLIENT).max_pending(1024);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
     play_on(connector, pipe(100, 100), server, async |client| {
         let executor = smol::LocalExecutor::new();
         let calls: Vec<_> = ["a", "b", "c", "d"]
@@ -90,7 +92,8 @@ fn a_long_request_that_is_dropped_half_sent_leaves_the_line_free() {
             event => echo(event, session),
         };
         let server = |pipe| serve(pipe, config, script);
-        let connector = Connector::new(&CLIENT).max_pending(1024);
+        let connector = Connector::new(&CLIENT)
+            .limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
         play_on(connector, pipe(100, 100), server, async |client| {
             client.connected().await.unwrap();
             let long = "x".repeat(100_000);
@@ -119,7 +122,8 @@ fn a_queued_request_that_is_dropped_is_not_sent() {
         echo(event, session);
     };
     let server = |pipe| serve(pipe, &MODERN, script);
-    let connector = Connector::new(&CLIENT).max_pending(1024);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
     play_on(connector, pipe(100, 100), server, async |client| {
         let long = "x".repeat(50_000);
         // The second waits behind the first, and is dropped before that is sent; the third is not
@@ -152,7 +156,8 @@ fn a_ping_gets_a_response_while_a_long_request_is_sent() {
         _ => {}
     };
     let server = |pipe| serve(pipe, &LEGACY, script);
-    let connector = Connector::new(&CLIENT).max_pending(1024);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
     play_on(connector, pipe(100, 100), server, async |client| {
         let long = "x".repeat(10_000);
         let (first, second) = future::zip(say(&client, "short"), say(&client, &long)).await;
@@ -168,7 +173,8 @@ fn a_ping_gets_a_response_while_a_long_request_is_sent() {
 #[test]
 fn a_response_longer_than_the_longest_line_ends_only_its_call() {
     let server = |pipe| serve(pipe, &MODERN, echo);
-    let connector = Connector::new(&CLIENT).max_line(4096);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_line: 4096, ..ClientLimits::DEFAULT });
     play_on(connector, pipe(1000, 1000), server, async |client| {
         let long = "x".repeat(10_000);
         let (first, second) = future::zip(say(&client, &long), say(&client, "short")).await;

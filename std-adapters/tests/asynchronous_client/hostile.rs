@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revisions, ServerEvent};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ClientLimits, Connector};
 
 use crate::hostile_stream::{Hostile, Kind};
 use crate::pipe::pipe;
@@ -45,8 +45,11 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
         for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise)))
         {
             let steps = Arc::new(AtomicUsize::new(0));
-            let connector =
-                Connector::new(&CLIENT).set_era(Some(era)).close_timeout(SHORT).max_pending(1024);
+            let connector = Connector::new(&CLIENT).era(era).limits(ClientLimits {
+                close_timeout: SHORT,
+                max_pending: 1024,
+                ..ClientLimits::DEFAULT
+            });
             let (hostile, connection) = connector.connect(Hostile::new(kind, "", noise, &steps));
             let hostile = async {
                 // In legacy sessions none of them is ever sent: `initialize` gets no response.
@@ -97,7 +100,8 @@ static PROBING: ClientConfig<'_> =
 fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
     for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
         let steps = Arc::new(AtomicUsize::new(0));
-        let connector = Connector::new(&PROBING).close_timeout(SHORT);
+        let connector = Connector::new(&PROBING)
+            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
         let (client, connection) = connector.connect(Hostile::new(kind, "", noise, &steps));
         let result = run(connection.drive(async { call(&client, "a").await }));
         assert!(
@@ -111,7 +115,7 @@ fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
 fn c3_one_poll_of_a_connection_takes_a_bounded_number_of_steps() {
     for noise in NOISE {
         let steps = Arc::new(AtomicUsize::new(0));
-        let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
+        let connector = Connector::new(&CLIENT).era(Era::Modern);
         let (client, connection) =
             connector.connect(Hostile::new(Kind::NeverPauses, "", noise, &steps));
         let mut connection = Box::pin(connection);

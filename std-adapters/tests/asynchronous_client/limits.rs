@@ -12,8 +12,8 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, ListError,
-    MAX_PAGES, OwnedInputRequest, Tools,
+    CallError, Change, Client, ClientLimits, ConnectionEnd, Connector, InputRefusal, InputResponse,
+    ListError, MAX_PAGES, OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn play<R>(
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, ConnectionEnd) {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = connector.set_era(Some(era)).connect(ours);
+    let (client, connection) = connector.era(era).connect(ours);
     let ((result, end), ()) =
         run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
     (result, end.unwrap())
@@ -85,7 +85,8 @@ fn c7_a_list_is_kept_up_to_its_limit_in_bytes() {
             &json!({"tools": [], "nextCursor": asked.get().to_string(), "padding": padding}),
         )]
     };
-    let connector = Connector::new(&CLIENT).max_list(100_000);
+    let connector =
+        Connector::new(&CLIENT).limits(ClientLimits { max_list: 100_000, ..ClientLimits::DEFAULT });
     let (pages, _) = play(connector, Era::Modern, answer, async |client| list(&client).await);
     assert!(matches!(pages, Err(CallError::List(ListError::TooLong(_)))), "{pages:?}");
     assert_eq!(asked.get(), 10);
@@ -109,7 +110,7 @@ fn c7_a_list_with_a_repeated_cursor_is_rejected() {
 fn c7_the_time_limit_applies_to_the_whole_list() {
     let asked = Cell::new(0);
     let (ours, mut theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
+    let (client, connection) = Connector::new(&CLIENT).era(Era::Modern).connect(ours);
     let (limit, pause) = (Duration::from_millis(200), Duration::from_millis(20));
     // Each page arrives long before the limit, and all of them long after it.
     let server = async {
@@ -247,7 +248,7 @@ fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
         None => {
             assert_eq!(message["error"]["code"], -32603, "{message}");
             refused.set(refused.get() + 1);
-            if refused.get() == 68 {
+            if refused.get() == 36 {
                 vec![said(&json!({"id": call_id}), "done")]
             } else {
                 Vec::new()
@@ -257,7 +258,7 @@ fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
     };
     let (result, _) = play(connector, Era::Legacy, answer, async |client| call(&client, "a").await);
     assert_eq!(text(&result.unwrap()), "done");
-    assert_eq!(asked.load(Ordering::Relaxed), 32);
+    assert_eq!(asked.load(Ordering::Relaxed), 64);
 }
 
 #[test]
@@ -331,7 +332,11 @@ fn s8_the_longest_duration_never_passes() {
             Some("tools/call") => vec![said(request, "here")],
             _ => Vec::new(),
         };
-        let connector = Connector::new(&PATIENT).close_timeout(NEVER).stall_timeout(NEVER);
+        let connector = Connector::new(&PATIENT).limits(ClientLimits {
+            close_timeout: NEVER,
+            stall_timeout: NEVER,
+            ..ClientLimits::DEFAULT
+        });
         let options = CallOptions::new().timeout(NEVER).limit(NEVER);
         let (called, end) = play(connector, era, answer, async |client| {
             client.list::<Tools>(options).await.unwrap();

@@ -94,7 +94,7 @@ fn a_server_known_to_be_modern_is_not_probed() {
         })
         .await;
     };
-    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
+    let connector = Connector::new(&CLIENT).era(Era::Modern);
     let (opened, _) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
         assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
         client.connected().await.unwrap()
@@ -144,7 +144,7 @@ fn without_a_common_revision_connecting_fails() {
         "{end:?}"
     );
     // Set to an era that the client does not support.
-    let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
+    let connector = Connector::new(&ONLY_MODERN).era(Era::Legacy);
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(
         matches!(

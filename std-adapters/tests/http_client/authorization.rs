@@ -9,7 +9,7 @@ use futures_lite::future;
 use mcp_sansio::{CallOptions, ClientConfig, RawJson, Revision};
 use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, ConnectError, ConnectionEnd, Connector, HttpError, Tools,
+    CallError, ClientLimits, ConnectError, ConnectionEnd, Connector, HttpError, Tools,
 };
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -330,7 +330,10 @@ fn a_server_is_not_unresponsive_while_a_person_logs_in() {
         ("notifications/x", None) => unauthorized(),
         _ => legacy(seen),
     };
-    let connector = Connector::new(&LEGACY).stall_timeout(Duration::from_millis(100));
+    let connector = Connector::new(&LEGACY).limits(ClientLimits {
+        stall_timeout: Duration::from_millis(100),
+        ..ClientLimits::DEFAULT
+    });
     let played = play_with(connector, logs_in(400), 1 << 16, answer, async |client| {
         // More than are sent at once, and than wait for that.
         for _ in 0..MAX_ONE_WAY_POSTS + 300 {

@@ -11,9 +11,11 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
-use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
+use mcp_sansio_adapters::asynchronous::client::http::{
+    HttpLimits, HttpTransport, MAX_ONE_WAY_POSTS,
+};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Client, ConnectError, ConnectionEnd, Connector, OwnedInputRequest,
+    CallError, Client, ClientLimits, ConnectError, ConnectionEnd, Connector, OwnedInputRequest,
 };
 use serde_json::json;
 
@@ -61,9 +63,13 @@ fn hostile(
 fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
     for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
         let steps = Arc::new(AtomicUsize::new(0));
-        let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
-        let (client, connection) =
-            connector.connect(hostile(kind, noise, &steps).max_message(1 << 30));
+        let connector = Connector::new(&CLIENT)
+            .era(Era::Modern)
+            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
+        let (client, connection) = connector.connect(
+            hostile(kind, noise, &steps)
+                .limits(HttpLimits { max_message: 1 << 30, ..HttpLimits::DEFAULT }),
+        );
         let hostile = async {
             let call = client
                 .request("tools/call", &CallToolParams::new("a"), CallOptions::new().limit(SHORT))
@@ -153,7 +159,7 @@ fn c1_endless_requests_of_a_server_open_a_limited_number_of_connections() {
     let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
     let played = play_with(
         Connector::new(&LEGACY).on_input_request(roots),
-        |http| http.accept_timeout(Duration::MAX),
+        |http| http.limits(HttpLimits { accept_timeout: Duration::MAX, ..HttpLimits::DEFAULT }),
         1 << 16,
         move |seen| match seen.message() {
             "tools/call" if seen.body["params"]["name"] == "ask" => {
@@ -191,7 +197,7 @@ fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
     let kept = Arc::clone(&posted);
     let played = play_with(
         Connector::new(&LEGACY).on_input_request(roots),
-        |http| http.accept_timeout(SHORT),
+        |http| http.limits(HttpLimits { accept_timeout: SHORT, ..HttpLimits::DEFAULT }),
         1 << 16,
         move |seen| match seen.message() {
             "tools/call" => Response::events(&asks(40)).hold(),
@@ -265,7 +271,7 @@ fn c3_an_event_without_an_end_is_cut_off() {
     for said in ["data: x\n", ":\n\n"] {
         let played = play_with(
             Connector::new(&MODERN),
-            |http| http.max_message(1024),
+            |http| http.limits(HttpLimits { max_message: 1024, ..HttpLimits::DEFAULT }),
             1 << 16,
             move |seen| match seen.message() {
                 "tools/call" => Response::events(&said.repeat(100_000)).hold(),
@@ -376,8 +382,18 @@ fn f9_a_connector_that_panics_ends_connecting_with_an_error() {
 #[test]
 fn s8_the_longest_duration_never_passes() {
     let played = play_with(
-        Connector::new(&LEGACY).close_timeout(Duration::MAX).stall_timeout(Duration::MAX),
-        |http| http.connect_timeout(Duration::MAX).accept_timeout(Duration::MAX),
+        Connector::new(&LEGACY).limits(ClientLimits {
+            close_timeout: Duration::MAX,
+            stall_timeout: Duration::MAX,
+            ..ClientLimits::DEFAULT
+        }),
+        |http| {
+            http.limits(HttpLimits {
+                connect_timeout: Duration::MAX,
+                accept_timeout: Duration::MAX,
+                ..HttpLimits::DEFAULT
+            })
+        },
         1 << 16,
         |seen| match seen.method.as_str() {
             "GET" => Response::events(&format!(

@@ -235,7 +235,7 @@ fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() 
 #[test]
 fn a_known_era_is_not_probed() {
     let played = play_with(
-        Connector::new(&CLIENT).set_era(Some(mcp_sansio::Era::Modern)),
+        Connector::new(&CLIENT).era(mcp_sansio::Era::Modern),
         |http| http,
         7,
         modern,

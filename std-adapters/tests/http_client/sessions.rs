@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::client::Connector;
+use mcp_sansio_adapters::asynchronous::client::http::HttpLimits;
+use mcp_sansio_adapters::asynchronous::client::{ClientLimits, Connector};
 use serde_json::json;
 
 use crate::scene::{Response, Seen, call, error, initialized, legacy, modern, play, play_with};
@@ -153,8 +154,18 @@ fn b3_closing_waits_for_no_time_limit() {
     let hour = Duration::from_secs(3600);
     for config in [&LEGACY, &MODERN] {
         let played = play_with(
-            Connector::new(config).close_timeout(hour).stall_timeout(hour),
-            |http| http.connect_timeout(hour).accept_timeout(hour),
+            Connector::new(config).limits(ClientLimits {
+                close_timeout: hour,
+                stall_timeout: hour,
+                ..ClientLimits::DEFAULT
+            }),
+            |http| {
+                http.limits(HttpLimits {
+                    connect_timeout: hour,
+                    accept_timeout: hour,
+                    ..HttpLimits::DEFAULT
+                })
+            },
             1 << 16,
             |seen| match seen.method.as_str() {
                 "GET" => Response::events("").hold(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::ElicitResult;
 use mcp_sansio::{CallOptions, ClientEvent, Json, RawJson};
+use mcp_sansio_adapters::asynchronous::client::http::HttpLimits;
 use mcp_sansio_adapters::asynchronous::client::{Connector, InputResponse, OwnedInputRequest};
 use serde_json::{Value, json};
 
@@ -341,7 +342,7 @@ fn a_response_that_is_too_long_ends_only_its_call() {
         let long = long.clone();
         let played = play_with(
             Connector::new(&CLIENT),
-            |http| http.max_message(10_000),
+            |http| http.limits(HttpLimits { max_message: 10_000, ..HttpLimits::DEFAULT }),
             4096,
             move |seen| match seen.body["params"]["name"].as_str() {
                 Some("long") if as_events => Response::events(&event(&answer(seen, &text(&long)))),
@@ -357,7 +358,7 @@ fn a_response_that_is_too_long_ends_only_its_call() {
         );
         let ((code, message), short) = played.result;
         assert_eq!((code, short.as_str()), (0, "called"));
-        assert!(message.contains("max_message"), "{message}");
+        assert!(message.contains("HttpLimits::max_message"), "{message}");
     }
 }
 

@@ -41,7 +41,7 @@ fn blocking(name: &str, era: Era) -> Case {
 }
 
 fn asynchronous(name: &str, era: Era) -> Case {
-    let connector = asynchronous::Connector::new(&CONFIG).set_era(Some(era));
+    let connector = asynchronous::Connector::new(&CONFIG).era(era);
     let (client, connection) = connector.connect(Line::new());
     let mut connection = Box::pin(connection);
     Case {

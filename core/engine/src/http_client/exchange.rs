@@ -567,6 +567,6 @@ const MAX_BEFORE_ENDPOINT: usize = 64 << 10;
 const HEADER_MISMATCH: i64 = -32020;
 /// Error code of 2026-07-28, basic/versioning.
 const UNSUPPORTED_VERSION: i64 = -32022;
-const NO_EVENT: &str = "no event within 16 times HttpTransport::max_message";
-const TOO_LONG: &str = "response is longer than HttpTransport::max_message";
+const NO_EVENT: &str = "no event within 16 times HttpLimits::max_message";
+const TOO_LONG: &str = "response is longer than HttpLimits::max_message";
 const ARGUMENT: &str = "argument with x-mcp-header is neither a string nor a boolean nor an integer within ±(2^53 - 1)";

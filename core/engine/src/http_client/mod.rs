@@ -92,19 +92,24 @@ pub struct HttpClient {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HttpLimits {
     /// Maximum length of a received message, in bytes, at least 1024. Buffers grow as messages need
-    /// it.
+    /// it. Default: 16 MiB.
     pub max_message: usize,
     /// Maximum time in which the server accepts a message without a response (a notification, or
     /// the response to one of its requests), or opens another session. After it the message counts
     /// as [rejected](Diagnostic::Refused). Requests have time limits of their own
-    /// ([`CallOptions`](mcp_sansio::CallOptions)). `Duration::MAX`: no limit.
+    /// ([`CallOptions`](mcp_sansio::CallOptions)). `Duration::MAX`: no limit. Default: 30 s.
     pub accept_timeout: Duration,
+    /// Maximum time in which the loop connects. `Duration::MAX`: no limit. Default: 10 s.
+    pub connect_timeout: Duration,
 }
 
 impl HttpLimits {
-    /// Messages of 16 MiB, and 30 s.
-    pub const DEFAULT: Self =
-        Self { max_message: 16 << 20, accept_timeout: Duration::from_secs(30) };
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        max_message: 16 << 20,
+        accept_timeout: Duration::from_secs(30),
+        connect_timeout: Duration::from_secs(10),
+    };
 }
 
 /// Identifies one HTTP request and its response.
@@ -215,7 +220,7 @@ impl fmt::Display for Diagnostic {
             ),
             Self::Redirected(target) => write!(f, "redirected to {}", Printable::new(target)),
             Self::Refused(error) => write!(f, "message rejected: {error}"),
-            Self::TooLong => f.write_str("message is longer than HttpTransport::max_message"),
+            Self::TooLong => f.write_str("message is longer than HttpLimits::max_message"),
         }
     }
 }

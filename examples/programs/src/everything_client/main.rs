@@ -87,8 +87,7 @@ enum Server {
 }
 
 fn connect(server: &Server, era: Option<Era>, scenario: &str) -> Result<Client<'static>, Error> {
-    let connector = Connector::new(&CONFIG).handler(Answers);
-    let connector = if let Some(era) = era { connector.era(era) } else { connector };
+    let connector = Connector::new(&CONFIG).handler(Answers).era(era);
     match server {
         Server::Command(words) => {
             let mut words = words.iter();

@@ -46,7 +46,7 @@ pub enum ConnectionEnd {
     ServerClosed,
     /// The server did not respond to a ping
     /// ([`ClientConfig::ping_interval`](mcp_sansio::ClientConfig::ping_interval)), or reads nothing
-    /// ([`Connector::stall_timeout`](super::Connector::stall_timeout)).
+    /// ([`ClientLimits::stall_timeout`](super::ClientLimits::stall_timeout)).
     Unresponsive,
     /// `initialize` or `server/discover` failed.
     ConnectFailed(ConnectError),
@@ -248,7 +248,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
 
-    use super::super::IN_FLIGHT;
+    use super::super::ClientLimits;
     use super::*;
     use crate::asynchronous::client::Connector;
 
@@ -323,8 +323,8 @@ mod tests {
         );
         let stream = Fickle { said, server_requests: 0, most, reads: 400, heard: Vec::new() };
         let connector = Connector::new(&CONFIG)
-            .set_era(Some(Era::Legacy))
-            .max_pending(1024)
+            .era(Era::Legacy)
+            .limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT })
             .on_input_request(async |input_request| input_request.respond(&RawJson::EMPTY));
         connector.connect(stream)
     }
@@ -344,10 +344,11 @@ mod tests {
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
             let kept = kept(&connection);
-            assert!(kept <= usize::from(IN_FLIGHT), "{kept}");
+            assert!(kept <= usize::from(ClientLimits::DEFAULT.max_in_flight), "{kept}");
         }
         assert!(
-            connection.link.stream.server_requests > 10 * usize::from(IN_FLIGHT),
+            connection.link.stream.server_requests
+                > 10 * usize::from(ClientLimits::DEFAULT.max_in_flight),
             "{}",
             connection.link.stream.server_requests
         );

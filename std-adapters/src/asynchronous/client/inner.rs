@@ -8,9 +8,9 @@ use mcp_sansio::{Era, Instant};
 use mcp_sansio_engine::{CallError, CallId, Cancelled, ClientEngine, ConnectState};
 
 use super::application::{Application, CallEvent};
-use super::connector::{Connected, Limits};
+use super::connector::Connected;
 use super::listen::Change;
-use crate::client::ConnectError;
+use crate::client::{ClientLimits, ConnectError};
 use crate::lock::lock;
 use crate::runtime;
 
@@ -20,7 +20,7 @@ pub(crate) struct ConnectionInner {
     /// Time limit of calls without one of their own.
     pub(crate) call_limit: Duration,
     /// Limits of each connection.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ClientLimits,
 }
 
 struct State {
@@ -80,7 +80,7 @@ impl ConnectionInner {
         engine: ClientEngine<'static>,
         app: Application,
         call_limit: Duration,
-        limits: Limits,
+        limits: ClientLimits,
     ) -> Self {
         let (connected, url, end) = (None, None, None);
         let session = Session { engine, app, connected, url, end, is_changed: false };

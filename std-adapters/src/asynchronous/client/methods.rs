@@ -103,7 +103,7 @@ impl Client {
 
     /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
     /// [`MAX_PAGES`](super::MAX_PAGES) pages, and
-    /// [`Connector::max_list`](super::Connector::max_list) bytes; the [limit](CallOptions::limit)
+    /// [`ClientLimits::max_list`](super::ClientLimits::max_list) bytes; the [limit](CallOptions::limit)
     /// in time applies to all pages together.
     ///
     /// Cancel safe: dropping the future cancels the request for the current page; the pages so far

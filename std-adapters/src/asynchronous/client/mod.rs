@@ -81,24 +81,24 @@
 //!
 //! Reading and writing never wait for each other. Requests are sent in the order in which they were
 //! made; while the table or the buffer is full they wait. A request longer than
-//! [`Connector::max_pending`] is written in pieces, and is cut off if its future is dropped in the
+//! [`ClientLimits::max_pending`] is written in pieces, and is cut off if its future is dropped in the
 //! middle: the server then receives an invalid line.
 //!
 //! # Memory
 //!
 //! Each connection takes about 200 bytes for each request in flight, and two buffers, which start
-//! empty and grow to the limits of the [`Connector`] as messages need it. Everything that a server
+//! empty and grow to the [`ClientLimits`] as messages need it. Everything that a server
 //! sends is limited:
 //!
 //! | kept | limit |
 //! | --- | --- |
-//! | unprocessed input | [`Connector::max_line`], 16 MiB; then reading stops |
-//! | unsent output | [`Connector::max_pending`], 1 MiB; then messages that need a response wait, and the server behind them |
-//! | open requests of the server | [`Connector::max_in_flight`], 32; more are rejected (-32603) |
+//! | unprocessed input | [`ClientLimits::max_line`], 16 MiB; then reading stops |
+//! | unsent output | [`ClientLimits::max_pending`], 1 MiB; then messages that need a response wait, and the server behind them |
+//! | open requests of the server | [`ClientLimits::max_in_flight`], 64; more are rejected (-32603) |
 //! | input requests in a result (2026-07-28) | 64; more end the call with [`CallError::InputRefused`] |
 //! | progress reports and changes that a call has not read | 64 for each call, and 64 KiB; older reports are dropped, changes become [`Change::Missed`] |
-//! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::List`] |
-//! | results | one for each call, up to [`Connector::max_line`] |
+//! | a list | [`MAX_PAGES`] pages and [`ClientLimits::max_list`], 64 MiB; then [`CallError::List`] |
+//! | results | one for each call, up to [`ClientLimits::max_line`] |
 //!
 //! # Panics
 //!
@@ -123,12 +123,12 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
-    MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,
-    TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ClientLimits, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind,
+    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError,
+    Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use connection::{Connection, ConnectionEnd};
-pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
+pub use connector::{Connected, Connector};
 pub use handle::Client;
 pub use input::OwnedInputRequest;
 pub use listen::{Change, Subscription};

@@ -8,10 +8,10 @@ use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{
     CallOptions, ClientConfig, Encode, Era, OwnedJson, RawJson, Revision, ServerFeatures,
 };
-use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished, Limits};
+use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished};
 
 use super::application::Application;
-use super::{CallId, ConnectionEnd, Connector, Error, IN_FLIGHT, Process, Transport};
+use super::{CallId, ClientLimits, ConnectionEnd, Connector, Error, Process, Transport};
 
 /// Result of a call, or its error.
 pub type CallResult = Result<OwnedJson, Error>;
@@ -21,6 +21,7 @@ pub struct Client<'c> {
     /// Its output buffer is unlimited, so that a call never waits for room: long messages are the
     /// application's own, and the engine limits those that the server causes.
     pub(super) engine: ClientEngine<'c>,
+    pub(super) limits: ClientLimits,
     pub(super) app: Application<'c>,
     pub(super) transport: Box<dyn Transport + 'c>,
     pub(super) peer: Peer,
@@ -52,14 +53,15 @@ impl<'c> Client<'c> {
     pub(super) fn open(
         config: &'c ClientConfig<'c>,
         app: Application<'c>,
-        max_line: usize,
+        limits: ClientLimits,
         era: Option<Era>,
         transport: Box<dyn Transport + 'c>,
     ) -> Result<Self, Error> {
-        let mut limits = Limits::DEFAULT;
-        (limits.in_flight, limits.max_line, limits.max_inputs) = (IN_FLIGHT, max_line, MAX_INPUTS);
+        let mut of_engine = limits.of_engine();
+        of_engine.max_inputs = MAX_INPUTS;
         let mut client = Self {
-            engine: ClientEngine::new(config, limits),
+            engine: ClientEngine::new(config, of_engine),
+            limits,
             app,
             transport,
             peer: Peer::default(),

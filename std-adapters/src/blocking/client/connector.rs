@@ -5,7 +5,7 @@ use std::fmt;
 use mcp_sansio::{ClientConfig, Era, Instant};
 
 use super::application::Application;
-use super::{Client, Error, Handler, MAX_LINE, Transport};
+use super::{Client, ClientLimits, Error, Handler, Transport};
 
 /// Builder of a [`Client`]:
 /// `Connector::new(&CONFIG).handler(handler).connect(Process::new(command))`.
@@ -14,7 +14,7 @@ pub struct Connector<'c> {
     handler: Box<dyn Handler + 'c>,
     trace: Option<Box<Trace<'c>>>,
     era: Option<Era>,
-    max_line: usize,
+    limits: ClientLimits,
     clock: Box<Clock<'c>>,
 }
 
@@ -46,7 +46,7 @@ impl<'c> Connector<'c> {
             handler: Box::new(()),
             trace: None,
             era: None,
-            max_line: MAX_LINE,
+            limits: ClientLimits::DEFAULT,
             clock: Box::new(clock),
         }
     }
@@ -65,14 +65,14 @@ impl<'c> Connector<'c> {
 
     /// Sets the era of the server, if it is known ([`Client::era`]). Default: find it out.
     #[must_use]
-    pub fn era(self, era: Era) -> Self {
-        Self { era: Some(era), ..self }
+    pub fn era(self, era: impl Into<Option<Era>>) -> Self {
+        Self { era: era.into(), ..self }
     }
 
-    /// Sets the maximum length of a line, in bytes. Default: [`MAX_LINE`].
+    /// Sets the limits.
     #[must_use]
-    pub fn max_line(self, max_line: usize) -> Self {
-        Self { max_line, ..self }
+    pub fn limits(self, limits: ClientLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Sets the clock, for tests and simulations. Timeouts follow this clock, also those that are
@@ -88,7 +88,7 @@ impl<'c> Connector<'c> {
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
         let app = Application::new(self.handler, self.trace, self.clock);
-        Client::open(self.config, app, self.max_line, self.era, Box::new(transport))
+        Client::open(self.config, app, self.limits, self.era, Box::new(transport))
     }
 }
 

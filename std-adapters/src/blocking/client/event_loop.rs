@@ -65,12 +65,12 @@ impl Client<'_> {
         self.app.free_input_requests();
     }
 
-    /// Waits until at most [`MAX_PENDING`] bytes are pending.
+    /// Waits until at most [`ClientLimits::max_pending`](super::ClientLimits) bytes are pending.
     pub(super) fn make_room(&mut self, method: &str) -> Result<(), Error> {
         self.alive()?;
         self.catch_up();
         let until = self.app.now().saturating_add(self.engine.core().config().call_timeout);
-        while self.engine.pending() > MAX_PENDING {
+        while self.engine.pending() > self.limits.max_pending {
             if self.app.now() >= until {
                 return Err(Error::of(method, CallError::TimedOut));
             }
@@ -158,7 +158,5 @@ impl Client<'_> {
     }
 }
 
-/// Maximum number of pending bytes before a new request waits.
-const MAX_PENDING: usize = 1 << 20;
 /// Maximum number of bytes per read.
 const MAX_READ: usize = 64 << 10;

@@ -10,8 +10,8 @@ use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 
 use super::{Client, Error};
 use crate::client::{
-    CallError, List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates,
-    Resources, Skills, Tools, TypedResult, check_skill, verified,
+    CallError, List, ListKind, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
+    Skills, Tools, TypedResult, check_skill, verified,
 };
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
@@ -95,12 +95,13 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn read_directory(&mut self, uri: &str) -> Result<List<Resources>, Error> {
-        self.all_pages("resources/directory/read", Pager::of_directory(uri, MAX_LIST))
+        self.all_pages("resources/directory/read", Pager::of_directory(uri, self.limits.max_list))
     }
 
     /// Requests a list page by page: `client.pages::<Tools>(CallOptions::new())`. Each page is
     /// requested when the iterator is asked for it, and is a [`List`] of its own. Up to
-    /// [`MAX_PAGES`](super::MAX_PAGES) pages and [`MAX_LIST`] bytes; the options apply to each page
+    /// [`MAX_PAGES`](super::MAX_PAGES) pages and
+    /// [`max_list`](super::ClientLimits::max_list) bytes; the options apply to each page
     /// alone. The iterator ends after the last page, and after an error.
     ///
     /// # Errors
@@ -110,7 +111,7 @@ impl Client<'_> {
         &mut self,
         options: CallOptions,
     ) -> impl Iterator<Item = Result<List<L>, Error>> {
-        let mut pager = Pager::new(MAX_LIST);
+        let mut pager = Pager::new(self.limits.max_list);
         iter::from_fn(move || {
             let params = pager.next_page()?;
             let page = self.page(L::METHOD, &mut pager, &params, options);
@@ -256,7 +257,7 @@ impl Client<'_> {
 
     /// Requests all pages of a list.
     fn list<L: ListKind>(&mut self) -> Result<List<L>, Error> {
-        self.all_pages(L::METHOD, Pager::new(MAX_LIST))
+        self.all_pages(L::METHOD, Pager::new(self.limits.max_list))
     }
 
     fn all_pages<L: ListKind>(

@@ -48,16 +48,15 @@
 //!
 //! # Memory
 //!
-//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). The client stops
-//! reading while the server leaves 1 MiB of responses unread; a call waits while as much waits to
-//! be sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one result at most 100
-//! input requests. Ten lines of 8 KiB of standard error are kept. [`IN_FLIGHT`] calls can be in
-//! flight; results are kept until [`wait`](Client::wait) returns them.
+//! [`ClientLimits`] has the limits of what is kept. The client stops reading while the server leaves
+//! 1 MiB of responses unread. A list has at most [`MAX_PAGES`] pages, one result at most 100 input
+//! requests. Ten lines of 8 KiB of standard error are kept. More calls at once than
+//! [`ClientLimits::max_in_flight`] fail; results are kept until [`wait`](Client::wait) returns them.
 //!
 //! # Framing
 //!
 //! One JSON-RPC message per line, in UTF-8. Invalid messages and lines longer than
-//! [`Connector::max_line`] are skipped and reported to the handler as a
+//! [`ClientLimits::max_line`] are skipped and reported to the handler as a
 //! [`Violation`](mcp_sansio::Violation).
 //!
 //! # Cancellation
@@ -92,9 +91,9 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    CallError, ConnectError, InputRefusal, InputResponse, LineFn, List, ListError, ListKind,
-    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError,
-    Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ClientLimits, ConnectError, InputRefusal, InputResponse, LineFn, List, ListError,
+    ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources,
+    ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
@@ -108,8 +107,3 @@ pub use polled::PolledStreams;
 pub use process::Process;
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
-
-/// Default of [`Connector::max_line`], in bytes. Memory is allocated as lines need it.
-pub const MAX_LINE: usize = 16 << 20;
-/// Maximum number of calls in flight.
-pub const IN_FLIGHT: u16 = 64;

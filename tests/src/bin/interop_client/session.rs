@@ -61,18 +61,12 @@ impl Session {
             Box::leak(Box::new(config.call_timeout(PATIENCE).probe_timeout(PATIENCE)));
         let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
         let lines = Arc::clone(&sent);
-        let mut connector =
-            Connector::new(config).handler(Recorder(Arc::clone(&seen))).trace(move |way, line| {
-                if way == Direction::Sent {
-                    lines
-                        .lock()
-                        .expect("no panic")
-                        .extend(serde_json::from_slice::<Value>(line).ok());
-                }
-            });
-        if let Some(era) = era {
-            connector = connector.era(era);
-        }
+        let handler = Recorder(Arc::clone(&seen));
+        let connector = Connector::new(config).era(era).handler(handler).trace(move |way, line| {
+            if way == Direction::Sent {
+                lines.lock().expect("no panic").extend(serde_json::from_slice::<Value>(line).ok());
+            }
+        });
         let client = match server {
             [url] if url.starts_with("http://") => {
                 let http =

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::*;
 use mcp_sansio_adapters::blocking::client::{
-    CallError, ListError, ThreadedStreams, Transferred, Transport,
+    CallError, ClientLimits, ListError, ThreadedStreams, Transferred, Transport,
 };
 
 /// Number of bytes that exceeds all pipes and buffers.
@@ -85,7 +85,9 @@ fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else()
 #[test]
 fn stdio_10_noise_is_reported_and_skipped() {
     let notes = Notes::default();
-    let connector = Connector::new(&CONFIG).handler(Listener(Arc::clone(&notes))).max_line(50_000);
+    let connector = Connector::new(&CONFIG)
+        .handler(Listener(Arc::clone(&notes)))
+        .limits(ClientLimits { max_line: 50_000, ..ClientLimits::DEFAULT });
     let mut client = connector.connect(Process::new(server(""))).unwrap();
     trick(&mut client, "noise", &json!({})).unwrap();
     let violations = ["NotJson", "NotJson", "NotUtf8", "NotJson", "TooLong"];
@@ -97,8 +99,10 @@ fn stdio_10_noise_is_reported_and_skipped() {
 
 #[test]
 fn stdio_10_a_response_that_is_too_long_ends_only_its_call() {
-    let mut client =
-        Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
+    let mut client = Connector::new(&CONFIG)
+        .limits(ClientLimits { max_line: 100_000, ..ClientLimits::DEFAULT })
+        .connect(Process::new(server("")))
+        .unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
     assert!(
         matches!(

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
 use mcp_sansio_engine::{Diagnostic, HttpLimits};
@@ -29,9 +28,7 @@ pub struct HttpTransport {
     #[cfg(feature = "auth")]
     pub(crate) login: Option<Arc<crate::auth::login::Login>>,
     pub(crate) on_diagnostic: Option<OnDiagnostic>,
-    pub(crate) max_message: usize,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) accept_timeout: Duration,
+    pub(crate) limits: HttpLimits,
 }
 
 pub(crate) type OnDiagnostic = Arc<dyn Fn(Diagnostic) + Send + Sync>;
@@ -71,9 +68,7 @@ impl HttpTransport {
             #[cfg(feature = "auth")]
             login: None,
             on_diagnostic: None,
-            max_message: MAX_MESSAGE,
-            connect_timeout: CONNECT_TIMEOUT,
-            accept_timeout: HttpLimits::DEFAULT.accept_timeout,
+            limits: HttpLimits::DEFAULT,
         })
     }
 
@@ -116,26 +111,10 @@ impl HttpTransport {
         Self { on_diagnostic: Some(Arc::new(on_diagnostic)), ..self }
     }
 
-    /// Limits the length of a received message, in bytes. Buffers grow as messages need it.
-    /// Default: [`MAX_MESSAGE`].
+    /// Sets the limits.
     #[must_use]
-    pub fn max_message(self, max_message: usize) -> Self {
-        Self { max_message: max_message.max(1024), ..self }
-    }
-
-    /// Limits the time to connect. Default: 10 s. `Duration::MAX`: no limit.
-    #[must_use]
-    pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
-        Self { connect_timeout, ..self }
-    }
-
-    /// Limits the time in which the server accepts a message without a response (a notification, or
-    /// the response to one of its requests), or opens another session. After it the message counts
-    /// as [rejected](Diagnostic::Refused). Requests have time limits of their own
-    /// ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s. `Duration::MAX`: no limit.
-    #[must_use]
-    pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
-        Self { accept_timeout, ..self }
+    pub fn limits(self, limits: HttpLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Returns the URL of the server.
@@ -160,8 +139,5 @@ impl fmt::Debug for HttpTransport {
     }
 }
 
-/// Default of [`HttpTransport::max_message`], in bytes: 16 MiB.
-pub const MAX_MESSAGE: usize = HttpLimits::DEFAULT.max_message;
 /// Maximum number of connections that are kept for the next request.
 pub const MAX_IDLE_CONNECTIONS: usize = 8;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

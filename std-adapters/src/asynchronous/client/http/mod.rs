@@ -56,16 +56,16 @@
 //! # Memory
 //!
 //! Each POST in flight takes its body, a buffer for heads (16 to 64 KiB) and one for the response,
-//! up to [`HttpTransport::max_message`]. Their number is limited: those of requests by
-//! [`Connector::max_in_flight`](crate::asynchronous::client::Connector::max_in_flight), those
+//! up to [`HttpLimits::max_message`]. Their number is limited: those of requests by
+//! [`ClientLimits::max_in_flight`](crate::asynchronous::client::ClientLimits::max_in_flight), those
 //! without a response by [`MAX_ONE_WAY_POSTS`]; in addition there is one GET stream.
 //!
 //! | kept | limit |
 //! | --- | --- |
 //! | messages that wait to be sent | 256, or 1 MiB and one message; then the messages of the next row wait |
-//! | messages that wait for a place among those | 16, or [`Connector::max_pending`](crate::asynchronous::client::Connector::max_pending) and one message; then calls wait |
+//! | messages that wait for a place among those | 16, or [`ClientLimits::max_pending`](crate::asynchronous::client::ClientLimits::max_pending) and one message; then calls wait |
 //! | messages that the client has not handled | 1 MiB and one message; then the streams wait, and the server with them |
-//! | an event | [`HttpTransport::max_message`]; a stream is closed after 16 times that without an event |
+//! | an event | [`HttpLimits::max_message`]; a stream is closed after 16 times that without an event |
 //! | input schemas whose annotations are mirrored in header fields | 10,000 tools, 4 MiB in all; other tools are called without |
 //! | idle connections | [`MAX_IDLE_CONNECTIONS`] |
 //! | messages that open another session | 2 |
@@ -90,7 +90,7 @@ mod wire;
 #[cfg(feature = "auth")]
 pub use crate::auth::login as oauth;
 pub use crate::runtime::{BoxedStream, ReadWrite};
-pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
+pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
 pub use connector::{Connect, Dial, Purpose, TcpConnector};
 #[cfg(feature = "auth")]
 pub(crate) use connector::{Connector, boxed};
@@ -98,6 +98,6 @@ pub(crate) use connector::{Connector, boxed};
 pub use futures_rustls::rustls;
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use link::HttpLink;
-pub use mcp_sansio_engine::{AUTHORIZATION_LIMIT, Diagnostic, MAX_ONE_WAY_POSTS};
+pub use mcp_sansio_engine::{AUTHORIZATION_LIMIT, Diagnostic, HttpLimits, MAX_ONE_WAY_POSTS};
 #[cfg(feature = "tls")]
 pub use tls::Tls;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::client::Origin;
-use mcp_sansio_engine::{Diagnostic, HttpClient, HttpLimits};
+use mcp_sansio_engine::{Diagnostic, HttpClient};
 
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
 use super::connector::{Connector, Dial, Purpose};
@@ -44,9 +44,7 @@ impl TransportState {
             host: &http.host,
             port: http.port,
         };
-        let (max_message, accept_timeout) = (http.max_message, http.accept_timeout);
-        let limits = HttpLimits { max_message, accept_timeout };
-        let client = HttpClient::new(&origin, &http.target, limits);
+        let client = HttpClient::new(&origin, &http.target, http.limits);
         let state = State { client, began: None, idle: Vec::new(), wakers: Vec::new() };
         Self { http, state: Mutex::new(state) }
     }
@@ -116,7 +114,7 @@ impl TransportState {
             #[cfg(feature = "auth")]
             rules: None,
         };
-        let connected = connect(&http.connector, dial, http.connect_timeout).await;
+        let connected = connect(&http.connector, dial, http.limits.connect_timeout).await;
         let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
         wire.send(method, request).await?;
         Ok(wire)

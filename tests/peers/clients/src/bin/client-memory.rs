@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use async_io::Async;
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
-use mcp_sansio_adapters::asynchronous::client::{Client, Connection, Connector, IN_FLIGHT};
+use mcp_sansio_adapters::asynchronous::client::{Client, ClientLimits, Connection, Connector};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 
@@ -32,10 +32,13 @@ impl Meter {
     }
 }
 
+/// Requests in flight of a client.
+const IN_FLIGHT: usize = ClientLimits::DEFAULT.max_in_flight as usize;
+
 fn ours(port: u16) -> Result<(), Box<dyn Error>> {
     println!(
         "core's client of {IN_FLIGHT} {} B, connection future {} B",
-        size_of::<mcp_sansio::ClientState<{ IN_FLIGHT as usize }>>(),
+        size_of::<mcp_sansio::ClientState<{ IN_FLIGHT }>>(),
         size_of::<Connection<Async<TcpStream>>>()
     );
     let executor = smol::LocalExecutor::new();
@@ -45,7 +48,7 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
         for number in 0..COUNT + 10 {
             let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
             let (client, connection) =
-                Connector::new(&CONFIG).set_era(Some(Era::Legacy)).connect(stream);
+                Connector::new(&CONFIG).era(Era::Legacy).connect(stream);
             executor.spawn(connection).detach();
             let params =
                 CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));

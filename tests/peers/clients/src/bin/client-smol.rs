@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let pipes = JoinedIo::new(Async::new(input)?, Async::new(output)?);
     let (client, connection) =
-        Connector::new(&CONFIG).max_in_flight(64).set_era(Some(Era::Legacy)).connect(pipes);
+        Connector::new(&CONFIG).era(Era::Legacy).connect(pipes);
     async_io::block_on(connection.drive(async {
         call(&client, &load, 0, WARM_UP).await;
         let clock = Clock::start();

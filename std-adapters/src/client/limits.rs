@@ -1,0 +1,60 @@
+//! Limits of a client.
+
+use std::time::Duration;
+
+use mcp_sansio_engine::Limits;
+
+use super::MAX_LIST;
+
+/// Limits of a client, blocking or asynchronous:
+/// `connector.limits(ClientLimits { max_line: 1 << 20, ..ClientLimits::DEFAULT })`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClientLimits {
+    /// Maximum number of requests in flight, and of open requests of the server, from 1 to 65,534.
+    /// Each takes about 200 bytes, and its parameters. Default: 64.
+    pub max_in_flight: u16,
+    /// Maximum length of a received line, in bytes, at least 1,024. The buffer grows as lines need
+    /// it. Messages over HTTP have a limit of their own. Default: 16 MiB.
+    pub max_line: usize,
+    /// Number of bytes that wait to be written with which calls wait, at least 1,024. Default:
+    /// 1 MiB.
+    pub max_pending: usize,
+    /// Maximum size of a list that is collected, in bytes of all its pages. Default: [`MAX_LIST`].
+    pub max_list: usize,
+    /// Maximum time that the server takes to close its side after an asynchronous client has closed
+    /// its own. `Duration::MAX`: no limit. Default: 2 s.
+    pub close_timeout: Duration,
+    /// Time in which the server reads nothing, although output is pending, after which the
+    /// connection of an asynchronous client ends; calls of a blocking one have their own time
+    /// limits. `Duration::MAX`: no limit. Default: 60 s.
+    pub stall_timeout: Duration,
+}
+
+impl ClientLimits {
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        max_in_flight: 64,
+        max_line: 16 << 20,
+        max_pending: 1 << 20,
+        max_list: MAX_LIST,
+        close_timeout: Duration::from_secs(2),
+        stall_timeout: Duration::from_secs(60),
+    };
+
+    /// Returns the limits of the engine that are the same in both clients.
+    pub(crate) fn of_engine(&self) -> Limits {
+        let mut limits = Limits::DEFAULT;
+        limits.in_flight = self.max_in_flight.max(1);
+        limits.max_line = self.max_line.max(MIN_BUFFER);
+        limits
+    }
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Smallest buffer: every response that the core writes fits, including the id.
+pub(crate) const MIN_BUFFER: usize = 1024;
