@@ -21,12 +21,8 @@ pub(crate) fn log_in(url: &str, options: &Options) -> Result<(), Failure> {
     let login = &options.login;
     let (oauth, place) = stored(url).map_err(failed)?;
     let mut oauth = oauth.browser(browser(url, login));
-    if let Some(id) = &login.client_id {
-        oauth = oauth.client(OAuthClient::new(id));
-    }
-    if let Some(scope) = &login.scope {
-        oauth = oauth.scope(scope);
-    }
+    oauth.clients.extend(login.client_id.as_ref().map(OAuthClient::new));
+    oauth.scope.clone_from(&login.scope);
     let http =
         HttpTransport::new(url).map_err(|error| Failure::Usage(format!("{url}: {error}")))?;
     let done = smol::block_on(http.oauth(oauth).login());
@@ -53,7 +49,7 @@ pub(crate) fn stored(url: &str) -> Result<(OAuth, PathBuf), StoreError> {
     let place = DirectoryStore::default_path("mcp-inspect")
         .ok_or_else(|| StoreError::Failed("there is no home directory: set HOME".into()))?;
     let store = DirectoryStore::open(&place, LIMIT)?;
-    Ok((OAuth::new("inspect").store(store).rules(rules(url)), place))
+    Ok((OAuth { rules: rules(url), ..OAuth::new("inspect").store(store) }, place))
 }
 
 /// Returns where the server at this URL may send this program: within the own network if it is

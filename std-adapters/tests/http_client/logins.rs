@@ -9,7 +9,9 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
-use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{
+    Browser, OAuth, OAuthClient, OAuthGrant,
+};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
 };
@@ -465,7 +467,7 @@ fn auth_138_a_nonce_of_any_response_is_in_the_proof_of_the_next_request() {
         "/token" => Response::json(&json!({"access_token": "t-1", "token_type": "DPoP"})),
         _ => other(seen),
     };
-    let oauth = OAuth::new("client").browser(person).dpop(Unverified);
+    let oauth = OAuth { dpop: Some(Arc::new(Unverified)), ..OAuth::new("client").browser(person) };
     let login = |http: HttpTransport| http.oauth(oauth);
     let connector = Connector::new(&MODERN);
     let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
@@ -489,13 +491,18 @@ fn nonce(proof: &str) -> Value {
 #[test]
 fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
     let client = OAuthClient::new("client-1");
-    let secret = client.clone().secret("secret");
+    let secret = OAuthClient { secret: Some("secret".into()), ..client.clone() };
+    let posts = OAuthClient { method: Some(TokenEndpointAuth::Post), ..secret.clone() };
+    let (issuer, key) = (Some("https://server".to_owned()), Some(Arc::new(Unverified) as _));
+    let signs = OAuthClient { issuer, key, ..client };
     for (client, authorization, form) in [
-        (secret.clone(), Some("Basic Y2xpZW50LTE6c2VjcmV0"), "scope=read"),
-        (secret.method(TokenEndpointAuth::Post), None, "client_id=client-1&client_secret=secret"),
-        (client.clone().issuer("https://server").key(Unverified), None, "client_assertion="),
+        (secret, Some("Basic Y2xpZW50LTE6c2VjcmV0"), "scope=read"),
+        (posts, None, "client_id=client-1&client_secret=secret"),
+        (signs, None, "client_assertion="),
     ] {
-        let oauth = OAuth::new("client").client(client).client_credentials().scope("read");
+        let (clients, scope) = (vec![client], Some("read".to_owned()));
+        let grant = OAuthGrant::ClientCredentials;
+        let oauth = OAuth { clients, grant, scope, ..OAuth::new("client") };
         let login = |http: HttpTransport| http.oauth(oauth);
         let connector = Connector::new(&MODERN);
         let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
@@ -514,31 +521,42 @@ fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
 fn a_login_keeps_to_its_settings() {
     let person = Person::new(0, "code=c-1");
     let here = || OAuth::new("client").browser(person.clone());
-    let other = OAuthClient::new("client-1").secret("secret").issuer("https://other");
-    let alone = || OAuth::new("client").client(OAuthClient::new("client-1"));
-    let says = |jwt: &'static str| move |_, _| ready(Ok(jwt.to_owned()));
-    let document = || here().metadata_document("https://client/me.json");
-    let idp = |oauth: OAuth| {
-        let client = OAuthClient::new("client-2").secret("secret");
-        oauth.enterprise("https://server/idp", "https://server/idp/token", client)
+    let (url, secret) = (|url: &str| url.to_owned(), Some("secret".to_owned()));
+    let (client, issuer) = (OAuthClient::new("client-1"), Some(url("https://other")));
+    let other = OAuthClient { secret: secret.clone(), issuer, ..client.clone() };
+    let clients = |client: &OAuthClient, grant| OAuth {
+        clients: vec![client.clone()],
+        grant,
+        ..OAuth::new("client")
     };
+    let says = |jwt: &'static str| move |_, _| ready(Ok(jwt.to_owned()));
+    let document = || OAuth { metadata_document: Some(url("https://client/me.json")), ..here() };
+    let of_issuer = |issuer| OAuth { issuers: Some(vec![url(issuer)]), ..here() };
+    let idp = OAuthGrant::Enterprise {
+        issuer: url("https://server/idp"),
+        token_endpoint: url("https://server/idp/token"),
+        client: OAuthClient { secret, ..OAuthClient::new("client-2") },
+    };
+    let workload = clients(&client, OAuthGrant::WorkloadIdentity);
+    let trusted = OAuth { without_pkce: vec![url("https://server")], ..here() };
+    let signs = OAuth { document_key: Some(Arc::new(Unverified)), ..document() };
     let pkce = "code_challenge_methods_supported";
     // The second is what the server leaves out of its metadata.
     for (oauth, missing, expected) in [
         (here(), "", Ok("client_id=client-1")),
-        (here().registers(false), "", Err("not registered at https://server")),
-        (here().issuers(["https://other"]), "", Err("issuer")),
-        (here().issuers(["https://server"]), "", Ok("client_id=client-1")),
+        (OAuth { registers: false, ..here() }, "", Err("not registered at https://server")),
+        (of_issuer("https://other"), "", Err("issuer")),
+        (of_issuer("https://server"), "", Ok("client_id=client-1")),
         // The credentials of another server are for no one else.
-        (OAuth::new("client").client(other).client_credentials(), "", Err("belong to another")),
+        (clients(&other, OAuthGrant::ClientCredentials), "", Err("belong to another")),
         (here(), pkce, Err("PKCE")),
-        (here().without_pkce(["https://server"]), pkce, Ok("code_verifier=")),
+        (trusted, pkce, Ok("code_verifier=")),
         (here(), "resource", Ok("client_id=client-1")),
-        (here().legacy(false), "resource", Err("metadata")),
+        (OAuth { legacy: false, ..here() }, "resource", Err("metadata")),
         (document(), "", Ok("client_id=https%3A%2F%2Fclient%2Fme.json")),
-        (document().document_key(Unverified), "", Ok("client_assertion=")),
-        (alone().workload_identity().assertion(says("jwt-1")), "", Ok("assertion=jwt-1")),
-        (idp(alone()).assertion(says("jwt-2")), "", Ok("assertion=from-jwt-2")),
+        (signs, "", Ok("client_assertion=")),
+        (workload.assertion(says("jwt-1")), "", Ok("assertion=jwt-1")),
+        (clients(&client, idp).assertion(says("jwt-2")), "", Ok("assertion=from-jwt-2")),
     ] {
         let mut common = protected(calls);
         let server = move |seen: &Seen| match seen.target.as_str() {

@@ -38,10 +38,9 @@ impl Login {
 
     /// Calls a tool on a connection of its own, and returns its text; `None` without such a tool.
     fn call(&self, tool: &str) -> Outcome<Option<String>> {
-        let oauth = OAuth::new(self.name)
-            .rules(UrlRules::new().loopback_http(true))
-            .store(DirectoryStore::open(&self.store, 1 << 20)?)
-            .browser(self.person.clone());
+        let store = DirectoryStore::open(&self.store, 1 << 20)?;
+        let mut oauth = OAuth::new(self.name).store(store).browser(self.person.clone());
+        oauth.rules = UrlRules::new().loopback_http(true);
         call(HttpTransport::new(&self.url)?.oauth(oauth), self.era, tool)
     }
 

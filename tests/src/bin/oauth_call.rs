@@ -24,11 +24,12 @@
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::{env, fs};
 
 use mcp_sansio::Era;
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
-use mcp_sansio_adapters::asynchronous::client::http::oauth::{OAuth, OAuthClient};
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{OAuth, OAuthClient, OAuthGrant};
 use mcp_sansio_adapters::store::DirectoryStore;
 use mcp_sansio_oauth::{Ed25519, Es256, SignError, Signer, TokenEndpointAuth, UrlRules};
 use mcp_sansio_tests::login::{Person, call};
@@ -76,19 +77,20 @@ fn method(name: &str) -> Option<TokenEndpointAuth> {
 }
 
 fn run() -> Result<String, Box<dyn Error>> {
-    let mut oauth = OAuth::new("oauth-call").rules(UrlRules::new().loopback_http(true));
-    let (mut client, mut era) = (None, None);
+    let mut oauth = OAuth::new("oauth-call");
+    oauth.rules = UrlRules::new().loopback_http(true);
+    let (mut client, mut era) = (None::<OAuthClient>, None);
     let mut arguments = env::args().skip(1);
     let url = loop {
         let option =
             arguments.next().ok_or("usage: oauth-call [OPTION]... URL TOOL [PERSON...]")?;
         match &*option {
             "--credentials" => {
-                oauth = oauth.client_credentials();
+                oauth.grant = OAuthGrant::ClientCredentials;
                 continue;
             }
             "--workload" => {
-                oauth = oauth.workload_identity();
+                oauth.grant = OAuthGrant::WorkloadIdentity;
                 continue;
             }
             "--legacy" => {
@@ -99,29 +101,25 @@ fn run() -> Result<String, Box<dyn Error>> {
             _ => {}
         }
         let value = arguments.next().ok_or_else(|| format!("{option}: no value"))?;
-        let mut of_client = |change: &dyn Fn(OAuthClient) -> OAuthClient| {
-            let client: Option<OAuthClient> = client.take();
-            client.map(change).ok_or_else(|| format!("{option}: --client comes first"))
-        };
+        let none = || format!("{option}: --client comes first");
         match &*option {
             "--store" => oauth = oauth.store(DirectoryStore::open(value, 1 << 20)?),
             "--client" => client = Some(OAuthClient::new(value)),
-            "--secret" => client = Some(of_client(&|client| client.secret(&value))?),
+            "--secret" => client.as_mut().ok_or_else(none)?.secret = Some(value),
             "--key" => {
-                let key = Key::read(&value)?;
-                client = Some(of_client(&|client| client.key(key.clone()))?);
+                client.as_mut().ok_or_else(none)?.key = Some(Arc::new(Key::read(&value)?));
             }
             "--method" => {
                 let method = method(&value).ok_or("no such method")?;
-                client = Some(of_client(&|client| client.method(method))?);
+                client.as_mut().ok_or_else(none)?.method = Some(method);
             }
-            "--document" => oauth = oauth.metadata_document(value),
-            "--document-key" => oauth = oauth.document_key(Key::read(&value)?),
-            "--dpop" => oauth = oauth.dpop(Key::read(&value)?),
+            "--document" => oauth.metadata_document = Some(value),
+            "--document-key" => oauth.document_key = Some(Arc::new(Key::read(&value)?)),
+            "--dpop" => oauth.dpop = Some(Arc::new(Key::read(&value)?)),
             "--enterprise" => {
-                let token_endpoint = format!("{value}/token");
-                let client = client.clone().ok_or("--enterprise: --client comes first")?;
-                oauth = oauth.enterprise(value, token_endpoint, client);
+                let (token_endpoint, issuer) = (format!("{value}/token"), value);
+                let client = client.clone().ok_or_else(none)?;
+                oauth.grant = OAuthGrant::Enterprise { issuer, token_endpoint, client };
             }
             "--assertion" => {
                 let assertion = fs::read_to_string(value)?.trim().to_owned();
@@ -135,9 +133,7 @@ fn run() -> Result<String, Box<dyn Error>> {
     };
     let tool = arguments.next().ok_or("no tool")?;
     let person: Vec<String> = arguments.collect();
-    if let Some(client) = client {
-        oauth = oauth.client(client);
-    }
+    oauth.clients.extend(client);
     if !person.is_empty() {
         oauth = oauth.browser(Person::new(&person));
     }

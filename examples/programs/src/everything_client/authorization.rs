@@ -2,9 +2,12 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{
+    Browser, OAuth, OAuthClient, OAuthGrant,
+};
 use mcp_sansio_oauth::{Es256, UrlRules};
 use serde_json::Value;
 
@@ -18,39 +21,40 @@ pub(crate) fn oauth(scenario: &str) -> io::Result<OAuth> {
     let given = |name: &str| context[name].as_str().map(str::to_owned);
     // The servers of the suite are on this machine.
     let rules = UrlRules::new().loopback_http(true).inner_addresses(true);
-    let oauth = OAuth::new("everything-client").rules(rules).browser(Person);
-    let secret = |client: OAuthClient, secret| match given(secret) {
-        Some(secret) => client.secret(secret),
-        None => client,
-    };
-    let oauth = match given("client_id") {
-        Some(id) => {
-            let client = secret(OAuthClient::new(id), "client_secret");
-            oauth.client(match given("private_key_pem") {
-                Some(pem) => client.key(Es256::from_pkcs8_pem(&pem).map_err(io::Error::other)?),
-                None => client,
-            })
+    let mut oauth = OAuth { rules, ..OAuth::new("everything-client").browser(Person) };
+    if let Some(id) = given("client_id") {
+        let mut client = OAuthClient::new(id);
+        client.secret = given("client_secret");
+        if let Some(pem) = given("private_key_pem") {
+            client.key = Some(Arc::new(Es256::from_pkcs8_pem(&pem).map_err(io::Error::other)?));
         }
-        None => oauth,
-    };
+        oauth.clients.push(client);
+    }
     Ok(match scenario {
-        "auth/basic-cimd" => oauth.metadata_document(METADATA_DOCUMENT),
+        "auth/basic-cimd" => {
+            oauth.metadata_document = Some(METADATA_DOCUMENT.to_owned());
+            oauth
+        }
         "auth/client-credentials-basic" | "auth/client-credentials-jwt" => {
-            oauth.client_credentials()
+            oauth.grant = OAuthGrant::ClientCredentials;
+            oauth
         }
         "auth/dpop" | "auth/dpop-nonce" => {
-            oauth.dpop(Es256::from_bytes(&[7; 32]).map_err(io::Error::other)?)
+            let key = Es256::from_bytes(&[7; 32]).map_err(io::Error::other)?;
+            oauth.dpop = Some(Arc::new(key));
+            oauth
         }
         "auth/enterprise-managed-authorization" => {
             let [id, issuer, token_endpoint, token] =
                 ["idp_client_id", "idp_issuer", "idp_token_endpoint", "idp_id_token"]
                     .map(|name| given(name).unwrap_or_default());
-            let oauth = oauth.enterprise(issuer, token_endpoint, OAuthClient::new(id));
+            let client = OAuthClient::new(id);
+            oauth.grant = OAuthGrant::Enterprise { issuer, token_endpoint, client };
             oauth.assertion(move |_, _| std::future::ready(Ok(token.clone())))
         }
         "auth/wif-jwt-bearer" => {
             let token = given("valid_jwt").unwrap_or_default();
-            let oauth = oauth.workload_identity();
+            oauth.grant = OAuthGrant::WorkloadIdentity;
             oauth.assertion(move |_, _| std::future::ready(Ok(token.clone())))
         }
         _ => oauth,

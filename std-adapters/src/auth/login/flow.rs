@@ -138,7 +138,7 @@ impl Login {
                 oauth::Purpose::Metadata => Purpose::Metadata,
                 oauth::Purpose::Registration | oauth::Purpose::Token => Purpose::Token,
             },
-            rules: self.oauth.url_rules(),
+            rules: self.oauth.rules,
             fields,
             body: request.body().to_owned(),
             limits: Limits {

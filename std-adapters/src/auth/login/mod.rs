@@ -8,7 +8,7 @@ pub use browser::{
     Browser, BrowserNotice, LOGIN_TIME_LIMIT, LoopbackListener, MAX_LOGINS, MAX_PASTES, MAX_VISITS,
     SystemBrowser, open_in_browser, open_with, pasted,
 };
-pub use settings::{OAuth, OAuthClient};
+pub use settings::{OAuth, OAuthClient, OAuthGrant};
 
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};

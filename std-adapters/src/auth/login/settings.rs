@@ -16,58 +16,106 @@ use super::browser::Browser;
 use crate::store::{Store, StoreError};
 
 /// Settings of a client that gets its tokens by OAuth:
-/// `HttpTransport::new(url)?.oauth(OAuth::new("Panel").store(store))`.
+/// `HttpTransport::new(url)?.oauth(OAuth::new("Panel").store(store))`. Fields can be changed after
+/// [`new`](Self::new): `OAuth { scope: Some("files:read".into()), ..OAuth::new("Panel") }`.
 ///
 /// It logs in when the server asks for it, and renews its tokens without the person. The requests
 /// that wait for a login that fails get the reason.
 #[derive(Clone)]
 pub struct OAuth {
-    client_name: String,
-    grant: OwnedGrant,
-    clients: Vec<OAuthClient>,
-    metadata_document: Option<String>,
-    document_key: Option<Key>,
-    dpop: Option<Key>,
-    registers: bool,
-    scope: Option<String>,
-    rules: UrlRules,
-    issuers: Option<Vec<String>>,
-    without_pkce: Vec<String>,
-    legacy: bool,
-    pub(super) store: Option<Arc<dyn Store>>,
-    pub(super) browser: Option<Arc<AnyBrowser>>,
-    pub(super) assertion: Option<Arc<Assert>>,
+    /// The name of the client, which is shown to people.
+    pub client_name: String,
+    /// How it gets tokens.
+    pub grant: OAuthGrant,
+    /// Clients that were registered beforehand. The first one for an issuer is used there. Without
+    /// one the client registers itself, where it may.
+    pub clients: Vec<OAuthClient>,
+    /// The URL of a client id metadata document, which is the client's id at servers that support
+    /// it (2025-11-25 and later).
+    pub metadata_document: Option<String>,
+    /// The key that the metadata document names, with which the client authenticates
+    /// (`private_key_jwt`), for example an `Es256` (feature `es256` of `mcp-sansio`) or an
+    /// `Ed25519` (feature `eddsa`).
+    pub document_key: Option<Key>,
+    /// The key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
+    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the store has
+    /// the tokens, and is kept as safely.
+    pub dpop: Option<Key>,
+    /// Whether the client registers itself where it has no id (RFC 7591). Default: true.
+    pub registers: bool,
+    /// Narrows what is asked for to these scopes, separated by spaces.
+    pub scope: Option<String>,
+    /// Which URLs may be used, and where connections may lead. Default: `https` to the Internet.
+    pub rules: UrlRules,
+    /// The only issuers that are accepted, byte for byte. Default: any.
+    pub issuers: Option<Vec<String>>,
+    /// Issuers that are accepted although their metadata does not list PKCE with S256 (2025-11-25
+    /// and later refuse them). It is used there as well.
+    pub without_pkce: Vec<String>,
+    /// Whether a server without resource metadata is taken for its own authorization server, as
+    /// 2025-03-26 has it. Default: true.
+    pub legacy: bool,
+    #[doc(hidden)]
+    pub store: Option<Arc<dyn Store>>,
+    #[doc(hidden)]
+    pub browser: Option<Arc<AnyBrowser>>,
+    #[doc(hidden)]
+    pub assertion: Option<Arc<Assert>>,
 }
 
-#[derive(Clone)]
-enum OwnedGrant {
-    Code,
-    Credentials,
-    Enterprise { issuer: String, token_endpoint: String, client: OAuthClient },
-    Workload,
+/// Way in which a client gets its tokens: an owned [`Grant`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum OAuthGrant {
+    /// A person permits it, in the [browser](OAuth::browser).
+    #[default]
+    AuthorizationCode,
+    /// With the credentials of one of its [clients](OAuth::clients), without a person (extension
+    /// `io.modelcontextprotocol/oauth-client-credentials`).
+    ClientCredentials,
+    /// With the [assertion](OAuth::assertion) of an identity provider, at which the client is
+    /// registered, too (extension `io.modelcontextprotocol/enterprise-managed-authorization`).
+    Enterprise {
+        /// The issuer of the identity provider.
+        issuer: String,
+        /// The token endpoint of the identity provider.
+        token_endpoint: String,
+        /// The client as it is registered there.
+        client: OAuthClient,
+    },
+    /// With an [assertion](OAuth::assertion) of the platform (draft extension
+    /// `io.modelcontextprotocol/auth/wif`).
+    WorkloadIdentity,
 }
 
-/// A client that has been registered at an authorization server beforehand.
+/// A client that has been registered at an authorization server beforehand:
+/// `OAuthClient { secret: Some(secret), ..OAuthClient::new("id") }`.
 #[derive(Clone)]
 pub struct OAuthClient {
-    id: String,
-    secret: Option<String>,
-    issuer: Option<String>,
-    key: Option<Key>,
-    method: Option<TokenEndpointAuth>,
+    /// Its id.
+    pub id: String,
+    /// Its secret.
+    pub secret: Option<String>,
+    /// The issuer at which it is registered. Otherwise it is the first one that is met, and no
+    /// other gets the credentials.
+    pub issuer: Option<String>,
+    /// The key with which it signs assertions (`private_key_jwt`), in place of a secret.
+    pub key: Option<Key>,
+    /// How it authenticates. Otherwise the server's metadata decides.
+    pub method: Option<TokenEndpointAuth>,
 }
 
 type Key = Arc<dyn Signer + Send + Sync>;
 
 /// A [`Browser`] of any type.
-pub(super) struct AnyBrowser {
+pub struct AnyBrowser {
     pub(super) redirect_uri: Box<RedirectUri>,
     pub(super) show: Box<dyn Fn(String) -> Answering + Send + Sync>,
 }
 
 type RedirectUri = dyn Fn(Option<&str>) -> io::Result<String> + Send + Sync;
 
-pub(super) type Assert = dyn Fn(String, String) -> Answering + Send + Sync;
+type Assert = dyn Fn(String, String) -> Answering + Send + Sync;
 type Answering = Pin<Box<dyn Future<Output = io::Result<String>> + Send>>;
 
 impl OAuth {
@@ -78,7 +126,7 @@ impl OAuth {
     pub fn new(client_name: impl Into<String>) -> Self {
         Self {
             client_name: client_name.into(),
-            grant: OwnedGrant::Code,
+            grant: OAuthGrant::default(),
             clients: Vec::new(),
             metadata_document: None,
             document_key: None,
@@ -116,104 +164,6 @@ impl OAuth {
             }),
         };
         Self { browser: Some(Arc::new(browser)), ..self }
-    }
-
-    /// Adds a client that was registered beforehand. The first one for an issuer is used there.
-    /// Without one the client registers itself, where it may.
-    #[must_use]
-    pub fn client(mut self, client: OAuthClient) -> Self {
-        self.clients.push(client);
-        self
-    }
-
-    /// Sets the URL of a client id metadata document, which is the client's id at servers that
-    /// support it (2025-11-25 and later).
-    #[must_use]
-    pub fn metadata_document(self, url: impl Into<String>) -> Self {
-        Self { metadata_document: Some(url.into()), ..self }
-    }
-
-    /// Sets the key that the metadata document names, with which the client authenticates
-    /// (`private_key_jwt`), for example an `Es256` (feature `es256` of `mcp-sansio`) or an
-    /// `Ed25519` (feature `eddsa`).
-    #[must_use]
-    pub fn document_key(self, key: impl Signer + Send + Sync + 'static) -> Self {
-        Self { document_key: Some(Arc::new(key)), ..self }
-    }
-
-    /// Sets the key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
-    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the store has
-    /// the tokens, and is kept as safely.
-    #[must_use]
-    pub fn dpop(self, key: impl Signer + Send + Sync + 'static) -> Self {
-        Self { dpop: Some(Arc::new(key)), ..self }
-    }
-
-    /// Sets whether the client registers itself where it has no id (RFC 7591). It does by default.
-    #[must_use]
-    pub fn registers(self, registers: bool) -> Self {
-        Self { registers, ..self }
-    }
-
-    /// Narrows what is asked for to these scopes, separated by spaces.
-    #[must_use]
-    pub fn scope(self, scope: impl Into<String>) -> Self {
-        Self { scope: Some(scope.into()), ..self }
-    }
-
-    /// Sets which URLs may be used, and where connections may lead. Default: `https` to the
-    /// Internet.
-    #[must_use]
-    pub fn rules(self, rules: UrlRules) -> Self {
-        Self { rules, ..self }
-    }
-
-    /// Sets the only issuers that are accepted, byte for byte. Default: any.
-    #[must_use]
-    pub fn issuers(self, issuers: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { issuers: Some(issuers.into_iter().map(Into::into).collect()), ..self }
-    }
-
-    /// Sets issuers that are accepted although their metadata does not list PKCE with S256
-    /// (2025-11-25 and later refuse them). It is used there as well.
-    #[must_use]
-    pub fn without_pkce(self, issuers: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { without_pkce: issuers.into_iter().map(Into::into).collect(), ..self }
-    }
-
-    /// Sets whether a server without resource metadata is taken for its own authorization server,
-    /// as 2025-03-26 has it. It is by default.
-    #[must_use]
-    pub fn legacy(self, legacy: bool) -> Self {
-        Self { legacy, ..self }
-    }
-
-    /// Gets tokens with the credentials of a [client](Self::client), without a person (extension
-    /// `io.modelcontextprotocol/oauth-client-credentials`).
-    #[must_use]
-    pub fn client_credentials(self) -> Self {
-        Self { grant: OwnedGrant::Credentials, ..self }
-    }
-
-    /// Gets tokens with the [assertion](Self::assertion) of an identity provider, at which the
-    /// client is registered, too (extension
-    /// `io.modelcontextprotocol/enterprise-managed-authorization`).
-    #[must_use]
-    pub fn enterprise(
-        self,
-        issuer: impl Into<String>,
-        token_endpoint: impl Into<String>,
-        client: OAuthClient,
-    ) -> Self {
-        let (issuer, token_endpoint) = (issuer.into(), token_endpoint.into());
-        Self { grant: OwnedGrant::Enterprise { issuer, token_endpoint, client }, ..self }
-    }
-
-    /// Gets tokens with an [assertion](Self::assertion) of the platform (draft extension
-    /// `io.modelcontextprotocol/auth/wif`).
-    #[must_use]
-    pub fn workload_identity(self) -> Self {
-        Self { grant: OwnedGrant::Workload, ..self }
     }
 
     /// Sets what returns an assertion: the person's identity token, or a token of the platform. It
@@ -258,10 +208,6 @@ impl OAuth {
         Ok(was_logged_in)
     }
 
-    pub(super) const fn url_rules(&self) -> UrlRules {
-        self.rules
-    }
-
     /// Calls with the setup for the server at this URL.
     pub(super) fn with_setup<R>(&self, url: &str, call: impl FnOnce(&Setup<'_>) -> R) -> R {
         let clients: Vec<_> = self.clients.iter().map(OAuthClient::registered).collect();
@@ -271,10 +217,10 @@ impl OAuth {
         let policy = Policy::new().urls(self.rules).without_pkce(&without_pkce).legacy(self.legacy);
         let policy = issuers.as_deref().map_or(policy, |issuers| policy.issuers(issuers));
         let grant = match &self.grant {
-            OwnedGrant::Code => Grant::AuthorizationCode,
-            OwnedGrant::Credentials => Grant::ClientCredentials,
-            OwnedGrant::Workload => Grant::WorkloadIdentity,
-            OwnedGrant::Enterprise { issuer, token_endpoint, client } => Grant::Enterprise(
+            OAuthGrant::AuthorizationCode => Grant::AuthorizationCode,
+            OAuthGrant::ClientCredentials => Grant::ClientCredentials,
+            OAuthGrant::WorkloadIdentity => Grant::WorkloadIdentity,
+            OAuthGrant::Enterprise { issuer, token_endpoint, client } => Grant::Enterprise(
                 IdentityProvider::new(issuer, token_endpoint, client.registered()),
             ),
         };
@@ -283,18 +229,10 @@ impl OAuth {
             .clients(&clients)
             .registers(self.registers)
             .policy(policy);
-        if let Some(document) = &self.metadata_document {
-            setup = setup.metadata_document(document);
-        }
-        if let Some(key) = &self.document_key {
-            setup = setup.document_key(&**key);
-        }
-        if let Some(key) = &self.dpop {
-            setup = setup.dpop(&**key);
-        }
-        if let Some(scope) = &self.scope {
-            setup = setup.scope(scope);
-        }
+        setup = self.metadata_document.as_deref().map_or(setup, |url| setup.metadata_document(url));
+        setup = self.document_key.as_deref().map_or(setup, |key| setup.document_key(key));
+        setup = self.dpop.as_deref().map_or(setup, |key| setup.dpop(key));
+        setup = self.scope.as_deref().map_or(setup, |scope| setup.scope(scope));
         call(&setup)
     }
 }
@@ -306,46 +244,12 @@ impl OAuthClient {
         Self { id: id.into(), secret: None, issuer: None, key: None, method: None }
     }
 
-    /// Sets the secret.
-    #[must_use]
-    pub fn secret(self, secret: impl Into<String>) -> Self {
-        Self { secret: Some(secret.into()), ..self }
-    }
-
-    /// Sets the issuer at which it is registered. Otherwise it is the first one that is met, and no
-    /// other gets the credentials.
-    #[must_use]
-    pub fn issuer(self, issuer: impl Into<String>) -> Self {
-        Self { issuer: Some(issuer.into()), ..self }
-    }
-
-    /// Sets the key with which it signs assertions (`private_key_jwt`), in place of a secret.
-    #[must_use]
-    pub fn key(self, key: impl Signer + Send + Sync + 'static) -> Self {
-        Self { key: Some(Arc::new(key)), ..self }
-    }
-
-    /// Sets how it authenticates. Otherwise the server's metadata decides.
-    #[must_use]
-    pub fn method(self, method: TokenEndpointAuth) -> Self {
-        Self { method: Some(method), ..self }
-    }
-
     fn registered(&self) -> RegisteredClient<'_> {
         let mut client = RegisteredClient::new(&self.id);
-        if let Some(secret) = &self.secret {
-            client = client.secret(secret);
-        }
-        if let Some(issuer) = &self.issuer {
-            client = client.issuer(issuer);
-        }
-        if let Some(key) = &self.key {
-            client = client.key(&**key);
-        }
-        match self.method {
-            Some(method) => client.method(method),
-            None => client,
-        }
+        client = self.secret.as_deref().map_or(client, |secret| client.secret(secret));
+        client = self.issuer.as_deref().map_or(client, |issuer| client.issuer(issuer));
+        client = self.key.as_deref().map_or(client, |key| client.key(key));
+        self.method.map_or(client, |method| client.method(method))
     }
 }
 
@@ -402,8 +306,8 @@ mod tests {
 
     #[test]
     fn secrets_are_not_in_debug_output() {
-        let client = OAuthClient::new("id").secret("hidden");
-        let oauth = OAuth::new("name").client(client.clone());
+        let client = OAuthClient { secret: Some("hidden".into()), ..OAuthClient::new("id") };
+        let oauth = OAuth { clients: vec![client.clone()], ..OAuth::new("name") };
         assert!(!format!("{client:?}{oauth:?}").contains("hidden"));
     }
 }
