@@ -185,7 +185,7 @@ fn result(
 
 /// Prints changes until the connection ends.
 fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
-    if server.revision().is_some_and(|revision| revision.is_modern()) {
+    if server.era() == Some(mcp_sansio::Era::Modern) {
         let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
         let lists = SubscriptionFilter::new()
             .tools_list_changed(true)

@@ -35,7 +35,7 @@ pub(crate) fn show(
         skills = entries(server.list_skills(), all)?;
     }
     if options.json {
-        let about = server.connect_result().map(|about| value(about.as_raw()));
+        let about = introduction(server);
         let lists = json!({"server": about, "tools": tools.unwrap_or_default(),
             "resources": resources.unwrap_or_default(),
             "resourceTemplates": templates.unwrap_or_default(),
@@ -96,8 +96,13 @@ fn entries<L: ListKind>(
     }
 }
 
+/// Returns what the server says about itself.
+fn introduction(server: &Client<'_>) -> Option<Value> {
+    server.connected()?.result.as_ref().map(|about| value(about.as_raw()))
+}
+
 fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {
-    let about = server.connect_result().map(|about| value(about.as_raw())).unwrap_or_default();
+    let about = introduction(server).unwrap_or_default();
     let info = [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]]
         .into_iter()
         .find(|info| info.is_object());
@@ -105,7 +110,7 @@ fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {
         || "a server".to_owned(),
         |info| format!("{} {}", word(&info["name"]), word(&info["version"])),
     );
-    let revision = server.revision().map_or("", |revision| revision.as_str());
+    let revision = server.connected().map_or("", |server| server.revision.as_str());
     writeln!(out, "{name}, protocol {revision}")?;
     let capabilities =
         about["capabilities"].as_object().into_iter().flat_map(serde_json::Map::keys);

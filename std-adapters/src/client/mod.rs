@@ -1,19 +1,19 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
+mod connected;
 mod limits;
 mod stderr;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use connected::Connected;
 pub use limits::ClientLimits;
 #[cfg(feature = "asynchronous")]
 pub(crate) use limits::MIN_BUFFER;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
-#[cfg(feature = "blocking")]
-pub(crate) use mcp_sansio_engine::internal::PageParams;
 pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, verified};
 pub use mcp_sansio_engine::{
     CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,

@@ -6,7 +6,9 @@ use mcp_sansio::typed::{Input, Output, ToolCall};
 use mcp_sansio::types::{
     CallToolParams, CallToolResult, ContentBlock, Implementation, Prompt, Text,
 };
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision};
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision, ServerFeatures,
+};
 use mcp_sansio_adapters::blocking::client::{Connector, Process};
 
 use super::person::Person;
@@ -37,10 +39,9 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     step("server/discover returns the server's capabilities. It is optional.");
     let person = Person::default();
     let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).connect(server)?;
-    expect(client.revision() == Some(Revision::V2026_07_28), "2026-07-28", &client.revision())?;
-    let found = client.connect_result().map(|about| {
-        about.as_raw().get("capabilities").is_some_and(|all| all.get("tools").is_some())
-    });
+    let server = client.connected().expect("it is connected");
+    expect(server.revision == Revision::V2026_07_28, "2026-07-28", &server.revision)?;
+    let found = server.capabilities.map(|all| all.contains(ServerFeatures::TOOLS));
     expect(found == Some(true), "the capability tools", &found)?;
 
     step("List the tools.");
@@ -109,9 +110,11 @@ pub(super) fn legacy(process: &mut Process) -> Result<(), Unexpected> {
         .trace(show)
         .era(Era::Legacy)
         .connect(process)?;
-    expect(client.revision() == Some(Revision::V2025_11_25), "2025-11-25", &client.revision())?;
-    let name = client
-        .connect_result()
+    let server = client.connected().expect("it is connected");
+    expect(server.revision == Revision::V2025_11_25, "2025-11-25", &server.revision)?;
+    let name = server
+        .result
+        .as_ref()
         .and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
     expect(name.is_some_and(|name| name == server::NAME), "the server's name", &name)?;
 

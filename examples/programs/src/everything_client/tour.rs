@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// completes and subscribes. Prints a line for each. Fails only on connection errors, since a tool
 /// may be meant to fail.
 pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
-    let revision = client.revision().map_or("unknown", |revision| revision.as_str());
+    let revision = client.connected().map_or("unknown", |server| server.revision.as_str());
     print(format_args!("protocol {revision}"));
     // Logging is optional.
     let _ = client.set_log_level(LoggingLevel::Debug);

@@ -4,9 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_sansio::{
-    ClientConfig, ClientEvent, Era, JsonStr, OwnedJson, RawJson, Revision, ServerFeatures,
-};
+use mcp_sansio::{ClientConfig, ClientEvent, Era};
 use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse};
 
 use super::application::Application;
@@ -115,29 +113,6 @@ impl Connector {
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connector").field("info", self.config.info()).finish_non_exhaustive()
-    }
-}
-
-/// Result of `initialize` (legacy) or `server/discover` (modern): an owned
-/// [`Connected`](mcp_sansio::Connected) of the core.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Connected {
-    /// Protocol revision of the connection.
-    pub revision: Revision,
-    /// Capabilities of the server. `None` if the [era was known](super::Connector::era) and the
-    /// server was not asked.
-    pub capabilities: Option<ServerFeatures>,
-    /// The whole result: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
-    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
-    pub result: Option<OwnedJson>,
-}
-
-impl Connected {
-    /// Returns the server's instructions for the model.
-    #[must_use]
-    pub fn instructions(&self) -> Option<JsonStr<'_>> {
-        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
     }
 }
 

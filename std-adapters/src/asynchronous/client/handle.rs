@@ -12,9 +12,9 @@ use mcp_sansio_engine::{CallError, CallId};
 
 use super::call::PendingCall;
 use super::connection::Connection;
-use super::connector::Connected;
 use super::inner::{Command, ConnectionInner, Session};
 use super::transport::Transport;
+use crate::client::Connected;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
 /// connection, from any thread; it closes when the last one is dropped.

@@ -8,9 +8,8 @@ use mcp_sansio::{Era, Instant};
 use mcp_sansio_engine::{CallError, CallId, Cancelled, ClientEngine, ConnectState};
 
 use super::application::{Application, CallEvent};
-use super::connector::Connected;
 use super::listen::Change;
-use crate::client::{ClientLimits, ConnectError};
+use crate::client::{ClientLimits, ConnectError, Connected};
 use crate::lock::lock;
 use crate::runtime;
 
@@ -215,10 +214,7 @@ impl Session {
         if self.connected.is_none()
             && matches!(self.engine.connect_state(), ConnectState::Connected)
         {
-            let core = self.engine.core();
-            let (revision, capabilities) = (core.revision()?, core.server_capabilities());
-            let result = self.engine.connect_result().cloned();
-            self.connected = Some(Arc::new(Connected { revision, capabilities, result }));
+            self.connected = Connected::of(&mut self.engine).map(Arc::new);
         }
         self.connected.clone()
     }

@@ -123,12 +123,12 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    CallError, ClientLimits, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind,
-    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError,
-    Skills, TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse, List, ListError,
+    ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources,
+    ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use connection::{Connection, ConnectionEnd};
-pub use connector::{Connected, Connector};
+pub use connector::Connector;
 pub use handle::Client;
 pub use input::OwnedInputRequest;
 pub use listen::{Change, Subscription};

@@ -4,14 +4,12 @@ use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
-use mcp_sansio::types::SubscriptionFilter;
-use mcp_sansio::{
-    CallOptions, ClientConfig, Encode, Era, OwnedJson, RawJson, Revision, ServerFeatures,
-};
+use mcp_sansio::types::{ProgressParams, SubscriptionFilter};
+use mcp_sansio::{CallOptions, ClientConfig, Encode, Era, OwnedJson, RawJson};
 use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, Finished};
 
 use super::application::Application;
-use super::{CallId, ClientLimits, ConnectionEnd, Connector, Error, Process, Transport};
+use super::{CallId, ClientLimits, Connected, ConnectionEnd, Connector, Error, Process, Transport};
 
 /// Result of a call, or its error.
 pub type CallResult = Result<OwnedJson, Error>;
@@ -24,20 +22,13 @@ pub struct Client<'c> {
     pub(super) limits: ClientLimits,
     pub(super) app: Application<'c>,
     pub(super) transport: Box<dyn Transport + 'c>,
-    pub(super) peer: Peer,
+    /// `None` before the first connection.
+    pub(super) connected: Option<Connected>,
     pub(super) ended: Option<ConnectionEnd>,
     /// The end of the last connection, for calls that have ended with it.
     pub(super) last_end: ConnectionEnd,
     /// Subscribed URIs, and what listens to their changes.
     pub(super) subscribed: Vec<(String, CallId)>,
-}
-
-/// The server, as far as it is known.
-#[derive(Default)]
-pub(super) struct Peer {
-    pub(super) revision: Option<Revision>,
-    pub(super) era: Option<Era>,
-    pub(super) capabilities: Option<ServerFeatures>,
 }
 
 impl<'c> Client<'c> {
@@ -64,7 +55,7 @@ impl<'c> Client<'c> {
             limits,
             app,
             transport,
-            peer: Peer::default(),
+            connected: None,
             ended: None,
             last_end: ConnectionEnd::default(),
             subscribed: Vec::new(),
@@ -108,6 +99,29 @@ impl<'c> Client<'c> {
     ) -> Result<OwnedJson, Error> {
         let id = self.begin(method, params, options)?;
         self.wait(id)
+    }
+
+    /// As [`request`](Self::request), and reports the progress, also while the server runs a tool as
+    /// a task. The [handler](super::Handler) gets it, too.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn request_with_progress<P: Encode + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        mut on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, Error> {
+        let call = self.begin(method, params, options.progress(true))?;
+        self.app.watch(call);
+        self.wait_with(call, |app| {
+            for report in app.reports() {
+                if let Ok(params) = report.to() {
+                    on_progress(&params);
+                }
+            }
+        })
     }
 
     /// Sends a request without waiting. [`wait`](Self::wait) returns its result.
@@ -283,32 +297,16 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Returns the revision of the connection.
+    /// Returns what is known of the server, since the last time that it was connected.
     #[must_use]
-    pub const fn revision(&self) -> Option<Revision> {
-        self.peer.revision
+    pub const fn connected(&self) -> Option<&Connected> {
+        self.connected.as_ref()
     }
 
     /// Returns the era of the server, which can be kept for [`Connector::era`].
     #[must_use]
-    pub const fn era(&self) -> Option<Era> {
-        self.peer.era
-    }
-
-    /// Returns the capabilities of the server. `None` if its era was set, since then it was not
-    /// asked.
-    #[must_use]
-    pub const fn server_capabilities(&self) -> Option<ServerFeatures> {
-        self.peer.capabilities
-    }
-
-    /// Returns the result of connecting: an
-    /// [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
-    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult). `None` if the era was set and nothing
-    /// was sent.
-    #[must_use]
-    pub fn connect_result(&self) -> Option<&OwnedJson> {
-        self.engine.connect_result()
+    pub fn era(&self) -> Option<Era> {
+        Some(self.connected.as_ref()?.revision.era())
     }
 
     /// Returns the result of a call that has ended, with what its error lacks.

@@ -6,8 +6,7 @@ use std::time::Duration;
 use mcp_sansio::{Era, Instant, Revision};
 use mcp_sansio_engine::{CallError, ConnectState};
 
-use super::calls::Peer;
-use super::{Client, ConnectionEnd, Error, Transferred};
+use super::{Client, Connected, ConnectionEnd, Error, Transferred};
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
@@ -47,7 +46,7 @@ impl Client<'_> {
             match self.engine.connect_state() {
                 ConnectState::Connecting => self.step(None).map(|_| ())?,
                 ConnectState::Connected => {
-                    self.read_peer();
+                    self.connected = Connected::of(&mut self.engine);
                     return Ok(());
                 }
                 ConnectState::Failed(why) => {
@@ -113,19 +112,12 @@ impl Client<'_> {
         Ok(moved)
     }
 
-    fn read_peer(&mut self) {
-        let core = self.engine.core();
-        let (revision, era) = (core.revision(), core.era());
-        self.peer = Peer { revision, era, capabilities: core.server_capabilities() };
-    }
-
     /// Closes the transport and ends all calls.
     pub(super) fn end(&mut self) {
         let ended = self.transport.close();
         self.last_end = ended.unwrap_or_else(|_| ConnectionEnd::new(self.transport.name()));
         self.ended = Some(self.last_end.clone());
         self.engine.end(&mut self.app);
-        self.read_peer();
     }
 
     /// Reads and writes once, and waits for either for at most `timeout`.

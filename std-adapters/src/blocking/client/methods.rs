@@ -10,8 +10,8 @@ use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 
 use super::{Client, Error};
 use crate::client::{
-    CallError, List, ListKind, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
-    Skills, Tools, TypedResult, check_skill, verified,
+    CallError, List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Skills, Tools,
+    TypedResult, check_skill, verified,
 };
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
@@ -21,7 +21,7 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn list_tools(&mut self) -> Result<List<Tools>, Error> {
-        self.list()
+        self.list(CallOptions::new())
     }
 
     /// Lists the resources, of all pages.
@@ -29,7 +29,7 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn list_resources(&mut self) -> Result<List<Resources>, Error> {
-        self.list()
+        self.list(CallOptions::new())
     }
 
     /// Lists the resource templates, of all pages.
@@ -37,7 +37,7 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn list_resource_templates(&mut self) -> Result<List<ResourceTemplates>, Error> {
-        self.list()
+        self.list(CallOptions::new())
     }
 
     /// Lists the prompts, of all pages.
@@ -45,7 +45,7 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn list_prompts(&mut self) -> Result<List<Prompts>, Error> {
-        self.list()
+        self.list(CallOptions::new())
     }
 
     /// Lists the skills, of all pages. A server may have more skills than it lists.
@@ -53,7 +53,7 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn list_skills(&mut self) -> Result<List<Skills>, Error> {
-        self.list()
+        self.list(CallOptions::new())
     }
 
     /// Gets the entry of a skill by the URI of its `SKILL.md`. Returns a
@@ -95,7 +95,8 @@ impl Client<'_> {
     /// # Errors
     /// See [`request`](Self::request).
     pub fn read_directory(&mut self, uri: &str) -> Result<List<Resources>, Error> {
-        self.all_pages("resources/directory/read", Pager::of_directory(uri, self.limits.max_list))
+        let pager = Pager::of_directory(uri, self.limits.max_list);
+        self.all_pages("resources/directory/read", pager, CallOptions::new())
     }
 
     /// Requests a list page by page: `client.pages::<Tools>(CallOptions::new())`. Each page is
@@ -105,8 +106,8 @@ impl Client<'_> {
     /// alone. The iterator ends after the last page, and after an error.
     ///
     /// # Errors
-    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a
-    /// page that exceeds a limit.
+    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a page
+    /// that exceeds a limit.
     pub fn pages<L: ListKind>(
         &mut self,
         options: CallOptions,
@@ -114,7 +115,8 @@ impl Client<'_> {
         let mut pager = Pager::new(self.limits.max_list);
         iter::from_fn(move || {
             let params = pager.next_page()?;
-            let page = self.page(L::METHOD, &mut pager, &params, options);
+            let page = self.request(L::METHOD, &params, options);
+            let page = page.and_then(|it| pager.check(it).map_err(|e| Error::of(L::METHOD, e)));
             Some(page.map(|page| List::new(vec![page])))
         })
     }
@@ -176,18 +178,10 @@ impl Client<'_> {
         name: &str,
         arguments: &A,
         options: CallOptions,
-        mut on_progress: impl FnMut(&ProgressParams<'_>),
+        on_progress: impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, Error> {
         let params = Named { name, arguments };
-        let call = self.begin("tools/call", &params, options.progress(true))?;
-        self.app.watch(call);
-        self.wait_with(call, |app| {
-            for report in app.reports() {
-                if let Ok(params) = report.to() {
-                    on_progress(&params);
-                }
-            }
-        })
+        self.request_with_progress("tools/call", &params, options, on_progress)
     }
 
     /// Reads a resource. Returns a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
@@ -255,41 +249,34 @@ impl Client<'_> {
         self.cancel(listen, None).map(|_| ())
     }
 
-    /// Requests all pages of a list.
-    fn list<L: ListKind>(&mut self) -> Result<List<L>, Error> {
-        self.all_pages(L::METHOD, Pager::new(self.limits.max_list))
+    /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
+    /// [`MAX_PAGES`](super::MAX_PAGES) pages, and
+    /// [`max_list`](super::ClientLimits::max_list) bytes; the [limit](CallOptions::limit) in time
+    /// applies to all pages together.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`CallError::List`].
+    pub fn list<L: ListKind>(&mut self, options: CallOptions) -> Result<List<L>, Error> {
+        self.all_pages(L::METHOD, Pager::new(self.limits.max_list), options)
     }
 
     fn all_pages<L: ListKind>(
         &mut self,
-        method: &'static str,
+        method: &str,
         mut pager: Pager,
+        options: CallOptions,
     ) -> Result<List<L>, Error> {
-        let limit = self.engine.core().config().call_timeout;
-        let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
+        let limit = options.limit.unwrap_or(self.engine.core().config().call_limit);
+        let until = self.app.now().saturating_add(limit);
         let mut pages = Vec::new();
         while let Some(params) = pager.next_page() {
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
                 return Err(Error::of(method, CallError::TimedOut));
             }
-            let options = CallOptions::new().timeout(left.min(limit));
-            pages.push(self.page(method, &mut pager, &params, options)?);
+            let page = self.request(method, &params, options.limit(left))?;
+            pages.push(pager.check(page).map_err(|error| Error::of(method, error))?);
         }
         Ok(List::new(pages))
     }
-
-    fn page(
-        &mut self,
-        method: &'static str,
-        pager: &mut Pager,
-        params: &PageParams,
-        options: CallOptions,
-    ) -> Result<OwnedJson, Error> {
-        let page = self.request(method, params, options)?;
-        pager.check(page).map_err(|error| Error::of(method, error))
-    }
 }
-
-/// Timeout of a whole list, as a multiple of the timeout of one call.
-const LIST_CALLS: u32 = 10;

@@ -40,9 +40,9 @@
 //!
 //! Each call has a timeout ([`CallOptions`](mcp_sansio::CallOptions),
 //! [`ClientConfig`](mcp_sansio::ClientConfig)), which progress extends up to a hard limit. The time
-//! that the handler takes to respond to input requests does not count ([`Handler`]). A list of many
-//! pages may take ten times as long as one call. [`Duration::MAX`](std::time::Duration::MAX) means
-//! no timeout. These limits hold against a server that sends without a pause, reads nothing, or
+//! that the handler takes to respond to input requests does not count ([`Handler`]). The hard limit
+//! applies to all pages of a list together. [`Duration::MAX`](std::time::Duration::MAX) means no
+//! timeout. These limits hold against a server that sends without a pause, reads nothing, or
 //! sends byte after byte: each iteration of the loop reads and writes once, at most 64 KiB, and
 //! then handles the timeouts.
 //!
@@ -91,9 +91,10 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    CallError, ClientLimits, ConnectError, InputRefusal, InputResponse, LineFn, List, ListError,
-    ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources,
-    ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse, LineFn, List,
+    ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates,
+    Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools,
+    TypedResult,
 };
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};

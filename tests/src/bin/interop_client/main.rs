@@ -111,10 +111,11 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
         _ => Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object()),
     };
     let found = Session::open(command, Revisions::ALL, None).and_then(|session| {
-        let (revision, era) = (session.client.revision(), session.client.era());
+        let (revision, era) =
+            (session.client.connected().map(|it| it.revision), session.client.era());
         session::want(revision, best)?;
         let again = Session::open(command, Revisions::ALL, era)?;
-        session::want(again.client.revision(), best)?;
+        session::want(again.client.connected().map(|it| it.revision), best)?;
         session::want(
             again.sent_first().as_deref(),
             match era {

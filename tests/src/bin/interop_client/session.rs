@@ -84,7 +84,7 @@ impl Session {
     }
 
     pub(crate) fn is_modern(&mut self) -> bool {
-        self.client.revision().is_some_and(|revision| revision.is_modern())
+        self.client.era() == Some(Era::Modern)
     }
 
     /// Returns the method of the first message sent.

@@ -370,8 +370,9 @@ fn c7_a_list_without_an_end_has_a_limit_of_pages() {
 #[test]
 fn c7_a_list_without_an_end_has_a_limit_of_time() {
     // Each page arrives within the timeout of a call.
+    let config = asking(TIMEOUT).call_limit(10 * TIMEOUT);
     let (error, pages, took) =
-        list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
+        list(config, 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
     assert!(matches!(error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
     assert_eq!(pages, 11);
     assert!((20_000..22_000).contains(&took), "{took} ms");

@@ -8,10 +8,23 @@ use mcp_sansio_adapters::blocking::client::{PolledStreams, Transport as _};
 #[test]
 fn a_server_is_started_called_and_stopped() {
     let mut client = connect("");
-    assert_eq!((client.era(), client.revision()), (Some(Era::Modern), Some(Revision::LATEST)));
+    assert_eq!(
+        (client.era(), client.connected().unwrap().revision),
+        (Some(Era::Modern), Revision::LATEST)
+    );
     let answer = trick(&mut client, "echo", &json!({"city": "Łódź"})).unwrap();
     assert_eq!(data(&answer), json!({"city": "Łódź"}));
-    assert!(client.connect_result().unwrap().as_raw().get("supportedVersions").is_some());
+    assert!(
+        client
+            .connected()
+            .unwrap()
+            .result
+            .as_ref()
+            .unwrap()
+            .as_raw()
+            .get("supportedVersions")
+            .is_some()
+    );
     assert!(client.close().unwrap().status.unwrap().success());
 }
 
@@ -19,7 +32,10 @@ fn a_server_is_started_called_and_stopped() {
 fn ver_13_a_server_that_does_not_know_the_probe_is_greeted_on_the_same_process() {
     let (client, notes) = connect_noting(&CONFIG, "legacy");
     let mut client = client.unwrap();
-    assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Some(Revision::V2025_11_25)));
+    assert_eq!(
+        (client.era(), client.connected().unwrap().revision),
+        (Some(Era::Legacy), Revision::V2025_11_25)
+    );
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     assert!(
         heard[0].as_str().unwrap().contains("server/discover")
@@ -139,7 +155,7 @@ fn a_known_era_is_not_probed() {
     };
     let connector = Connector::new(&CONFIG).trace(trace).era(Era::Modern);
     let mut client = connector.connect(Process::new(server("")).stderr(Stderr::Null)).unwrap();
-    assert!(notes.lock().unwrap().is_empty() && client.connect_result().is_none());
+    assert!(notes.lock().unwrap().is_empty() && client.connected().unwrap().result.is_none());
     trick(&mut client, "echo", &json!({})).unwrap();
     assert_eq!(noted(&notes, "tools/call"), 1);
 }

@@ -44,7 +44,7 @@ fn list<R>(
         }
         vec![response]
     });
-    let config = CONFIG.call_timeout(TIMEOUT);
+    let config = CONFIG.call_timeout(TIMEOUT).call_limit(10 * TIMEOUT);
     let mut client = limits::connector(&config, &scene, era).connect(server).unwrap();
     let result = work(&mut client, &|| seen.lock().unwrap().len());
     drop(client);
@@ -58,7 +58,7 @@ fn names(page: &List<Tools>) -> Vec<String> {
 
 #[test]
 fn each_page_is_requested_when_the_iterator_is_asked_for_it() {
-    // The pages together take longer than a list may, which is ten times the timeout.
+    // The pages together take longer than the limit of a call, and a list, may.
     for (era, total, each_takes) in
         [(Era::Modern, 1, 0), (Era::Modern, 30, 1900), (Era::Modern, 999, 0), (Era::Legacy, 3, 0)]
     {
@@ -72,6 +72,19 @@ fn each_page_is_requested_when_the_iterator_is_asked_for_it() {
             assert!(pages.next().is_none() && pages.next().is_none());
         });
         assert!(seen.into_iter().eq(0..total));
+    }
+}
+
+#[test]
+fn the_pages_of_a_list_have_the_time_of_one_call_together() {
+    let next = |number| Ok(Some(number + 1));
+    for (limit, seen_at_most) in [(None, 11), (Some(3 * TIMEOUT), 4)] {
+        let mut options = CallOptions::new();
+        options.limit = limit;
+        let (error, seen) =
+            list(Era::Modern, 1900, next, |client, _| client.list::<Tools>(options).unwrap_err());
+        assert!(matches!(&error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
+        assert_eq!(seen.len(), seen_at_most);
     }
 }
 
