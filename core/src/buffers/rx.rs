@@ -235,9 +235,12 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Moves the held bytes to the front, grows, or starts to discard a line that is too long, if
     /// less than half of the memory is free. One of them makes room, unless a complete frame waits.
+    /// A quarter is enough where only the beginning of a line is left of a read, which costs little
+    /// to move: further reads come to the same memory, which is in the cache.
     pub(crate) fn make_room(&mut self) {
         let cap = self.storage.bytes().len();
-        if cap.saturating_sub(self.end) > cap / 2 {
+        let is_rest = cfg!(not(small)) && self.frame.is_none() && self.scanned >= self.end;
+        if self.end < if is_rest { cap / 4 } else { cap / 2 } {
             return;
         }
         if !self.is_mid_frame() {

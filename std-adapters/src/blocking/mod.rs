@@ -35,7 +35,7 @@
 //!
 //! # Time and memory
 //!
-//! Each iteration of the loop reads at most 64 KiB, handles the lines in it and then the timeouts,
+//! Each iteration of the loop reads at most 30 KiB, handles the lines in it and then the timeouts,
 //! so a client that never pauses cannot suspend them. A client that reads nothing blocks the
 //! session in a write. Over a pipe only the process of that client waits. Give a socket a write
 //! timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which ends the session
@@ -160,7 +160,7 @@ fn run_until_end(
     let mut connection: Connection<'_, _, _, _> = Connection::new(
         config,
         GrowingServerState::new(IN_FLIGHT, SUBSCRIPTIONS),
-        RxBuffer::with_limit(vec![0; MAX_READ], MAX_LINE),
+        RxBuffer::with_limit(vec![0; INPUT], MAX_LINE),
         TxBuffer::with_limit(Vec::new(), MAX_PENDING),
     );
     let begun = StdInstant::now();
@@ -298,8 +298,11 @@ fn write_all(output: &mut (impl Write + ?Sized), bytes: &[u8]) -> Result<usize, 
 /// Pause of [`Handler::on_timer`] after it has panicked, so that a handler that always panics does
 /// not fill the log.
 pub const PANIC_DELAY: Duration = Duration::from_secs(1);
-/// Maximum number of bytes per read.
-const MAX_READ: usize = 64 << 10;
+/// Initial size of the input buffer, in bytes.
+const INPUT: usize = 64 << 10;
+/// Maximum number of bytes per read: less than half of the buffer, together with the beginning of a
+/// line before it, so that none of the lines are moved while they are handled.
+const MAX_READ: usize = 30 << 10;
 /// Maximum length of a line, in bytes. Longer ones are rejected. Memory is allocated as lines need
 /// it.
 pub const MAX_LINE: usize = 16 << 20;
