@@ -344,9 +344,12 @@ impl<'s> Client<'s> {
             #[cfg(feature = "tasks")]
             if let Some(task) = super::task::metadata(&options, writer.revision()) {
                 let members = [reserved("task", &task)];
-                return writer.completed(params, &Additions { members: &members, meta: tokens });
+                return writer.completed(
+                    params,
+                    &Additions { members: &members, meta: tokens, ..Additions::NONE },
+                );
             }
-            return writer.completed(params, &Additions { members: &[], meta: tokens });
+            return writer.completed(params, &Additions { meta: tokens, ..Additions::NONE });
         }
         let config = self.config;
         let (version, capabilities) = (writer.revision().as_str(), self.capabilities());
@@ -367,7 +370,7 @@ impl<'s> Client<'s> {
             }
         }
         let meta = meta.get(..used).unwrap_or_default();
-        writer.completed(params, &Additions { members: inputs, meta });
+        writer.completed(params, &Additions { members: inputs, meta, ..Additions::NONE });
     }
 
     pub(super) fn capabilities(&self) -> ClientCapabilities<'s> {

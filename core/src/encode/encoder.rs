@@ -369,6 +369,18 @@ pub(crate) struct Additions<'e> {
     pub(crate) members: &'e [Addition<'e>],
     /// Members of its `_meta`. At most 8.
     pub(crate) meta: &'e [Addition<'e>],
+    /// All of them as text, for an object that has none of them; empty if that was not rendered.
+    #[cfg(not(small))]
+    pub(crate) rendered: &'e [u8],
+}
+
+impl Additions<'_> {
+    pub(crate) const NONE: Self = Self {
+        members: &[],
+        meta: &[],
+        #[cfg(not(small))]
+        rendered: &[],
+    };
 }
 
 /// A member that is added, unless the object has one with this name.
@@ -521,6 +533,11 @@ impl Encoder<'_> {
         let Some(additions) = self.additions else { return };
         // Added members are not compared with the additions themselves.
         self.watch(0);
+        #[cfg(not(small))]
+        if !is_meta && seen == [0; 2] && !additions.rendered.is_empty() && self.tracker.is_none() {
+            self.separate();
+            return self.put(additions.rendered);
+        }
         if is_meta {
             self.add(additions.meta, meta);
         } else {

@@ -168,8 +168,33 @@ pub(crate) fn skip_member(
             }
         }
         b'-' | b'0'..=b'9' => skip_number(text, at),
+        b'{' if outer_depth < MAX_DEPTH => match skip_plain(text, at + 1) {
+            Some(end) => Ok(end),
+            None => skip_value(text, at, outer_depth),
+        },
         _ => skip_value(text, at, outer_depth),
     }
+}
+
+/// Returns the end of an object that began before `at` and is as the members of `_meta` usually
+/// are: empty, or strings without escapes and without whitespace between them.
+#[cfg(not(small))]
+fn skip_plain(text: &[u8], at: usize) -> Option<usize> {
+    if byte(text, at) == b'}' {
+        return Some(at + 1);
+    }
+    let (mut at, mut is_key) = (at, true);
+    while byte(text, at) == b'"' {
+        at = skip_clean(text, at + 1);
+        match (byte(text, at), byte(text, at + 1)) {
+            (b'"', b':') if is_key => {}
+            (b'"', b',') if !is_key => {}
+            (b'"', b'}') if !is_key => return Some(at + 2),
+            _ => return None,
+        }
+        (at, is_key) = (at + 2, !is_key);
+    }
+    None
 }
 
 /// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
@@ -587,6 +612,33 @@ mod tests {
     use std::vec;
 
     use super::*;
+
+    #[test]
+    #[cfg(not(small))]
+    fn plain_objects_end_where_the_scanner_ends_them() {
+        let objects = [
+            (r#"{}"#, true),
+            (r#"{"a":"b"}"#, true),
+            (r#"{"name":"a longer name","version":"1.0.0"},"c":1"#, true),
+            (r#"{ }"#, false),
+            (r#"{"a" :"b"}"#, false),
+            (r#"{"a":"b" }"#, false),
+            (r#"{"a":1}"#, false),
+            (r#"{"a":{}}"#, false),
+            (r#"{"a\u0062":"b"}"#, false),
+            (r#"{"a":"\""}"#, false),
+        ];
+        for (object, is_plain) in objects {
+            let object = object.as_bytes();
+            let end = skip_value(object, 0, 0).ok();
+            assert_eq!(skip_plain(object, 1), end.filter(|_| is_plain));
+        }
+        for invalid in
+            ["{", "{\"a", "{\"a\"", "{\"a\"}", "{\"a\":\"b", "{\"a\":\"b\",}", "{\"a\",\"b\"}"]
+        {
+            assert_eq!(skip_plain(invalid.as_bytes(), 1), None, "{invalid}");
+        }
+    }
 
     #[test]
     fn the_first_special_byte_is_found_at_any_offset_among_any_bytes() {

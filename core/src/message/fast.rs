@@ -507,6 +507,9 @@ impl Entry {
 /// Number of arguments found without a search. They take 32 bytes of stack.
 const INDEXED: usize = 4;
 
+/// What the keys of the protocol in `_meta` begin with.
+const PREFIX: &[u8; 25] = b"\"io.modelcontextprotocol/";
+
 /// The objects whose members are distinguished: the message, its `params`, and two objects in
 /// `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -565,8 +568,8 @@ impl Level {
     #[inline(always)]
     fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! first_match {
-            ($($known:literal $member:ident),*) => {
-                $(if starts_with(text, word, $known) {
+            ($text:ident $word:ident $($known:literal $member:ident),*) => {
+                $(if starts_with($text, $word, $known) {
                     Some((Member::$member, $known.len()))
                 } else)* {
                     None
@@ -575,18 +578,24 @@ impl Level {
         }
         match self {
             Self::Message => {
-                first_match!(b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params)
+                first_match!(text word b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params)
             }
             Self::Params => {
-                first_match!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
+                first_match!(text word b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
             }
             Self::Arguments => None,
-            Self::Meta => first_match!(
-                b"\"io.modelcontextprotocol/protocolVersion\":" ProtocolVersion,
-                b"\"io.modelcontextprotocol/clientInfo\":" Other,
-                b"\"io.modelcontextprotocol/clientCapabilities\":" ClientCapabilities,
-                b"\"progressToken\":" ProgressToken
-            ),
+            // What most keys begin with is compared once.
+            Self::Meta if starts_with(text, word, PREFIX) => {
+                let (rest, word) = load_word(text, PREFIX.len())?;
+                let (member, len) = first_match!(
+                    rest word
+                    b"protocolVersion\":" ProtocolVersion,
+                    b"clientInfo\":" Other,
+                    b"clientCapabilities\":" ClientCapabilities
+                )?;
+                Some((member, PREFIX.len() + len))
+            }
+            Self::Meta => first_match!(text word b"\"progressToken\":" ProgressToken),
         }
     }
 

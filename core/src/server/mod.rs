@@ -626,7 +626,7 @@ impl Encode for Related<'_> {
         let value = &related_task(self.task);
         let meta = [Addition { name: RELATED_TASK, value, is_reserved: false }];
         let params = self.params.unwrap_or(&RawJson::EMPTY);
-        to.completed(params, &Additions { members: &[], meta: &meta });
+        to.completed(params, &Additions { meta: &meta, ..Additions::NONE });
     }
 }
 

@@ -900,7 +900,7 @@ fn write_change(
             value,
             is_reserved: false,
         });
-        let additions = Additions { members: &[], meta: meta.as_slice() };
+        let additions = Additions { meta: meta.as_slice(), ..Additions::NONE };
         return tx.frame(WriterId::application(hash), revision, &mut |writer| {
             write_notification_head(writer, change.method());
             writer.completed(&RawJson::scanned(task), &additions);

@@ -334,6 +334,11 @@ pub(super) fn write_result<P: Encode + ?Sized>(
         &Additions {
             members: &[addition("resultType", &result_type)],
             meta: if config.send_server_info { &meta } else { &[] },
+            #[cfg(not(small))]
+            rendered: match result_type {
+                "complete" if config.send_server_info => config.info.tail(),
+                _ => &[],
+            },
         },
     );
 }

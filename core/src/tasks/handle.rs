@@ -462,7 +462,7 @@ fn ended<'x>(
                 let related = related_task(id);
                 let meta = [Addition { name: RELATED_TASK, value: &related, is_reserved: false }];
                 let result = With(|to: &mut Encoder<'_>| content.result(task, to));
-                to.completed(&result, &Additions { members: &[], meta: &meta });
+                to.completed(&result, &Additions { meta: &meta, ..Additions::NONE });
             }))
         }
         State::Ended(TaskEnd::Failed) => Err(content.error(task)),
@@ -500,7 +500,7 @@ impl Encode for Details<'_> {
                 // Clients check it as the response to a call.
                 let kind = Addition { name: "resultType", value: &"complete", is_reserved: false };
                 let result = With(|to: &mut Encoder<'_>| content.result(task, to));
-                to.nested_object(&result, Some(&Additions { members: &[kind], meta: &[] }));
+                to.nested_object(&result, Some(&Additions { members: &[kind], ..Additions::NONE }));
             }
             State::Ended(TaskEnd::Failed) => to.member("error", &content.error(task)),
             State::Expired => to.member("error", &RpcError::internal(EXPIRED)),

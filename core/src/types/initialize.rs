@@ -4,6 +4,8 @@ use core::fmt;
 
 use super::common::Source;
 use super::macros::{Writer, payload};
+#[cfg(not(small))]
+use super::rendered::{Const, Renderer};
 use super::{CacheScope, ClientCapabilities, List, ServerCapabilities, Text};
 use crate::encode::{Encode, Encoder, object};
 use crate::protocol::{Revision, Revisions};
@@ -158,6 +160,9 @@ payload! {
 pub(crate) struct Info<'a> {
     pub(crate) value: Implementation<'a>,
     writer: Writer<fn(&Implementation<'_>, &mut Encoder<'_>)>,
+    /// The members that complete a result of 2026-07-28, and their length: zero if they do not fit.
+    #[cfg(not(small))]
+    tail: ([u8; TAIL], usize),
 }
 
 impl<'a> Info<'a> {
@@ -167,8 +172,37 @@ impl<'a> Info<'a> {
         let is_short = description.is_none() && icons.is_none() && website_url.is_none();
         let writer: fn(&Implementation<'_>, &mut Encoder<'_>) =
             if is_short { write_short } else { |info, to| info.encode(to) };
-        Self { value, writer: Writer(writer) }
+        Self {
+            value,
+            writer: Writer(writer),
+            #[cfg(not(small))]
+            tail: if is_short && value.title.is_none() { tail(&value) } else { ([0; TAIL], 0) },
+        }
     }
+
+    /// Returns the members that complete a result of 2026-07-28 as text, which was rendered while
+    /// compiling; empty if it was not.
+    #[cfg(not(small))]
+    pub(crate) fn tail(&self) -> &[u8] {
+        self.tail.0.get(..self.tail.1).unwrap_or_default()
+    }
+}
+
+/// Memory for a tail, in bytes: name and version have 76 of them.
+#[cfg(not(small))]
+const TAIL: usize = 168;
+
+#[cfg(not(small))]
+const fn tail(info: &Implementation<'_>) -> ([u8; TAIL], usize) {
+    let mut tail = [0; TAIL];
+    let mut to = Renderer::new(&mut tail);
+    to.put(br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"#);
+    Const(&info.name).render(&mut to);
+    to.put(br#","version":"#);
+    Const(&info.version).render(&mut to);
+    to.put(b"}}");
+    let len = to.len();
+    (tail, if len > TAIL { 0 } else { len })
 }
 
 fn write_short(info: &Implementation<'_>, to: &mut Encoder<'_>) {
@@ -187,6 +221,8 @@ impl Encode for Info<'_> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
     use crate::encode::to_slice;
     use crate::protocol::Revision;
@@ -209,6 +245,21 @@ mod tests {
                 let all = to_slice(&value, revision, &mut all).expect("it fits");
                 assert_eq!(own.as_str(), all.as_str());
             }
+        }
+    }
+
+    #[test]
+    #[cfg(not(small))]
+    fn the_rendered_members_of_a_result_are_those_that_are_written() {
+        let long = "n".repeat(TAIL);
+        for (name, is_rendered) in [("n", true), ("\"\n\u{e9}", true), (&long, false)] {
+            let info = Info::new(Implementation::new(name, "1"));
+            let meta = object!({ "io.modelcontextprotocol/serverInfo": info });
+            let all = object!({ "resultType": "complete", "_meta": meta });
+            let mut out = [0; 512];
+            let all = to_slice(&all, Revision::LATEST, &mut out).expect("it fits");
+            let members = &all.as_str().as_bytes()[1..all.as_str().len() - 1];
+            assert_eq!(info.tail(), if is_rendered { members } else { b"" });
         }
     }
 }

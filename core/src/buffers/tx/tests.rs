@@ -435,7 +435,7 @@ fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> Result<(), SendError> {
     tx.frame(WRITER, Revision::LATEST, &mut |to| {
         let added = [Addition { name: "added", value: &"x", is_reserved: false }; 1];
         to.put(b"{\"result\":");
-        to.completed(value, &Additions { members: &added, meta: &added });
+        to.completed(value, &Additions { members: &added, meta: &added, ..Additions::NONE });
         to.put(b"}");
     })
 }
