@@ -219,6 +219,8 @@ pub(crate) struct EventHead {
 
 #[cfg(feature = "http")]
 impl EventHead {
+    /// Not inlined: it would be prepared for each frame, also for one that is a line.
+    #[inline(never)]
     pub(crate) fn write(self, writer: &mut Encoder<'_>) {
         self.write_priming_event(writer);
         let number = self.number.wrapping_add(u32::from(self.priming_retry.is_some()));

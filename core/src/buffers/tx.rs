@@ -133,6 +133,11 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         self.storage.bytes().get(self.head..self.tail).unwrap_or_default()
     }
 
+    /// Returns the number of [`pending`](Self::pending) bytes.
+    pub const fn pending_len(&self) -> usize {
+        self.tail - self.head
+    }
+
     /// Removes the first `n` bytes of [`pending`](Self::pending), which the transport has taken.
     pub fn advance(&mut self, n: usize) {
         self.head = self.head.saturating_add(n).min(self.tail);
@@ -620,11 +625,11 @@ impl Backoff {
     }
 
     pub(crate) fn may_retry<W: Storage + ?Sized>(self, tx: &TxBuffer<W>) -> bool {
-        tx.pending().len() <= self.enough
+        tx.pending_len() <= self.enough
     }
 
     pub(crate) fn failed<W: Storage + ?Sized>(&mut self, tx: &TxBuffer<W>) {
-        self.enough = if tx.is_mid_frame() { 0 } else { tx.pending().len() / 2 };
+        self.enough = if tx.is_mid_frame() { 0 } else { tx.pending_len() / 2 };
     }
 
     pub(crate) fn reset(&mut self) {

@@ -622,7 +622,9 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
-    #[cfg_attr(small, inline(never))]
+    // Not inlined into the loops that repeat it, whose every pass but the first is rare: what they
+    // read of the request and the catalog would be kept on the stack before they begin.
+    #[inline(never)]
     pub fn respond(
         &self,
         server: &mut Server<'_>,

@@ -215,31 +215,33 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let admission = self.memory.admission();
         let Self { config, memory, rx, outbox, .. } = self;
         let mut machine = memory.machine(config);
-        let (messages, spare) = rx.next_messages_and_spare();
+        let (mut messages, spare) = rx.next_messages_and_spare();
         let spare = if self.input_ended { spare.without_memory() } else { spare };
-        let mut event = None;
+        // One place for the event, which is large: it would be moved from one to the other.
+        let mut handled = Ok(None);
         // A frame that has begun is continued whatever the time is.
         if outbox.has_blocked_timeout()
             || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
         {
-            event = outbox.handle_timeout(&mut machine, now, waits);
+            handled = Ok(outbox.handle_timeout(&mut machine, now, waits));
         }
         self.awaits_entry &= machine.is_full() || admission == Admission::Hold;
-        match messages {
+        match &mut messages {
             // The handler of an event could not send in the middle of a timeout's frame.
-            _ if event.is_some() || outbox.is_timing_out => {}
+            _ if matches!(handled, Ok(Some(_))) || outbox.is_timing_out => {}
             Some(messages)
                 if admission == Admission::Hold
                     && (self.awaits_entry || messages.is_request_next()) =>
             {
                 self.awaits_entry = true;
             }
-            Some(mut messages) if !self.awaits_entry && outbox.may_handle() => {
+            Some(messages) if !self.awaits_entry && outbox.may_handle() => {
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                match outbox.handle(&mut machine, now, &mut messages, waits) {
-                    Ok(Some(found)) => event = Some(found),
+                handled = outbox.handle(&mut machine, now, messages, waits);
+                match handled {
+                    Ok(Some(_)) => {}
                     Ok(None) => return Step::Again,
                     Err(SendError::Full) => self.awaits_entry |= messages.lacks_entry(),
                     // Nothing can be written, not even in parts.
@@ -256,20 +258,20 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             {
                 match machine.end() {
                     None => return Step::Closed,
-                    found => event = found,
+                    found => handled = Ok(found),
                 }
             }
             _ => {}
         }
         let Outbox { tx, outcomes, .. } = outbox;
-        match event {
-            Some(event) => {
+        match handled {
+            Ok(Some(event)) => {
                 let outcomes = T::Outcomes::<O, N>::lend(outcomes);
                 Step::Event(event, Turn { machine, tx, spare, outcomes, now })
             }
             // It would keep all others from being written.
-            None if Tx::abandon_orphan(tx) => Step::Again,
-            None => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
+            _ if Tx::abandon_orphan(tx) => Step::Again,
+            _ => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
         }
     }
 

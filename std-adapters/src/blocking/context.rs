@@ -135,7 +135,7 @@ impl<'s> Context<'s> {
     /// Writes pending bytes out if there are many: one system call for many responses, but no more
     /// than fits into the cache.
     pub(super) fn limit_pending(&mut self) -> Result<(), Error> {
-        if self.turn.io().0.len() >= WRITE_THRESHOLD { self.drain() } else { Ok(()) }
+        if self.turn.parts().1.pending_len() >= WRITE_THRESHOLD { self.drain() } else { Ok(()) }
     }
 
     /// Writes all pending bytes out. This happens before each wait anyway; call it in the middle of
