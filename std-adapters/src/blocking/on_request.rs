@@ -7,9 +7,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::task::Waker;
 
-use mcp_sansio::{
-    Catalog, Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
-};
+use mcp_sansio::{Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target};
 
 use super::app::Part;
 use super::changes::Changes;
@@ -146,26 +144,16 @@ fn respond(
     observed: Option<&ObservedRequest<'_>>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    match &app.catalog {
-        None => respond_from(None, app, on_request, request, observed, ctx),
-        Some(CatalogSource::Constant(catalog)) => {
-            respond_from(Some(catalog), app, on_request, request, observed, ctx)
-        }
+    let (snapshot, changing);
+    let catalog = match &app.catalog {
+        None => None,
+        Some(CatalogSource::Constant(catalog)) => Some(*catalog),
         Some(CatalogSource::Shared(catalog)) => {
-            let catalog = catalog.snapshot();
-            respond_from(Some(&catalog.catalog()), app, on_request, request, observed, ctx)
+            snapshot = catalog.snapshot();
+            changing = snapshot.catalog();
+            Some(&changing)
         }
-    }
-}
-
-fn respond_from(
-    catalog: Option<&Catalog<'_>>,
-    app: &App<'_>,
-    on_request: &mut impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
-    request: &Request<'_>,
-    observed: Option<&ObservedRequest<'_>>,
-    ctx: &mut Context<'_>,
-) -> Result<(), Error> {
+    };
     let target = match catalog {
         Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
         None => Target::Other,

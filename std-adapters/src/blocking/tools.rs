@@ -7,7 +7,9 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
-use mcp_sansio::{Link, Outcome as _, Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
+use mcp_sansio::{
+    Link, Outcome as _, Request, RpcError, Spare, Target, ToolContext, ToolError, TurnLink,
+};
 
 use super::{Context, Error, RequestContext, write_all};
 use crate::observer::ObservedRequest;
@@ -55,8 +57,9 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
         let handler = SyncTools::new(handler);
-        let (protector, observed) = (self.protector.0, self.observed.0);
-        self.connection.run_tool(self.request, &handler, protector, observed, Waker::noop())
+        let Self { request, target, protector, observed, .. } = self;
+        let (protector, observed) = (protector.0, observed.0);
+        self.connection.run_tool(request, target, &handler, protector, observed, Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -64,8 +67,9 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        let (protector, observed) = (self.protector.0, self.observed.0);
-        self.connection.run_tool(self.request, handler, protector, observed, &Unpark::waker())
+        let Self { request, target, protector, observed, .. } = self;
+        let (protector, observed) = (protector.0, observed.0);
+        self.connection.run_tool(request, target, handler, protector, observed, &Unpark::waker())
     }
 }
 
@@ -85,7 +89,8 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &mut H,
     ) -> Result<(), Error> {
-        self.run_tool(request, &SyncTools::new(handler), None, None, Waker::noop())
+        let handler = SyncTools::new(handler);
+        self.run_tool(request, &Target::Other, &handler, None, None, Waker::noop())
     }
 
     /// As [`call_tool`](Self::call_tool), for tools that take time. The thread sleeps while the
@@ -99,12 +104,13 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
     ) -> Result<(), Error> {
-        self.run_tool(request, handler, None, None, &Unpark::waker())
+        self.run_tool(request, &Target::Other, handler, None, None, &Unpark::waker())
     }
 
     pub(super) fn run_tool<H: AsyncToolHandler>(
         &mut self,
         request: &Request<'_>,
+        target: &Target<'_>,
         handler: &H,
         protector: Option<&dyn StateProtector>,
         observed: Option<&ObservedRequest<'_>>,
@@ -118,7 +124,7 @@ impl Context<'_> {
                 Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
             },
         };
-        while self.attempt(request, handler, &round, observed, waker)? {
+        while self.attempt(request, target, handler, &round, observed, waker)? {
             if request.revision.is_modern() {
                 let (missing, state) = round.finish(request, protector, None);
                 let sent = self.send(|server, tx| {
@@ -145,13 +151,18 @@ impl Context<'_> {
     fn attempt<H: AsyncToolHandler>(
         &mut self,
         request: &Request<'_>,
+        target: &Target<'_>,
         handler: &H,
         round: &Round,
         observed: Option<&ObservedRequest<'_>>,
         waker: &Waker,
     ) -> Result<bool, Error> {
         let handle = request.handle;
-        let call = match CallOf::<H::Tools>::from_request(request) {
+        let found = match target {
+            Target::Tool(tool) => CallOf::<H::Tools>::from_found(tool, request),
+            _ => None,
+        };
+        let call = match found.or_else(|| CallOf::<H::Tools>::from_request(request)) {
             Some(Ok(call)) => call,
             Some(Err(faults)) => {
                 let error = ToolError::from(faults);
