@@ -161,6 +161,12 @@ impl<'b> Encoder<'b> {
         usize::MAX
     }
 
+    /// Whether nothing looks at the objects and arrays that are opened now, so that they may be
+    /// written as text.
+    pub(crate) fn is_inside_plain(&self) -> bool {
+        cfg!(not(small)) && self.state.depth >= self.state.watched
+    }
+
     pub(super) fn watch(&mut self, depth: u32) {
         self.state.watched = depth.max(self.tracked());
     }

@@ -111,11 +111,6 @@ impl Rule {
         Self::Array { items, min: 0, max: u32::MAX }
     }
 
-    /// Whether a value has members or elements with rules of their own.
-    const fn is_nested(&self) -> bool {
-        matches!(self, Self::Array { .. } | Self::Object(_) | Self::OneOf(_))
-    }
-
     /// Limits the length of a string in characters, or of an array in elements.
     ///
     /// # Panics
@@ -545,10 +540,8 @@ impl Check<'_, '_> {
                 seen |= bit;
                 if member.optional && self.cursor.first() == b'n' {
                     self.cursor.value();
-                } else if cfg!(small) || member.rule.is_nested() {
+                } else {
                     self.value(&member.rule, &path.member(member.name))?;
-                } else if !is_accepted(&member.rule, self.cursor.value()) {
-                    self.refuse(&path.member(member.name), &member.rule, start)?;
                 }
             } else if tag.is_some_and(|tag| key == *tag) {
                 seen |= bit;

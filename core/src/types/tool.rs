@@ -2,7 +2,7 @@
 
 use super::macros::{names, payload};
 use super::{CacheScope, ContentBlock, InputResponses, List, TaskMetadata, Text};
-use crate::encode::{Encode, Encoder, Gate, object};
+use crate::encode::{Encode, Encoder, Gate, With, object};
 use crate::json::RawJson;
 use crate::protocol::Revision;
 
@@ -246,8 +246,16 @@ impl Encode for TextResult<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         // Not a `TextContent`, which would link the code for annotations.
         let block = object!({ "type" = "text", "text": self.text });
+        let content = With(|to: &mut Encoder<'_>| {
+            if !to.is_inside_plain() {
+                return to.array([&block].into_iter());
+            }
+            to.put(br#"[{"type":"text","text":"#);
+            self.text.encode(to);
+            to.put(b"}]");
+        });
         object!(to, {
-            "content": [&block],
+            "content": content,
             "isError"?: self.is_error.then_some(true),
         });
     }
