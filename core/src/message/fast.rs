@@ -184,7 +184,8 @@ impl<'f> Envelope<'f> {
             *start = span.start() as u32;
         }
         let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
-        Params { text: self.text, whole, arguments, starts, index: self.found.index }
+        let name_end = self.end_of(Member::Name) as u32;
+        Params { text: self.text, whole, arguments, starts, name_end, index: self.found.index }
     }
 
     /// Whether a member that may occur only once occurs twice.
@@ -646,6 +647,8 @@ pub struct Params<'f> {
     pub(crate) arguments: Span,
     /// Start of each of the other recorded members; zero for a missing one.
     pub(crate) starts: [u32; Member::STARTS],
+    /// End of `name`, which each call looks for.
+    pub(crate) name_end: u32,
     pub(crate) index: Index,
 }
 
@@ -668,7 +671,7 @@ impl<'f> Params<'f> {
     #[inline(always)]
     pub(crate) fn find(&self, key: &str) -> Option<RawJson<'f>> {
         let member = match key {
-            "name" => Member::Name,
+            "name" => return self.given_name(),
             "uri" => Member::Uri,
             "cursor" => Member::Cursor,
             "inputResponses" => Member::InputResponses,
@@ -682,7 +685,8 @@ impl<'f> Params<'f> {
 
     #[inline]
     pub(crate) fn given_name(&self) -> Option<RawJson<'f>> {
-        self.member(Member::Name)
+        let start = self.starts.get(Member::Name as usize - Member::FIRST_START as usize)?;
+        Span { start: *start, end: self.name_end }.value(self.text)
     }
 
     /// Returns one of the members of which only the start is recorded.
@@ -735,6 +739,7 @@ pub(crate) struct ParamPositions {
     whole: Span,
     arguments: Span,
     starts: [u32; Member::STARTS],
+    name_end: u32,
     index: Index,
 }
 
@@ -746,6 +751,7 @@ impl ParamPositions {
             whole: self.whole,
             arguments: self.arguments,
             starts: self.starts,
+            name_end: self.name_end,
             index: self.index,
         }
     }
@@ -760,6 +766,7 @@ impl Params<'_> {
             whole: self.whole.moved_down(by),
             arguments: self.arguments.moved_down(by),
             starts: self.starts.map(|start| start.saturating_sub(by as u32)),
+            name_end: self.name_end.saturating_sub(by as u32),
             index: self.index.moved_down(by),
         }
     }
