@@ -47,8 +47,7 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
         let mut meter = None;
         for number in 0..COUNT + 10 {
             let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
-            let (client, connection) =
-                Connector::new(&CONFIG).era(Era::Legacy).connect(stream);
+            let (client, connection) = Connector::new(&CONFIG).era(Era::Legacy).connect(stream);
             executor.spawn(connection).detach();
             let params =
                 CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));

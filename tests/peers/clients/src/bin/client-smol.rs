@@ -68,8 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("no pipes".into());
     };
     let pipes = JoinedIo::new(Async::new(input)?, Async::new(output)?);
-    let (client, connection) =
-        Connector::new(&CONFIG).era(Era::Legacy).connect(pipes);
+    let (client, connection) = Connector::new(&CONFIG).era(Era::Legacy).connect(pipes);
     async_io::block_on(connection.drive(async {
         call(&client, &load, 0, WARM_UP).await;
         let clock = Clock::start();
