@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
+use super::broadcast::{OwnedChange, Receiver};
 use crate::lock::lock;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
@@ -66,17 +67,26 @@ impl DriverWaker {
     }
 
     /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
-    fn register(&self, waker: &Waker) -> bool {
+    pub(crate) fn register(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
             return false;
         }
-        state.waker = Some(waker.clone());
+        state.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
         true
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+}
+
+/// A shutdown wakes the task.
+impl Receiver for DriverWaker {
+    fn on_change(&self, _: OwnedChange) {}
+
+    fn wake(&self) {
+        self.notify();
     }
 }
 

@@ -9,6 +9,7 @@ use mcp_sansio::{Instant, ServerEvent, Step};
 use super::admission::Slot;
 use super::connection::{ConnectionEnd, Driver, earlier};
 use super::life::{Live, Work};
+use super::source::RequestSource as _;
 use super::stream::{Output, SharedStream, State};
 use crate::observer::Refusal;
 

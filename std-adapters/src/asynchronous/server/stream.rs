@@ -73,13 +73,6 @@ impl SharedStream {
         lock(&self.state)
     }
 
-    /// Returns the time since the connection was created.
-    pub(crate) fn now(&self) -> Instant {
-        Instant::from_millis(
-            u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
-        )
-    }
-
     pub(crate) fn real_time(&self, at: Instant) -> Option<time::Instant> {
         self.begun.checked_add(time::Duration::from_millis(at.as_millis()))
     }
@@ -203,8 +196,11 @@ impl RequestSource for SharedStream {
         &self.settings
     }
 
+    /// Returns the time since the connection was created.
     fn now(&self) -> Instant {
-        self.now()
+        Instant::from_millis(
+            u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
+        )
     }
 
     fn answer(&self, request: &ActiveRequest, response: PendingResponse) {

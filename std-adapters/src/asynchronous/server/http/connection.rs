@@ -3,8 +3,8 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
@@ -18,10 +18,10 @@ use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::{HttpServer, Table};
 use super::wire::{Head, LINGER, Next, Wire};
-use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
+use crate::asynchronous::server::broadcast::{Receiver, Registration};
+use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::Live;
 use crate::asynchronous::server::reply::PendingResponse;
-use crate::lock::lock;
 use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
@@ -33,9 +33,9 @@ pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 ) -> impl Future<Output = io::Result<()>> {
     let (settings, options) = (server.settings(), server.options());
     let wire = Wire::new(socket, peer, settings.limits.max_line, options.read_timeout);
-    let shutdown = Arc::new(ShutdownSignal::default());
-    let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
-    let registration = settings.broadcaster.register(Arc::downgrade(&receiver), peer);
+    let shutdown = Arc::<DriverWaker>::default();
+    let receiver = Arc::downgrade(&shutdown) as Weak<dyn Receiver>;
+    let registration = settings.broadcaster.register(receiver, peer);
     serve_until_end(server, table, wire, shutdown, registration)
 }
 
@@ -63,7 +63,7 @@ async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
     table: &Mutex<Table<M>>,
     wire: Wire<T>,
-    shutdown: Arc<ShutdownSignal>,
+    shutdown: Arc<DriverWaker>,
     _registration: Registration,
 ) -> io::Result<()> {
     let settings = server.settings();
@@ -71,7 +71,7 @@ async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     let mut served = pin!(serve_requests(server, table, wire));
     let mut end = None;
     poll_fn(|cx| {
-        shutdown.set(cx.waker());
+        shutdown.register(cx.waker());
         if settings.broadcaster.is_shutting_down() {
             let limit = settings.limits.shutdown_timeout;
             let end = end.get_or_insert_with(|| Timer::after(limit.saturating_add(LINGER)));
@@ -298,28 +298,6 @@ fn refuse(refusal: &Refusal<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
         sender.piece(tx.pending(), out);
     }
     sender.end(out);
-}
-
-/// Wakes a connection when the application shuts down.
-#[derive(Default)]
-struct ShutdownSignal(Mutex<Option<Waker>>);
-
-impl ShutdownSignal {
-    /// Keeps the waker of the connection.
-    fn set(&self, waker: &Waker) {
-        let mut kept = lock(&self.0);
-        kept.get_or_insert_with(|| waker.clone()).clone_from(waker);
-    }
-}
-
-impl Receiver for ShutdownSignal {
-    fn on_change(&self, _: OwnedChange) {}
-
-    fn wake(&self) {
-        if let Some(waker) = lock(&self.0).take() {
-            waker.wake();
-        }
-    }
 }
 
 /// Number of bytes of output after which they are written before more are taken.

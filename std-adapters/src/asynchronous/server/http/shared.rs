@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{Instant, Request, SendError, ServerEvent};
+use mcp_sansio::{Instant, SendError, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -25,7 +25,6 @@ use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{Attempt, RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
-use crate::observer::Hooks;
 use crate::panics::caught;
 use crate::runtime;
 use crate::runtime::timer::later;
@@ -113,10 +112,6 @@ impl Drop for State {
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
-    }
-
-    pub(crate) fn now(&self) -> Instant {
-        time_at(runtime::now())
     }
 
     pub(crate) fn real_time(&self, at: Instant) -> time::Instant {
@@ -243,33 +238,21 @@ impl Shared {
             work.extend(connected.map(Work::Tell));
             (&observed.hooks, connection)
         });
-        match event {
-            ServerEvent::Request(request) => {
-                return self.begin(request, turn, servers, work, connection);
-            }
+        let server = turn.server_key();
+        let request = match event {
+            ServerEvent::Request(request) => request,
             ServerEvent::CallFinished { call, outcome } => {
-                if let Some(found) = servers.get_mut(&turn.server_key()) {
+                if let Some(found) = servers.get_mut(&server) {
                     found.input_requests.finish(*call, outcome);
                     found.input_requests.send(turn.now(), &mut turn);
                 }
+                return None;
             }
             _ => {
-                let number = connection.map(|(_, number)| number);
-                work.extend(Work::of(event, turn.server_key(), number));
+                work.extend(Work::of(event, server, connection.map(|(_, number)| number)));
+                return None;
             }
-        }
-        None
-    }
-
-    fn begin(
-        &self,
-        request: &Request<'_>,
-        mut turn: SiteTurn<'_, PendingResponse>,
-        servers: &mut BTreeMap<ServerKey, ServerState>,
-        work: &mut VecDeque<Work<ServerKey>>,
-        connection: Option<(&Hooks<'static>, u64)>,
-    ) -> Option<(usize, Option<Holder>)> {
-        let server = turn.server_key();
+        };
         let holder = turn.holder();
         let place = self
             .handlers
@@ -320,7 +303,7 @@ impl RequestSource for Shared {
     }
 
     fn now(&self) -> Instant {
-        self.now()
+        time_at(runtime::now())
     }
 
     fn answer(&self, request: &ActiveRequest, response: PendingResponse) {
