@@ -139,7 +139,8 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         }
     }
 
-    /// Whether all of the body has been received, as [`Part::Body`] then has it. Not of chunked ones.
+    /// Whether all of the body has been received, as [`Part::Body`] then has it. Not of chunked
+    /// ones.
     pub fn has_whole_body(&self) -> bool {
         matches!(self.state, State::Body(Body::Length(left)) if left <= self.window.len() as u64)
     }

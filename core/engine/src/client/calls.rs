@@ -52,8 +52,8 @@ pub(super) struct Pending {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nothing: the call ends when the server is connected, or is a subscription to a legacy server,
-    /// or one that the next server has not heard of.
+    /// Nothing: the call ends when the server is connected, or is a subscription to a legacy
+    /// server, or one that the next server has not heard of.
     Nothing,
     Call,
     Notification,

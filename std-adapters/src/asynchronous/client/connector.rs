@@ -18,8 +18,8 @@ use crate::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///
-/// Up to [`max_in_flight`](ClientLimits::max_in_flight) requests are in flight on a connection; more
-/// wait in the order in which they were made.
+/// Up to [`max_in_flight`](ClientLimits::max_in_flight) requests are in flight on a connection;
+/// more wait in the order in which they were made.
 pub struct Connector {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,

@@ -103,8 +103,8 @@ impl Client {
 
     /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
     /// [`MAX_PAGES`](super::MAX_PAGES) pages, and
-    /// [`ClientLimits::max_list`](super::ClientLimits::max_list) bytes; the [limit](CallOptions::limit)
-    /// in time applies to all pages together.
+    /// [`ClientLimits::max_list`](super::ClientLimits::max_list) bytes; the
+    /// [limit](CallOptions::limit) in time applies to all pages together.
     ///
     /// Cancel safe: dropping the future cancels the request for the current page; the pages so far
     /// are lost.

@@ -81,8 +81,8 @@
 //!
 //! Reading and writing never wait for each other. Requests are sent in the order in which they were
 //! made; while the table or the buffer is full they wait. A request longer than
-//! [`ClientLimits::max_pending`] is written in pieces, and is cut off if its future is dropped in the
-//! middle: the server then receives an invalid line.
+//! [`ClientLimits::max_pending`] is written in pieces, and is cut off if its future is dropped in
+//! the middle: the server then receives an invalid line.
 //!
 //! # Memory
 //!

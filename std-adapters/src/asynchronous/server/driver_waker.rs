@@ -45,8 +45,8 @@ impl DriverWaker {
         }
     }
 
-    /// Makes rounds of the driver until one returns a result, or has nothing left to do (`Pending`).
-    /// It sees what is done during a round without being woken.
+    /// Makes rounds of the driver until one returns a result, or has nothing left to do
+    /// (`Pending`). It sees what is done during a round without being woken.
     pub(crate) fn poll_rounds<R>(
         &self,
         cx: &mut Context<'_>,

@@ -388,7 +388,8 @@ impl<K: Copy + Ord, M: Live> Requests<K, M> {
         Some(place)
     }
 
-    /// Does what an event has left. Returns the response of a request that begins and does not wait.
+    /// Does what an event has left. Returns the response of a request that begins and does not
+    /// wait.
     pub(crate) fn work(
         &mut self,
         work: Work<K>,

@@ -56,8 +56,8 @@ pub(crate) struct ServerState {
     pub(crate) input_requests: InputRequests,
 }
 
-/// Each future that waits keeps `place`, `None` until it has waited for the first time, and gives it
-/// back with [`leave`](Self::leave) or [`leave_input`](Self::leave_input).
+/// Each future that waits keeps `place`, `None` until it has waited for the first time, and gives
+/// it back with [`leave`](Self::leave) or [`leave_input`](Self::leave_input).
 impl dyn RequestSource + '_ {
     /// Sends a message about a request when there is room.
     pub(crate) fn poll_send(

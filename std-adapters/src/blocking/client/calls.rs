@@ -101,8 +101,8 @@ impl<'c> Client<'c> {
         self.wait(id)
     }
 
-    /// As [`request`](Self::request), and reports the progress, also while the server runs a tool as
-    /// a task. The [handler](super::Handler) gets it, too.
+    /// As [`request`](Self::request), and reports the progress, also while the server runs a tool
+    /// as a task. The [handler](super::Handler) gets it, too.
     ///
     /// # Errors
     /// As [`request`](Self::request).

@@ -106,8 +106,8 @@ impl Client<'_> {
     /// alone. The iterator ends after the last page, and after an error.
     ///
     /// # Errors
-    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a page
-    /// that exceeds a limit.
+    /// Items are errors as of [`request`](Self::request), and [`CallError::List`] in place of a
+    /// page that exceeds a limit.
     pub fn pages<L: ListKind>(
         &mut self,
         options: CallOptions,

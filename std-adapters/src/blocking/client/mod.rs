@@ -48,10 +48,11 @@
 //!
 //! # Memory
 //!
-//! [`ClientLimits`] has the limits of what is kept. The client stops reading while the server leaves
-//! 1 MiB of responses unread. A list has at most [`MAX_PAGES`] pages, one result at most 100 input
-//! requests. Ten lines of 8 KiB of standard error are kept. More calls at once than
-//! [`ClientLimits::max_in_flight`] fail; results are kept until [`wait`](Client::wait) returns them.
+//! [`ClientLimits`] has the limits of what is kept. The client stops reading while the server
+//! leaves 1 MiB of responses unread. A list has at most [`MAX_PAGES`] pages, one result at most 100
+//! input requests. Ten lines of 8 KiB of standard error are kept. More calls at once than
+//! [`ClientLimits::max_in_flight`] fail; results are kept until [`wait`](Client::wait) returns
+//! them.
 //!
 //! # Framing
 //!
