@@ -261,18 +261,20 @@ impl Shared {
             let found = servers.entry(server).or_default();
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))
         });
-        let origin =
-            HttpOrigin { server, principal: turn.principal().cloned(), head: turn.head().cloned() };
+        let (principal, head) = (turn.principal().cloned(), turn.head().cloned());
+        let origin = (server, Some(HttpOrigin { server, principal, head }));
         let (mut machine, tx) = turn.parts(request.handle);
         let mut kept = 0;
         let slot = place.ok_or(FULL).and_then(|place| {
-            let slot = Slot::take(request, &machine, load, &self.driver)?;
+            let mut slot = Slot::take(request, &machine, load, &self.driver)?;
             kept = if slot.bytes > UNCOUNTED { slot.bytes } else { 0 };
-            Ok(slot.with(Held::new(place, kept, &self.released)))
+            slot.held = Some(Held::new(place, kept, &self.released));
+            Ok(slot)
         });
-        let origin = (server, Some(origin));
         let admission = self.settings.admit(request, origin, &mut machine, tx, slot, connection);
-        work.extend(admission.work);
+        if let Some(next) = admission.work {
+            work.push_back(next);
+        }
         if let Some(response) = admission.response {
             turn.answer(request.handle, response);
         }
