@@ -156,13 +156,19 @@ payload! {
 
 /// The [`Implementation`] of a configuration, with the code that writes it. While a constant is
 /// compiled it is known whether that includes the code for icons and other rare members.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Info<'a> {
     pub(crate) value: Implementation<'a>,
     writer: Writer<fn(&Implementation<'_>, &mut Encoder<'_>)>,
     /// The members that complete a result of 2026-07-28, and their length: zero if they do not fit.
     #[cfg(not(small))]
     tail: ([u8; TAIL], usize),
+}
+
+impl fmt::Debug for Info<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
 }
 
 impl<'a> Info<'a> {
@@ -188,7 +194,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// Memory for a tail, in bytes: name and version have 76 of them.
+/// Memory for a tail, in bytes: name and version have 77 of them.
 #[cfg(not(small))]
 const TAIL: usize = 168;
 

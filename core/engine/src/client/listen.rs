@@ -25,6 +25,8 @@ impl State {
         for pending in self.calls.iter_mut().filter(is_lost) {
             lost.push(pending.id);
             pending.started = now;
+            // Its own limit may be what was left of it for the first time.
+            pending.options.limit = None;
         }
         for id in lost {
             if !revision.is_modern() {
@@ -49,15 +51,18 @@ impl State {
         self.acknowledge(id, driver);
     }
 
-    /// Ends the subscriptions of one that was cancelled, but those that another one needs.
-    pub(super) fn unsubscribe(&mut self, now: Instant, cancelled: &Pending) {
-        for uri in uris(cancelled.params.as_ref()).iter().flatten() {
+    /// Ends the subscriptions of one that is over, but those that another one needs.
+    pub(super) fn unsubscribe(&mut self, now: Instant, over: CallId, filter: Option<&OwnedJson>) {
+        for uri in uris(filter).iter().flatten() {
             let names =
                 |it: &Pending| uris(it.params.as_ref()).iter().flatten().any(|it| it == uri);
             if !self.listens().any(names) {
                 let (params, options) = (resource(uri), CallOptions::new());
-                let owner = Some(cancelled.id);
-                self.queue(now, methods::RESOURCES_UNSUBSCRIBE, &params, options, owner);
+                let method = methods::RESOURCES_UNSUBSCRIBE;
+                if let Some(call) = self.queue(now, method, &params, options, Some(over)) {
+                    // It has time once it is sent: nobody waits for it.
+                    self.calls.set_due(call, None);
+                }
             }
         }
     }
@@ -66,13 +71,15 @@ impl State {
     pub(super) fn subscribed(&mut self, call: CallId, owner: CallId, driver: &mut impl Driver) {
         let Some(Pending { method, result, .. }) = self.calls.remove(call) else { return };
         let Some(Err(error)) = result else { return self.acknowledge(owner, driver) };
-        if let Some(pending) = self.calls.open_mut(owner)
-            && !matches!(error, CallError::Closed)
-        {
-            // The error is about this request.
-            pending.method = method;
+        let Some(pending) = self.calls.open_mut(owner) else { return };
+        if matches!(error, CallError::Closed) {
+            return self.finish(owner, Err(error), driver);
         }
+        // The error is about this request.
+        pending.method = method;
+        let (filter, started) = (pending.params.clone(), pending.started);
         self.finish(owner, Err(error), driver);
+        self.unsubscribe(started, owner, filter.as_ref());
     }
 
     /// Notes that a legacy server has agreed to all that a filter names, if it has.

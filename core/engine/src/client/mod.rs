@@ -168,7 +168,7 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
-        state.is_cut_off = false;
+        (state.is_cut_off, state.login) = (false, None);
         state.hosted = HostedTasks::new(state.limits.in_flight);
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
@@ -459,10 +459,12 @@ impl<'c> ClientEngine<'c> {
         Some(Finished { id: call, method, started, result: result? })
     }
 
-    /// Takes the result of the oldest call that has one.
+    /// Takes the result of the oldest call that has one. Neither a [lost](Self::is_lost)
+    /// subscription counts, which would not be opened again then, nor what is
+    /// [restored](Self::restored).
     pub fn take_any(&mut self) -> Option<Finished> {
-        let over = self.state.calls.iter().filter(|pending| pending.result.is_some());
-        let call = over.map(|pending| pending.id).min()?;
+        let over = self.state.own_calls().filter(|pending| pending.result.is_some());
+        let call = over.filter(|pending| !pending.is_lost()).map(|pending| pending.id).min()?;
         self.take(call)
     }
 
@@ -476,8 +478,8 @@ impl<'c> ClientEngine<'c> {
     /// since it may never end.
     #[must_use]
     pub fn has_calls(&self) -> bool {
-        let mut all = self.state.calls.iter().filter(|pending| pending.owner.is_none());
-        all.any(|pending| pending.result.is_some() || !pending.is_listen())
+        let mut all = self.state.own_calls();
+        all.any(|pending| !pending.is_listen() || pending.result.is_some() && !pending.is_lost())
     }
 
     /// Whether a [subscription](Self::listen) has ended with the connection: the next
@@ -528,7 +530,7 @@ impl<'c> ClientEngine<'c> {
     ) -> Option<Cancelled> {
         let pending = self.state.forget(call, driver)?;
         if pending.is_listen() && pending.asked == Asked::Nothing && pending.result.is_none() {
-            self.state.unsubscribe(now, &pending);
+            self.state.unsubscribe(now, call, pending.params.as_ref());
             self.flush(now, driver);
         }
         let was_open = pending.is_in_flight && pending.result.is_none();
@@ -864,6 +866,12 @@ impl<'c> ClientEngine<'c> {
 }
 
 impl State {
+    /// Returns the calls of the application: not those that the engine makes for itself.
+    fn own_calls(&self) -> impl Iterator<Item = &Pending> {
+        let all = self.calls.iter().filter(|pending| pending.owner.is_none());
+        all.filter(|pending| Some(pending.id) != self.restored)
+    }
+
     fn new(limits: Limits, call_limit: Duration) -> Self {
         Self {
             limits,

@@ -90,6 +90,8 @@ pub(super) struct Exchange {
     pub(super) fields: Vec<(&'static str, String)>,
     /// Whether the body has ended before the request was authorized.
     pub(super) is_whole: bool,
+    /// Whether its connection asks for output at once, and its body is not counted.
+    pub(super) is_asked: bool,
     /// Whether a message violated the protocol.
     pub(super) has_fault: bool,
     /// Whether the body waits for room.
@@ -168,6 +170,7 @@ impl Exchange {
             is_stream: false,
             fields: Vec::new(),
             is_whole: false,
+            is_asked: false,
             has_fault: false,
             waits: false,
             sent: None,
@@ -255,6 +258,11 @@ impl<O> Site<'_, O> {
     /// [`end_of_body`](Self::end_of_body), for a request that was received with its whole body: it
     /// needs no timer. Returns the number of bytes that were taken, as `feed_body` does. If that is
     /// not all of them, the body is to be fed and ended later.
+    ///
+    /// Call [`response`](Self::response) once there is nothing more to do ([`SiteStep::Wait`]),
+    /// also before the exchange is reported as ready: time limits of a call begin when it has none.
+    ///
+    /// [`SiteStep::Wait`]: super::SiteStep::Wait
     pub fn open_whole(
         &mut self,
         now: Instant,
@@ -265,6 +273,9 @@ impl<O> Site<'_, O> {
         let key = self.admit(now, head, principal);
         let taken = self.feed_body(key, body);
         if taken == body.len() {
+            if let Some(exchange) = self.exchanges.get_mut(key.0) {
+                exchange.is_asked = exchange.counted == 0;
+            }
             self.end_of_body(now, key);
         } else if !self.awaits_authorization(key) {
             self.await_body(key.0);

@@ -552,10 +552,11 @@ impl<O> Site<'_, O> {
     /// Does for an exchange with a single call what the handling of the next message does for
     /// others, since it lasts: its body is freed, and its stream kept alive.
     fn await_output(&mut self, key: SlabKey) {
-        if let Some(Exchange { stage: Stage::Stream(owner, _), body, .. }) = self.exchanges.get(key)
-            && !body.is_empty()
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        if core::mem::take(&mut exchange.is_asked)
+            && let Stage::Stream(owner, _) = exchange.stage
         {
-            self.schedule.turn(Work::Instance(*owner));
+            self.schedule.turn(Work::Instance(owner));
             self.schedule.turn(Work::Exchange(key));
         }
     }
@@ -597,7 +598,8 @@ impl<O> Site<'_, O> {
                 let is_awaited = stream.is_awaited || stream.outbox.has_blocked_outcome();
                 let waiting = core::mem::take(&mut stream.waiting);
                 let was_blocked = core::mem::take(&mut instance.is_blocked);
-                if is_awaited || was_blocked || instance.state.has_changes() {
+                let waits = is_awaited || was_blocked || instance.state.has_changes();
+                if waits || self.closing.is_some() {
                     instance.touch(id);
                     self.schedule.turn(Work::Instance(owner));
                 }
@@ -650,8 +652,10 @@ impl<O> Site<'_, O> {
                     (stream.is_taken, stream.is_released) = (true, false);
                 }
                 let is_over = !instance.streams.is_own(id) && instance.is_over(self.config, id);
-                if is_over && !is_read && self.schedule.has_timer(Work::Instance(owner)) {
+                if is_over && !is_read && self.closing.is_none() {
                     instance.streams.remove(id);
+                    let idle = now.saturating_add(self.options.idle_timeout);
+                    self.schedule.wake_at(Work::Instance(owner), idle);
                 } else {
                     instance.touch(id);
                     self.schedule.turn(Work::Instance(owner));

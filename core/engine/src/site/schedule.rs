@@ -151,11 +151,6 @@ impl Schedule {
         }
     }
 
-    /// Returns whether it is looked at again at some time.
-    pub(super) fn has_timer(&mut self, work: Work) -> bool {
-        self.marks(work).is_some_and(|marks| marks.due.is_some())
-    }
-
     /// Returns the exchange that is reported next.
     pub(super) fn next_ready(&mut self) -> Option<SlabKey> {
         let key = self.ready.pop_front()?;

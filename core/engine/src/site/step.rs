@@ -103,7 +103,7 @@ impl<'c, O> Site<'c, O> {
         let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, counted, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, is_asked, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -156,9 +156,9 @@ impl<'c, O> Site<'c, O> {
             }
         }
         instance.touch(stream_id);
-        // What a longer exchange needs is done once its connection finds no output: `await_output`.
+        // The rest is done if its connection finds no output: `await_output`.
         let is_call = is_last && !is_listen && matches!(&event, Ok(Some(ServerEvent::Request(_))));
-        let is_settled = is_call && id.is_some() && *counted == 0 && instance.is_open();
+        let is_settled = is_call && *is_asked && id.is_some() && instance.is_open();
         if !is_settled {
             schedule.turn(Work::Instance(owner));
         }

@@ -55,8 +55,7 @@ pub enum ConnectionEnd {
 impl<T: Transport> Connection<T> {
     /// Takes the place of the last connection, and connects.
     pub(crate) fn new(transport: T, inner: Arc<ConnectionInner>) -> Self {
-        let number = inner.next_connection();
-        inner.command(Command::Connect(transport.url_for_posts()));
+        let number = inner.connect(transport.url_for_posts());
         Self {
             link: transport.into_link(),
             inner,
@@ -171,15 +170,8 @@ impl<T: Transport> Connection<T> {
 
     /// Ends the session, and gives it back to the clients.
     fn over(&mut self) {
-        let session = match self.session.take() {
-            Some(session) => Poll::Ready(Some(session)),
-            None => self.inner.take(self.number, Waker::noop()),
-        };
-        if let Poll::Ready(Some(mut session)) = session {
-            session.end(End::Over);
-            session.app.drop_inputs();
-            self.inner.put(session, Waker::noop());
-        }
+        self.give_back(Waker::noop());
+        self.inner.end(self.number);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a connection shares with its clients: the session, which one of them works with at a time.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -65,6 +65,8 @@ pub(crate) enum Command {
     /// Connects, to a server with this URL if messages are sent in POST requests.
     Connect(Option<String>),
     Close,
+    /// Ends at once.
+    End,
     /// Cancels a call, and its task.
     Cancel(CallId),
     /// Leaves the task of a call to the server.
@@ -126,7 +128,18 @@ impl ConnectionInner {
     }
 
     pub(crate) fn command(&self, command: Command) {
-        let mut state = lock(&self.state);
+        self.obey(lock(&self.state), command);
+    }
+
+    /// Ends the session of a connection that nobody drives any more, unless there is a later one.
+    pub(crate) fn end(&self, connection: u32) {
+        let state = lock(&self.state);
+        if state.connection == connection {
+            self.obey(state, Command::End);
+        }
+    }
+
+    fn obey(&self, mut state: MutexGuard<'_, State>, command: Command) {
         let Some(session) = &mut state.session else { return state.commands.push(command) };
         // The usual end of a call: there is nothing to cancel.
         if let Command::Cancel(call) = command
@@ -164,11 +177,14 @@ impl ConnectionInner {
         }
     }
 
-    /// Returns the number of a connection that takes the place of the last one.
-    pub(crate) fn next_connection(&self) -> u32 {
+    /// Connects, to a server with this URL if messages are sent in POST requests. Returns the
+    /// number of the connection, which takes the place of the last one.
+    pub(crate) fn connect(&self, url: Option<String>) -> u32 {
         let mut state = lock(&self.state);
         state.connection += 1;
-        state.connection
+        let number = state.connection;
+        self.obey(state, Command::Connect(url));
+        number
     }
 
     pub(crate) fn is_latest(&self, connection: u32) -> bool {
@@ -263,6 +279,10 @@ impl Session {
         match command {
             Command::Connect(url) => self.connect(now, url),
             Command::Close => self.end(End::Closing),
+            Command::End => {
+                self.end(End::Over);
+                self.app.drop_inputs();
+            }
             Command::Cancel(call) => {
                 app.close(call);
                 if let Some(Cancelled::Task(task)) = engine.cancel(now, call, None, app)

@@ -228,7 +228,10 @@ impl<'c> Client<'c> {
         let options = CallOptions::new();
         let begun = self.engine.listen(self.app.now(), filter, options, &mut self.app);
         let listen = begun.map_err(|error| Error::of(LISTEN, error))?;
-        self.acknowledged(listen)?;
+        self.acknowledged(listen).inspect_err(|_| {
+            // Otherwise the next connection would open it, although nobody knows of it.
+            self.engine.cancel(self.app.now(), listen, None, &mut self.app);
+        })?;
         Ok(listen)
     }
 
@@ -236,8 +239,12 @@ impl<'c> Client<'c> {
     fn acknowledged(&mut self, listen: CallId) -> Result<(), Error> {
         while self.engine.is_known(listen) && self.engine.acknowledged(listen).is_none() {
             self.step(None)?;
+            let ended = || Error::Closed(self.last_end.clone());
+            // It is left, for the next connection to open it.
+            if self.engine.is_lost(listen) {
+                return Err(ended());
+            }
             if let Some(over) = self.engine.take(listen) {
-                let ended = || Error::Closed(self.last_end.clone());
                 return Err(self.result(over).err().unwrap_or_else(ended));
             }
         }
