@@ -8,7 +8,11 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio_adapters::asynchronous::{App, Limits, Listener, TaskOptions, serve};
+use mcp_sansio::types::TextResult;
+use mcp_sansio::{ToolContext, ToolError};
+use mcp_sansio_adapters::asynchronous::{
+    self as server, App, Limits, Listener, TaskOptions, serve,
+};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -64,6 +68,36 @@ fn a_task_goes_on_after_its_connection() {
             }
             sleep(Duration::from_millis(1)).await;
         }
+        drop(second);
+        app.broadcaster().shut_down();
+    };
+    let (served, ()) = block_on(future::zip(serve(&app, &door), clients));
+    served.unwrap();
+}
+
+#[test]
+fn a_task_sends_to_no_session_after_its_connection() {
+    let app = App::new(&CONFIG, async |ctx: server::Context| {
+        sleep(Duration::from_millis(50)).await;
+        let (mut is_called, request) = (false, ctx.request()?);
+        let tool = ToolContext::new(&request, &ctx);
+        let sent = tool.send(|server, _| {
+            is_called = !server.is_request_open(request.handle);
+            Ok(())
+        });
+        sent.await.map_err(ToolError::from)?;
+        ctx.reply(&TextResult::new(if is_called { "gone" } else { "not called" }))
+    });
+    let (app, door) = (app.catalog(&CATALOG), Door::default());
+    let clients = async {
+        let mut first = door.connect();
+        let created = first.ask(&call(1, "wait", json!({}))).await;
+        let id = &created["result"]["taskId"];
+        drop(first);
+        sleep(Duration::from_millis(100)).await;
+        let mut second = door.connect();
+        let polled = second.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(polled["result"]["result"]["content"][0]["text"], "gone", "{polled}");
         drop(second);
         app.broadcaster().shut_down();
     };
