@@ -373,8 +373,7 @@ impl OwnedJson {
     /// [`SendError::Invalid`] if the value is invalid.
     pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
         // Not `vec![0; n]`: memory that is asked for as zeroed takes the slow way of an allocator.
-        let mut out = vec::Vec::with_capacity(INITIAL_CAPACITY);
-        out.resize(INITIAL_CAPACITY, 0);
+        let mut out = [0; INITIAL_CAPACITY].to_vec();
         loop {
             let mut encoder = Encoder::new(&mut out, 0, revision);
             value.encode(&mut encoder);

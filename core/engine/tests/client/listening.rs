@@ -86,6 +86,11 @@ fn a_resource_that_a_legacy_server_refuses_ends_its_subscription() {
     let over = scene.engine.take(call).unwrap();
     assert_eq!(over.method, "resources/subscribe");
     assert!(matches!(over.result, Err(CallError::Server(_))), "{over:?}");
+    // What was agreed to is given back, and no error of that begins anew.
+    let unsubscribes = scene.sent();
+    assert_eq!(methods(&unsubscribes), ["resources/unsubscribe"; 2]);
+    unsubscribes.iter().for_each(|request| scene.gets(&error(request, -32602)));
+    assert!(scene.sent().is_empty() && !scene.engine.has_calls());
     let late = listen(&mut scene, &PROMPTS_AND_BOTH);
     scene.sent();
     scene.later(3_600_000);
@@ -150,6 +155,22 @@ fn a_server_that_was_replaced_by_one_of_the_other_era_is_listened_to_again() {
         assert_eq!(methods(&sent), expected);
         assert!(scene.engine.is_known(call) && scene.engine.take(call).is_none());
     }
+}
+
+#[test]
+fn a_lost_subscription_is_not_any_result_and_has_its_time_again() {
+    let mut scene = Scene::new(D);
+    let options = CallOptions::new().limit(Duration::from_millis(100));
+    let person = &mut scene.person;
+    let call = scene.engine.listen(scene.now, &PROMPTS_AND_BOTH, options, person).unwrap();
+    agree(&mut scene);
+    scene.engine.end(&mut scene.person);
+    assert!(scene.engine.is_lost(call) && !scene.engine.has_calls());
+    assert!(scene.engine.take_any().is_none());
+    scene.connect();
+    assert_eq!(scene.sent().len(), 2);
+    scene.later(1_000);
+    assert!(scene.engine.take(call).is_none(), "the time of the first attempt is over");
 }
 
 #[test]

@@ -337,6 +337,21 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
 }
 
 #[test]
+fn a_session_ends_with_its_last_call_during_a_shutdown() {
+    let mut host = Host::of(&CONFIG, |options| options.sse_path = Some("/sse"));
+    let id = host.open("2025-11-25");
+    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
+    let sse = bare("GET", &[]).replace("/mcp", "/sse");
+    let mut all = [slow, sse].map(|text| Connection::new(&text));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.site.shut_down(host.now.saturating_add(Duration::from_secs(60)));
+    host.finish(host.open[0]);
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(all.iter().all(|connection| connection.is_done));
+    assert!(host.site.is_over() && host.site.exchanges() == 0);
+}
+
+#[test]
 fn keys_of_closed_exchanges_and_ended_servers_do_nothing() {
     let mut host = Host::new();
     let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
