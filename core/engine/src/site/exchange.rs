@@ -90,7 +90,7 @@ pub(super) struct Exchange {
     pub(super) fields: Vec<(&'static str, String)>,
     /// Whether the body has ended before the request was authorized.
     pub(super) is_whole: bool,
-    /// Whether its connection asks for output at once, and its body is not counted.
+    /// Whether its connection asks until there is no output, and its body is not counted.
     pub(super) is_asked: bool,
     /// Whether a message violated the protocol.
     pub(super) has_fault: bool,
@@ -259,8 +259,9 @@ impl<O> Site<'_, O> {
     /// needs no timer. Returns the number of bytes that were taken, as `feed_body` does. If that is
     /// not all of them, the body is to be fed and ended later.
     ///
-    /// Call [`response`](Self::response) once there is nothing more to do ([`SiteStep::Wait`]),
-    /// also before the exchange is reported as ready: time limits of a call begin when it has none.
+    /// Call [`response`](Self::response) once there is nothing more to do ([`SiteStep::Wait`]), also
+    /// before the exchange is reported as ready, and [`body`](Self::body) until it has no piece:
+    /// time limits of a call begin when there is no output.
     ///
     /// [`SiteStep::Wait`]: super::SiteStep::Wait
     pub fn open_whole(

@@ -576,6 +576,7 @@ impl<O> Site<'_, O> {
             exchange.control.drain(..n.min(exchange.control.len()));
             return;
         }
+        let is_asked = exchange.is_asked;
         match &mut exchange.stage {
             Stage::Reply(_, body) => drop(body.drain(..n.min(body.len()))),
             Stage::Replay(owner, reader) => {
@@ -599,7 +600,7 @@ impl<O> Site<'_, O> {
                 let waiting = core::mem::take(&mut stream.waiting);
                 let was_blocked = core::mem::take(&mut instance.is_blocked);
                 let waits = is_awaited || was_blocked || instance.state.has_changes();
-                if waits || self.closing.is_some() {
+                if waits || !is_asked || self.closing.is_some() {
                     instance.touch(id);
                     self.schedule.turn(Work::Instance(owner));
                 }

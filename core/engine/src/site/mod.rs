@@ -197,6 +197,8 @@ pub struct SiteRequest {
 #[derive(Debug)]
 #[must_use]
 #[non_exhaustive]
+// It is taken apart at once, and a box would be an allocation for each event.
+#[expect(clippy::large_enum_variant)]
 pub enum SiteStep<'p, O> {
     /// An event of a server, and that server.
     Event(ServerEvent<'p>, SiteTurn<'p, O>),
