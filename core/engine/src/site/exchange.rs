@@ -259,9 +259,9 @@ impl<O> Site<'_, O> {
     /// needs no timer. Returns the number of bytes that were taken, as `feed_body` does. If that is
     /// not all of them, the body is to be fed and ended later.
     ///
-    /// Call [`response`](Self::response) once there is nothing more to do ([`SiteStep::Wait`]), also
-    /// before the exchange is reported as ready, and [`body`](Self::body) until it has no piece:
-    /// time limits of a call begin when there is no output.
+    /// Call [`response`](Self::response) once there is nothing more to do ([`SiteStep::Wait`]),
+    /// also before the exchange is reported as ready, and [`body`](Self::body) until it has no
+    /// piece: time limits of a call begin when there is no output.
     ///
     /// [`SiteStep::Wait`]: super::SiteStep::Wait
     pub fn open_whole(
