@@ -9,6 +9,7 @@
 //! | what happens | what the program calls |
 //! | --- | --- |
 //! | the head of a request has arrived | [`Site::open`], which names the exchange |
+//! | the whole request has arrived | [`Site::open_whole`] alone; after `next`, [`Site::response`] at once |
 //! | a piece of its body, its end | [`Site::feed_body`] while [`Site::wants_body`], [`Site::end_of_body`] (also without a body) |
 //! | anything of all this, or [`SiteStep::Wait`] is over | [`Site::next`], until it says `Wait` |
 //! | [`SiteStep::Authorize`] | [`Site::authorized`], at once or later |
