@@ -168,11 +168,14 @@ impl<'c> ClientEngine<'c> {
         let state = &mut self.state;
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
-        (state.is_cut_off, state.login) = (false, None);
+        state.is_cut_off = false;
         state.hosted = HostedTasks::new(state.limits.in_flight);
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
-        state.posts.clear();
+        {
+            state.posts.clear();
+            state.login = None;
+        }
         let _ = state.restored.take().and_then(|call| state.calls.remove(call));
         for lost in state.calls.iter_mut().filter(|pending| pending.is_lost()) {
             (lost.result, lost.call, lost.acknowledged) = (None, None, None);
