@@ -508,7 +508,7 @@ impl Entry {
 /// Number of arguments found without a search. They take 32 bytes of stack.
 const INDEXED: usize = 4;
 
-/// What the keys of the protocol in `_meta` begin with.
+/// The beginning of the keys of the protocol in `_meta`.
 const PREFIX: &[u8; 25] = b"\"io.modelcontextprotocol/";
 
 /// The objects whose members are distinguished: the message, its `params`, and two objects in
@@ -585,7 +585,7 @@ impl Level {
                 first_match!(text word b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
             }
             Self::Arguments => None,
-            // What most keys begin with is compared once.
+            // The beginning of most keys is compared once.
             Self::Meta if starts_with(text, word, PREFIX) => {
                 let (rest, word) = load_word(text, PREFIX.len())?;
                 let (member, len) = first_match!(

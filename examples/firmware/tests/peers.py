@@ -72,7 +72,9 @@ def cancelled_by_another_id(board: Board) -> None:
 def late_answer(board: Board) -> None:
     """python-sdk 2481 and others: a cancelled call gets a response, and the client reconnects"""
     for round in range(5):
-        board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 30}}, round))
+        # The first lasts longer than a busy machine takes for two writes.
+        arguments = {"steps": 1, "period": 30 if round else 1500}
+        board.send(modern("tools/call", {"name": "sweep", "arguments": arguments}, round))
         time.sleep(0.01 * round)
         board.send(legacy("notifications/cancelled", {"requestId": round}))
     time.sleep(0.3)
@@ -82,7 +84,7 @@ def late_answer(board: Board) -> None:
         said.append(board.message()["id"])
     # A cancelled call has at most one response, if it had completed before.
     same(len(said), len(set(said)))
-    holds(0 not in said, "the first was cancelled at once")
+    holds(0 not in said and board.is_silent(1.6), "the first was cancelled at once")
 
 
 def client_sets_the_stack(board: Board) -> None:

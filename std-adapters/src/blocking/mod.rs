@@ -301,7 +301,7 @@ pub const PANIC_DELAY: Duration = Duration::from_secs(1);
 /// Initial size of the input buffer, in bytes.
 const INPUT: usize = 64 << 10;
 /// Maximum number of bytes per read: less than half of the buffer, together with the beginning of a
-/// line before it, so that none of the lines are moved while they are handled.
+/// line before it, so that lines are seldom moved while they are handled.
 const MAX_READ: usize = 30 << 10;
 /// Maximum length of a line, in bytes. Longer ones are rejected. Memory is allocated as lines need
 /// it.

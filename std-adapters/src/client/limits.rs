@@ -16,8 +16,8 @@ pub struct ClientLimits {
     /// Maximum length of a received line, in bytes, at least 1,024. The buffer grows as lines need
     /// it. Messages over HTTP have a limit of their own. Default: 16 MiB.
     pub max_line: usize,
-    /// Number of bytes that wait to be written with which calls wait, at least 1,024. Default:
-    /// 1 MiB.
+    /// Number of bytes that wait to be written with which calls wait; at least 1,024 in an
+    /// asynchronous client. Default: 1 MiB.
     pub max_pending: usize,
     /// Maximum size of a list that is collected, in bytes of all its pages. Default: [`MAX_LIST`].
     pub max_list: usize,

@@ -3,7 +3,8 @@
 use mcp_sansio::typed::{Faults, Input, InputObject, Output, ToolCall, Tools};
 use mcp_sansio::types::{Implementation, Text, Tool};
 use mcp_sansio::{
-    CallOptions, Catalog, ClientConfig, ClientFeatures, Era, Instant, JsonStr, RawJson, Revision,
+    CallOptions, Catalog, ClientConfig, ClientFeatures, Connection, Era, Instant, JsonStr, RawJson,
+    Revision, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Target,
     TxBuffer, entries,
 };
 use mcp_sansio_tests::memory::new_client;
@@ -55,6 +56,44 @@ enum Pictures<'p> {
 }
 
 static CATALOG: Catalog = Catalog::new().calls::<Call>();
+
+#[test]
+fn a_call_that_the_catalog_has_found_is_read_as_by_its_name() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS);
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let calls = [("uptime", "{}"), ("set_lamp", r#"{"on":1}"#), ("read_file", r#"{"path":"p"}"#)];
+    let lines = calls.map(|(name, arguments)| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{name}","method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}"#
+        ) + "\n"
+    });
+    let mut input = RxBuffer::new(vec![0; 2048]);
+    let len = lines.concat().len();
+    input.spare()[..len].copy_from_slice(lines.concat().as_bytes());
+    input.commit(len);
+    let (state, output) = (ServerState::<4, 0>::new(), TxBuffer::new(vec![0; 2048]));
+    let mut connection: Connection<'_, _, _, _> = Connection::new(&CONFIG, state, input, output);
+    let catalog = CATALOG.checked_when_read();
+    let (mut found, mut by_name) = (0, 0);
+    loop {
+        let (request, mut turn) = match connection.next(Instant::from_millis(1)) {
+            Step::Event(ServerEvent::Request(request), turn) => (request, turn),
+            Step::Io { .. } => break,
+            _ => continue,
+        };
+        let (server, tx) = turn.parts();
+        let Ok(Target::Tool(tool)) = catalog.respond(server, &request, tx) else { panic!() };
+        let read = format!("{:?}", Call::from_request(&request).unwrap());
+        match Call::from_found(tool, &request) {
+            Some(call) => found += usize::from(format!("{call:?}") == read),
+            None => by_name += 1,
+        }
+        // A copy has the name, but is not that constant.
+        assert!(Call::from_found(&tool.clone(), &request).is_none());
+    }
+    assert_eq!((found + by_name, found > 0), (calls.len(), true), "{found} {by_name}");
+}
 
 fn call<'a>(name: &str, arguments: &'a str) -> Option<Result<Call<'a>, Faults<'a>>> {
     Call::parse(name, RawJson::parse(arguments).unwrap())

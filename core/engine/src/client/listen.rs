@@ -17,7 +17,8 @@ impl State {
     pub(super) fn opened(&mut self, now: Instant, revision: Revision, driver: &mut impl Driver) {
         if let Some(level) = self.log_level.filter(|_| !revision.is_modern()) {
             let (params, options) = (SetLevelParams::new(level), CallOptions::new());
-            self.restored = self.queue(now, methods::LOGGING_SET_LEVEL, &params, options, None);
+            let call = self.queue(now, methods::LOGGING_SET_LEVEL, &params, options, None);
+            self.restored = Some(call);
         }
         let is_lost =
             |it: &&mut Pending| it.is_listen() && it.asked == Asked::Nothing && it.result.is_none();
@@ -59,10 +60,9 @@ impl State {
             if !self.listens().any(names) {
                 let (params, options) = (resource(uri), CallOptions::new());
                 let method = methods::RESOURCES_UNSUBSCRIBE;
-                if let Some(call) = self.queue(now, method, &params, options, Some(over)) {
-                    // It has time once it is sent: nobody waits for it.
-                    self.calls.set_due(call, None);
-                }
+                let call = self.queue(now, method, &params, options, Some(over));
+                // It has time once it is sent: nobody waits for it.
+                self.calls.set_due(call, None);
             }
         }
     }
@@ -101,7 +101,7 @@ impl State {
         params: &P,
         options: CallOptions,
         owner: Option<CallId>,
-    ) -> Option<CallId> {
+    ) -> CallId {
         let params = OwnedJson::new(params, Revision::LATEST).ok();
         let limit = options.limit.unwrap_or(self.call_limit);
         let pending = self.calls.add(now, method.to_owned(), params, options);
@@ -110,7 +110,7 @@ impl State {
         self.calls.set_due(id, Some(now.saturating_add(limit)));
         self.waiting.push_back(Waiting::Call(id));
         self.new_calls += 1;
-        Some(id)
+        id
     }
 
     /// Tells those who listen to a legacy server of a change.

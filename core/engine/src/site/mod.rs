@@ -458,12 +458,7 @@ pub struct SiteOptions<'c> {
 impl SiteOptions<'_> {
     /// Returns a limit with the share of a client: all of it if nothing is known of the client.
     pub const fn limit(&self, total: usize, holder: Option<&Holder>) -> PlaceLimit {
-        let percent = match holder {
-            Some(Holder::Principal(_)) => self.principal_share,
-            Some(Holder::Address(_)) => self.address_share,
-            None => 100,
-        };
-        PlaceLimit::percent(total, percent)
+        Holder::limit(holder, total, self.principal_share, self.address_share)
     }
 
     /// Creates options with the defaults.

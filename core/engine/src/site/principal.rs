@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 use mcp_sansio::http::{Operations, Principal};
 
 use super::ExchangeKey;
-use crate::places::PeerAddress;
+use crate::places::{PeerAddress, PlaceLimit};
 
 /// A client whose share of a server is limited.
 #[derive(Clone, Debug)]
@@ -26,6 +26,22 @@ impl Holder {
             Some(principal) => Some(Self::Principal(Arc::clone(principal))),
             None => peer.map(Self::Address),
         }
+    }
+
+    /// Returns a limit with the share of a client, which is in percent for a principal and for an
+    /// address: all of it if nothing is known of the client.
+    pub const fn limit(
+        client: Option<&Self>,
+        total: usize,
+        principal_share: u8,
+        address_share: u8,
+    ) -> PlaceLimit {
+        let percent = match client {
+            Some(Self::Principal(_)) => principal_share,
+            Some(Self::Address(_)) => address_share,
+            None => 100,
+        };
+        PlaceLimit::percent(total, percent)
     }
 }
 

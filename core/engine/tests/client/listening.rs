@@ -86,7 +86,7 @@ fn a_resource_that_a_legacy_server_refuses_ends_its_subscription() {
     let over = scene.engine.take(call).unwrap();
     assert_eq!(over.method, "resources/subscribe");
     assert!(matches!(over.result, Err(CallError::Server(_))), "{over:?}");
-    // What was agreed to is given back, and no error of that begins anew.
+    // The client gives back what was agreed to, and an error of that begins nothing anew.
     let unsubscribes = scene.sent();
     assert_eq!(methods(&unsubscribes), ["resources/unsubscribe"; 2]);
     unsubscribes.iter().for_each(|request| scene.gets(&error(request, -32602)));

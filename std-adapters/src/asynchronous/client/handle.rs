@@ -188,8 +188,8 @@ impl Client {
     /// be repeated.
     ///
     /// A [`Subscription`](super::Subscription) that was not dropped goes on, and reports
-    /// [`Change::Missed`](super::Change::Missed) first. A legacy server is asked again for the
-    /// [level of log messages](Self::set_log_level).
+    /// [`Change::Missed`](super::Change::Missed) behind the changes that were not read yet. A
+    /// legacy server is asked again for the [level of log messages](Self::set_log_level).
     pub fn reconnect<T: Transport>(&self, transport: T) -> Connection<T> {
         Connection::new(transport, Arc::clone(&self.0.inner))
     }

@@ -21,7 +21,7 @@ use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::Round;
 
-/// What becomes of a request: `response` has to be sent, a part of it may be written.
+/// Result of admitting a request: `response` has to be sent, a part of it may be written.
 pub(crate) struct Admission<K> {
     pub(crate) response: Option<PendingResponse>,
     pub(crate) work: Option<Work<K>>,

@@ -272,7 +272,7 @@ fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
     result
 }
 
-/// What an event leaves to be done where no mutex is locked. `K` names a server.
+/// Work that an event leaves for a place where no mutex is locked. `K` names a server.
 pub(crate) enum Work<K> {
     Begin(K, Arc<ActiveRequest>),
     Cancel(K, RequestHandle, Ended),

@@ -46,7 +46,7 @@ pub(crate) type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<
 /// One call of a server, which returns whether there may be more to send.
 pub(crate) type ServerCall<'s> = dyn FnMut(&mut ServerState, &mut dyn Outputs) -> bool + 's;
 
-/// What the requests of a server take, and what their handlers wait for.
+/// The load of a server's requests, and the futures of their handlers that wait.
 #[derive(Default)]
 pub(crate) struct ServerState {
     /// `None` for a request without a connection or a session.

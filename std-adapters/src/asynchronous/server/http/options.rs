@@ -104,7 +104,7 @@ pub struct HttpOptions {
     /// one more than the [share](crate::asynchronous::Limits::address_share) of its address, gets
     /// 503. Default: 1,000.
     pub max_waiting_checks: usize,
-    /// Who may do what. Default: anyone everything.
+    /// The check of credentials and scopes. Default: everyone may do everything.
     pub access_control: AccessControl,
 }
 
@@ -260,9 +260,7 @@ impl HttpOptions {
 
     /// Returns a limit with the share of a client.
     const fn limit(&self, total: usize, holder: Option<&Holder>, limits: &Limits) -> PlaceLimit {
-        let (principal_share, address_share) = (self.principal_share, limits.address_share);
-        let shares = SiteOptions { principal_share, address_share, ..SiteOptions::new() };
-        shares.limit(total, holder)
+        Holder::limit(holder, total, self.principal_share, limits.address_share)
     }
 
     /// Returns the documents that are served beside the endpoint, with their paths.

@@ -357,7 +357,7 @@ impl HttpServer {
             self.0.take_steps(&mut state, now, &mut wakers);
         }
         let result = call(&mut state, now);
-        // What is left, timers included, is work of the driver.
+        // The driver does the rest, timers included.
         self.0.is_attended.store(false, Ordering::Relaxed);
         self.0.leave(state, now);
         wakers.wake();
