@@ -82,7 +82,7 @@ pub use http_client::{
     AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, HttpClient, HttpLimits, MAX_ONE_WAY_POSTS,
     Reading, Received, Request, Step,
 };
-pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
+pub use places::{CountPlaces, NoPlace, PeerAddress, PlaceLimit, Places};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,

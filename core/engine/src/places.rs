@@ -63,23 +63,25 @@ impl<K: Ord + Clone> Places<K> {
     /// Takes `n` places for a client.
     ///
     /// # Errors
-    /// [`NoPlace`]; nothing is taken then.
+    /// [`NoPlace`], [`Share`](NoPlace::Share) if it lacks both; nothing is taken then.
     pub fn take(&mut self, n: usize, client: Option<&K>, limit: PlaceLimit) -> Result<(), NoPlace> {
         if n == 0 {
             return Ok(());
         }
-        if n > limit.total.saturating_sub(self.taken) {
-            return Err(NoPlace::Total);
-        }
+        let has_total = n <= limit.total.saturating_sub(self.taken);
         if let Some(client) = client {
             match self.by_client.get_mut(client) {
                 Some(taken) if n > limit.share.saturating_sub(*taken) => {
                     return Err(NoPlace::Share);
                 }
-                Some(taken) => *taken += n,
                 None if n > limit.share => return Err(NoPlace::Share),
+                _ if !has_total => {}
+                Some(taken) => *taken += n,
                 None => drop(self.by_client.insert(client.clone(), n)),
             }
+        }
+        if !has_total {
+            return Err(NoPlace::Total);
         }
         self.taken += n;
         Ok(())
@@ -102,6 +104,35 @@ impl<K: Ord + Clone> Places<K> {
 impl<K: Ord + Clone> Default for Places<K> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Counts places: [`Places`], or what several owners have in common.
+pub trait CountPlaces<K>: Send {
+    /// Takes `n` places for a client: see [`Places::take`].
+    ///
+    /// # Errors
+    /// [`NoPlace`]; nothing is taken then.
+    fn take(&mut self, n: usize, client: Option<&K>, limit: PlaceLimit) -> Result<(), NoPlace>;
+
+    /// Gives `n` places of a client back.
+    fn give_back(&mut self, n: usize, client: Option<&K>);
+
+    /// Asks other owners for a place that is in the way of a client, of which `lacking` says what
+    /// it lacks. Returns whether one was given back. Default: there are no others.
+    fn reclaim(&mut self, lacking: NoPlace, client: Option<&K>) -> bool {
+        let _ = (lacking, client);
+        false
+    }
+}
+
+impl<K: Ord + Clone + Send> CountPlaces<K> for Places<K> {
+    fn take(&mut self, n: usize, client: Option<&K>, limit: PlaceLimit) -> Result<(), NoPlace> {
+        Self::take(self, n, client, limit)
+    }
+
+    fn give_back(&mut self, n: usize, client: Option<&K>) {
+        Self::give_back(self, n, client);
     }
 }
 

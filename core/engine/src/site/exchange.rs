@@ -19,8 +19,8 @@ use mcp_sansio::{ErrorCode, ExchangeId, Instant};
 use super::instance::Reader;
 use super::principal::{Denied, Holder};
 use super::schedule::{SlabKey, Work};
-use super::{ExchangeKey, Site};
-use crate::places::{PeerAddress, PlaceLimit, Places};
+use super::{ExchangeKey, Site, SiteCounts};
+use crate::places::{NoPlace, PeerAddress, PlaceLimit};
 
 /// The head of an HTTP request, shared by its exchange and its handler.
 #[derive(Clone)]
@@ -308,10 +308,10 @@ impl<O> Site<'_, O> {
     fn enter(&mut self, key: SlabKey, holder: Option<Holder>) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         if core::mem::take(&mut exchange.has_place) {
-            self.places.give_back(1, exchange.holder.as_ref());
+            self.counts.exchanges.give_back(1, exchange.holder.as_ref());
         }
         let limit = self.options.limit(self.options.max_exchanges, holder.as_ref());
-        exchange.has_place = self.places.take(1, holder.as_ref(), limit).is_ok();
+        exchange.has_place = self.counts.exchanges.take(1, holder.as_ref(), limit).is_ok();
         exchange.holder = holder;
         exchange.has_place
     }
@@ -320,7 +320,8 @@ impl<O> Site<'_, O> {
     pub(super) fn enter_streams(&mut self, key: SlabKey) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         let limit = self.options.limit(self.options.max_streams, exchange.holder.as_ref());
-        exchange.is_stream = self.stream_places.take(1, exchange.holder.as_ref(), limit).is_ok();
+        let holder = exchange.holder.as_ref();
+        exchange.is_stream = self.counts.streams.take(1, holder, limit).is_ok();
         exchange.is_stream
     }
 
@@ -329,17 +330,17 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key)
             && core::mem::take(&mut exchange.is_stream)
         {
-            self.stream_places.give_back(1, exchange.holder.as_ref());
+            self.counts.streams.give_back(1, exchange.holder.as_ref());
         }
     }
 
     pub(super) fn give_places_back(&mut self, exchange: &Exchange) {
         let holder = exchange.holder.as_ref();
         if exchange.has_place {
-            self.places.give_back(1, holder);
+            self.counts.exchanges.give_back(1, holder);
         }
         if exchange.is_stream {
-            self.stream_places.give_back(1, holder);
+            self.counts.streams.give_back(1, holder);
         }
     }
 
@@ -527,7 +528,8 @@ impl<O> Site<'_, O> {
         }
         let holder = exchange.holder.as_ref();
         let share = self.options.limit(self.options.body_budget, holder).share;
-        let (counted, next) = match self.bodies.take(key, exchange.counted, len, (holder, share)) {
+        let room = self.bodies.take(&mut self.counts, key, exchange.counted, len, (holder, share));
+        let (counted, next) = match room {
             Room::Taken(counted, next) => (counted, next),
             Room::Wait => {
                 exchange.waits = true;
@@ -549,7 +551,8 @@ impl<O> Site<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.body = Vec::new();
         let counted = core::mem::take(&mut exchange.counted);
-        let next = self.bodies.release(key, counted, exchange.holder.as_ref());
+        let holder = exchange.holder.as_ref();
+        let next = self.bodies.release(&mut self.counts, key, counted, holder);
         self.wake_body(next);
     }
 
@@ -605,11 +608,9 @@ pub(super) enum Room {
 /// bodies are not counted, so that the response to a call can always be read.
 ///
 /// A body beyond the share of its client does not wait: it would be in the way of others.
-#[derive(Debug)]
 pub(super) struct Bodies {
     limit: usize,
     max_body: usize,
-    taken: Places<Holder>,
     waiting: VecDeque<SlabKey>,
     /// The body that may use the reserve.
     preferred: Option<SlabKey>,
@@ -618,7 +619,7 @@ pub(super) struct Bodies {
 impl Bodies {
     pub(super) fn new(limit: usize, max_body: usize) -> Self {
         let max_body = max_body.min(limit);
-        Self { limit, max_body, taken: Places::new(), waiting: VecDeque::new(), preferred: None }
+        Self { limit, max_body, waiting: VecDeque::new(), preferred: None }
     }
 
     pub(super) const fn max_body(&self) -> usize {
@@ -629,6 +630,7 @@ impl Bodies {
     /// client; one body of the greatest length always fits in.
     pub(super) fn take(
         &mut self,
+        counts: &mut SiteCounts,
         key: SlabKey,
         counted: usize,
         len: usize,
@@ -638,56 +640,60 @@ impl Bodies {
             return Room::Taken(counted, None);
         }
         let wanted = len - counted;
-        let share = share.max(self.max_body);
-        if holder.is_some_and(|holder| wanted > share.saturating_sub(self.taken.taken_by(holder))) {
-            return Room::Refused;
-        }
-        let taken = self.taken.taken();
+        // Who may have all of it waits as if it were not the only one.
+        let share = if share < self.limit { share.max(self.max_body) } else { usize::MAX };
         let is_first = self.waiting.front().is_none_or(|first| *first == key);
-        let common = (self.limit - self.max_body).saturating_sub(taken);
-        if !is_first || wanted > common {
-            if is_first && self.preferred.is_none() {
+        let total = if is_first { self.limit - self.max_body } else { 0 };
+        let mut taken = counts.body_bytes.take(wanted, holder, PlaceLimit { total, share });
+        if taken == Err(NoPlace::Total) {
+            let one = PlaceLimit { total: 1, share: 1 };
+            if is_first
+                && self.preferred.is_none()
+                && counts.body_reserve.take(1, None, one).is_ok()
+            {
                 self.preferred = Some(key);
             }
-            if self.preferred != Some(key) || wanted > self.limit.saturating_sub(taken) {
+            if self.preferred == Some(key) {
+                let limit = PlaceLimit { total: self.limit, share };
+                taken = counts.body_bytes.take(wanted, holder, limit);
+            }
+        }
+        match taken {
+            Ok(()) => Room::Taken(len, self.leave(key)),
+            Err(NoPlace::Share) => Room::Refused,
+            Err(NoPlace::Total) => {
                 if !self.waiting.contains(&key) {
                     // No other body can use the reserve meanwhile.
                     let is_preferred = self.preferred == Some(key);
                     self.waiting.insert(if is_preferred { 0 } else { self.waiting.len() }, key);
                 }
-                return Room::Wait;
+                Room::Wait
             }
         }
-        self.keep(wanted, holder);
-        Room::Taken(len, self.leave(key))
     }
 
     /// Gives up the room of a body that is handled or gone. Returns a body that may try next.
     pub(super) fn release(
         &mut self,
+        counts: &mut SiteCounts,
         key: SlabKey,
         counted: usize,
         holder: Option<&Holder>,
     ) -> Option<SlabKey> {
         if counted > 0 {
-            self.taken.give_back(counted, holder);
+            counts.body_bytes.give_back(counted, holder);
         }
         if self.preferred == Some(key) {
             self.preferred = None;
+            counts.body_reserve.give_back(1, None);
         }
         let next = self.leave(key);
         next.or_else(|| self.waiting.front().copied().filter(|_| counted > 0))
     }
 
-    pub(super) fn keep(&mut self, n: usize, holder: Option<&Holder>) {
-        // These bytes are in memory already, so they count even beyond the limit.
-        let _ = self.taken.take(n, holder, PlaceLimit::UNLIMITED);
-    }
-
-    /// Gives kept bytes back. Returns a body that may try next.
-    pub(super) fn give_back(&mut self, n: usize, holder: Option<&Holder>) -> Option<SlabKey> {
-        self.taken.give_back(n, holder);
-        self.waiting.front().copied().filter(|_| n > 0)
+    /// Returns the body that has waited longest.
+    pub(super) fn first(&self) -> Option<SlabKey> {
+        self.waiting.front().copied()
     }
 
     /// Takes a body out of the queue. Returns the first of the rest if it was there.

@@ -19,7 +19,7 @@ use mcp_sansio::{
 
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
-use super::{ExchangeKey, Site, SiteOptions};
+use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::places::PeerAddress;
 
 /// A server, and the output of its exchanges.
@@ -112,6 +112,11 @@ impl<O> Instance<O> {
         };
         let tx = response_buffer(options).with_event_ids(0);
         Self::new(options, InstanceKind::Session(session), Stream::new(tx, 0, None), principal)
+    }
+
+    /// Returns whose share a session counts in.
+    pub(super) fn holder(&self) -> Option<Holder> {
+        Holder::of(self.principal.as_ref(), self.peer)
     }
 
     /// Returns whether it has all that it is known by: not a session before `initialize`.

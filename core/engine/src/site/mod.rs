@@ -115,6 +115,7 @@ pub mod credentials;
 mod exchange;
 mod instance;
 mod permit;
+mod placement;
 mod principal;
 mod protected_resource;
 mod schedule;
@@ -125,6 +126,7 @@ pub use credentials::bearer_token;
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
+pub use placement::{number_of_session, with_number};
 pub use principal::{Denied, Holder, Unpermitted};
 pub use protected_resource::ProtectedResource;
 
@@ -144,7 +146,7 @@ use mcp_sansio::{
     ServerEvent, TxBuffer,
 };
 
-use crate::places::{PlaceLimit, Places};
+use crate::places::{CountPlaces, PlaceLimit, Places};
 use exchange::{Bodies, Exchange};
 use instance::{Instance, InstanceKind, Stream};
 use schedule::{Schedule, Slab, SlabKey, Work};
@@ -158,9 +160,7 @@ pub struct Site<'c, O = Infallible> {
     endpoint: Endpoint<'c>,
     random: Box<dyn FnMut() -> [u8; 16] + Send + 'c>,
     exchanges: Slab<Exchange>,
-    /// The places of exchanges, and of those that are event streams.
-    places: Places<Holder>,
-    stream_places: Places<Holder>,
+    counts: SiteCounts,
     instances: Slab<Instance<O>>,
     /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
     /// compared in constant time.
@@ -175,6 +175,38 @@ pub struct Site<'c, O = Infallible> {
     ended: VecDeque<SlabKey>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
+}
+
+/// The counts behind the limits of a [`Site`]. Default: its own.
+///
+/// Sites that have them in common serve one endpoint on several threads. When places of
+/// `body_bytes` or `body_reserve` are given back, the others look again whether a body of theirs
+/// has room: [`Site::release_bytes`]. `sessions` [reclaims](CountPlaces::reclaim) by
+/// [`Site::end_uninitialized`].
+pub struct SiteCounts {
+    /// Exchanges: [`SiteOptions::max_exchanges`].
+    pub exchanges: Box<dyn CountPlaces<Holder>>,
+    /// Those that are event streams: [`SiteOptions::max_streams`].
+    pub streams: Box<dyn CountPlaces<Holder>>,
+    /// Bytes of bodies: [`SiteOptions::body_budget`].
+    pub body_bytes: Box<dyn CountPlaces<Holder>>,
+    /// The one body that may use what is reserved for the greatest.
+    pub body_reserve: Box<dyn CountPlaces<Holder>>,
+    /// Sessions, and streams of HTTP+SSE: [`SiteOptions::max_sessions`].
+    pub sessions: Box<dyn CountPlaces<Holder>>,
+}
+
+impl Default for SiteCounts {
+    fn default() -> Self {
+        let own = || Box::new(Places::new());
+        Self {
+            exchanges: own(),
+            streams: own(),
+            body_bytes: own(),
+            body_reserve: own(),
+            sessions: own(),
+        }
+    }
 }
 
 /// The key of an exchange: a request and its response.
@@ -242,8 +274,7 @@ impl<'c, O> Site<'c, O> {
             endpoint: if options.has_sessions { endpoint } else { endpoint.without_sessions() },
             random: Box::new(random),
             exchanges: Slab::new(),
-            places: Places::new(),
-            stream_places: Places::new(),
+            counts: SiteCounts::default(),
             instances: Slab::new(),
             by_id: BTreeMap::new(),
             opened: 0,
@@ -253,6 +284,14 @@ impl<'c, O> Site<'c, O> {
             ended: VecDeque::new(),
             closing: None,
         }
+    }
+
+    /// Counts in common with other sites, so that limits and shares are those of all together. Call
+    /// it before the first [`open`](Self::open).
+    #[must_use]
+    pub fn counts(mut self, counts: SiteCounts) -> Self {
+        self.counts = counts;
+        self
     }
 
     /// Returns what is to be done next. Exchanges and servers are served in turns, one message at a
@@ -310,12 +349,15 @@ impl<'c, O> Site<'c, O> {
     /// [budget of all bodies](SiteOptions::body_budget) and in the share of their client, whether
     /// or not there is room. Give them back with [`release_bytes`](Self::release_bytes).
     pub fn keep_bytes(&mut self, n: usize, holder: Option<&Holder>) {
-        self.bodies.keep(n, holder);
+        // They are in memory already, so they count even beyond the limit.
+        let _ = self.counts.body_bytes.take(n, holder, PlaceLimit::UNLIMITED);
     }
 
-    /// Gives bytes back that were [kept](Self::keep_bytes).
+    /// Gives bytes back that were [kept](Self::keep_bytes), and lets the body that has waited
+    /// longest look for room.
     pub fn release_bytes(&mut self, n: usize, holder: Option<&Holder>) {
-        let next = self.bodies.give_back(n, holder);
+        self.counts.body_bytes.give_back(n, holder);
+        let next = self.bodies.first();
         self.wake_body(next);
     }
 

@@ -17,7 +17,8 @@ use super::exchange::{Exchange, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
-use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn};
+use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn};
+use crate::places::NoPlace;
 
 impl<'c, O> Site<'c, O> {
     pub(super) fn run_exchange(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
@@ -100,7 +101,7 @@ impl<'c, O> Site<'c, O> {
     /// Handles one message of a body.
     fn take_message(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
         let Self { config, options, exchanges, instances, schedule, .. } = self;
-        let stream_places = &mut self.stream_places;
+        let streams_count = &mut self.counts.streams;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
         let Exchange { full_until, principal, holder, is_stream, is_asked, .. } = exchange;
@@ -148,7 +149,7 @@ impl<'c, O> Site<'c, O> {
         };
         if is_listen && !*is_stream {
             let limit = options.limit(options.max_streams, holder.as_ref());
-            *is_stream = stream_places.take(1, holder.as_ref(), limit).is_ok();
+            *is_stream = streams_count.take(1, holder.as_ref(), limit).is_ok();
             if !*is_stream {
                 *stage = Stage::Refused(owner);
                 schedule.turn(Work::Exchange(key));
@@ -290,6 +291,9 @@ impl<'c, O> Site<'c, O> {
             self.schedule.turn(Work::Exchange(*exchange));
         }
         let is_alone = matches!(instance.kind, InstanceKind::Alone);
+        if !is_alone {
+            self.counts.sessions.give_back(1, instance.holder().as_ref());
+        }
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         }
@@ -545,39 +549,33 @@ impl<O> Site<'_, O> {
             return false;
         }
         let Some(exchange) = self.exchanges.get(key) else { return false };
-        let (principal, peer) = (exchange.principal.as_deref(), exchange.head.peer_address());
-        let most = match principal {
-            Some(_) => self.options.max_sessions_per_principal,
-            None => self.options.limit(self.options.max_sessions, exchange.holder.as_ref()).share,
-        };
-        let (mut all, mut own, mut oldest, mut oldest_own) = (0, 0, None, None);
-        for (key, instance) in self.instances.iter_mut() {
-            if matches!(instance.kind, InstanceKind::Alone) {
-                continue;
-            }
-            let is_own = is_same_principal(instance.principal.as_deref(), principal)
-                && (principal.is_some() || instance.peer == peer);
-            all += 1;
-            own += usize::from(is_own);
-            let InstanceKind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
-                continue;
-            };
-            let is_older =
-                |than: Option<(u64, SlabKey)>| than.is_none_or(|(than, _)| *number < than);
-            if !instance.is_initialized {
-                oldest = Some((*number, key)).filter(|_| is_older(oldest)).or(oldest);
-                let new = Some((*number, key)).filter(|_| is_own && is_older(oldest_own));
-                oldest_own = new.or(oldest_own);
+        let holder = exchange.holder.clone();
+        let mut limit = self.options.limit(self.options.max_sessions, holder.as_ref());
+        if exchange.principal.is_some() {
+            limit.share = self.options.max_sessions_per_principal;
+        }
+        while let Err(lacking) = self.counts.sessions.take(1, holder.as_ref(), limit) {
+            if !self.end_uninitialized(lacking, holder.as_ref())
+                && !self.counts.sessions.reclaim(lacking, holder.as_ref())
+            {
+                return false;
             }
         }
-        let replaced = if own >= most {
-            oldest_own
-        } else if all >= self.options.max_sessions {
-            oldest
-        } else {
-            return true;
-        };
-        let Some((_, replaced)) = replaced else { return false };
+        true
+    }
+
+    /// Ends the oldest session whose client has not sent `notifications/initialized`, for the sake
+    /// of another client: of all sessions, or of its own if it lacks its share. Returns whether
+    /// there was one.
+    pub fn end_uninitialized(&mut self, lacking: NoPlace, holder: Option<&Holder>) -> bool {
+        let replaceable = self.instances.iter_mut().filter_map(|(key, instance)| {
+            let InstanceKind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
+                return None;
+            };
+            let is_in_way = lacking == NoPlace::Total || instance.holder().as_ref() == holder;
+            (is_in_way && !instance.is_initialized).then_some((*number, key))
+        });
+        let Some((_, replaced)) = replaceable.min() else { return false };
         self.end_instance(replaced);
         true
     }
@@ -663,11 +661,11 @@ fn rendered(refusal: &Refusal<'_>) -> (OutgoingResponse, Vec<u8>) {
 }
 
 /// Returns the number that the first eight digits of an id are.
-fn id_prefix(id: &str) -> u32 {
+pub(super) fn id_prefix(id: &str) -> u32 {
     id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
 /// The parameter of the URI for messages of HTTP+SSE.
-const PARAMETER: &str = "session=";
+pub(super) const PARAMETER: &str = "session=";
 /// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
