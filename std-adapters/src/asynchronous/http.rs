@@ -42,6 +42,12 @@
 //! without sockets, behind any HTTP library and in any async runtime. With the feature `tower`
 //! it is a service of tower, for axum and hyper.
 //!
+//! # All cores
+//!
+//! [`serve_on_all_cores`] serves on a thread for each core, and [`HttpShards`] is an [`HttpServer`]
+//! on several threads. Both may serve a request on another thread than that of its connection;
+//! limits are of all threads together.
+//!
 //! # Limits
 //!
 //! A connection whose client neither sends nor reads for [`HttpOptions::read_timeout`] is closed; a
@@ -77,7 +83,7 @@
 pub use super::server::http::ResponseBody;
 pub use super::server::http::{
     AccessControl, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse, HttpServer,
-    Interrupted, serve,
+    HttpShards, Interrupted, listeners, serve, serve_on_all_cores, serve_on_threads,
 };
 #[cfg(feature = "auth")]
 pub use crate::auth::tokens;

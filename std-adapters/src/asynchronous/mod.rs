@@ -145,7 +145,8 @@ pub use crate::client::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]
 pub use crate::runtime::Socket;
 pub use crate::runtime::{
-    BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite, Runtime, RuntimeFuture, within,
+    AcceptedStream, BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite,
+    Runtime, RuntimeFuture, within,
 };
 #[cfg(feature = "tokio")]
 pub use crate::runtime::{TokioStream, tokio_stdio};

@@ -48,11 +48,21 @@ pub trait Runtime: Send + Sync {
         Box::pin(async { Err(unsupported("HttpTransport::with_connector takes a connector")) })
     }
 
-    /// Makes an asynchronous listener of a non-blocking one, to which a browser returns after a
-    /// login. Default: an error.
+    /// Makes an asynchronous listener of a non-blocking one: to which a browser returns after a
+    /// login, or of a server on several threads. Default: an error.
     fn listen(&self, listener: TcpListener) -> io::Result<BoxedListener> {
         let _ = listener;
         Err(unsupported("let a person paste the address of the last page"))
+    }
+
+    /// Polls a future on this thread until it is ready: on the threads of a server that has
+    /// [several](super::http::serve_on_all_cores). Default: the thread sleeps between two polls.
+    ///
+    /// # Errors
+    /// If the operating system lacks what the runtime needs.
+    fn block_on(&self, future: LocalFuture<'_>) -> io::Result<()> {
+        futures_lite::future::block_on(future);
+        Ok(())
     }
 
     /// Makes one stream of the pipes of a child process; closing it closes the input of the child.
@@ -65,6 +75,9 @@ pub trait Runtime: Send + Sync {
 
 /// A future of a [`Runtime`].
 pub type RuntimeFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A future that stays on its thread.
+pub type LocalFuture<'f> = Pin<Box<dyn Future<Output = ()> + 'f>>;
 
 fn unsupported(instead: &str) -> io::Error {
     let message = format!("the runtime of this program does not do this: {instead}");
@@ -149,6 +162,24 @@ pub(crate) fn now() -> Instant {
 /// Returns the time since then.
 pub(crate) fn elapsed(since: Instant) -> Duration {
     now().saturating_duration_since(since)
+}
+
+/// Returns what polls a future on another thread, with the timers and sockets of what polls this.
+#[cfg(feature = "http")]
+pub(crate) fn poll_on_thread() -> impl FnOnce(LocalFuture<'_>) -> io::Result<()> + Send + 'static {
+    let runtime = current();
+    #[cfg(feature = "tokio")]
+    let handle = ::tokio::runtime::Handle::try_current().ok().filter(|_| NAMED.get().is_none());
+    move |future| {
+        let future = Box::pin(within(runtime, future));
+        #[cfg(feature = "tokio")]
+        if let Some(handle) = handle {
+            let _entered = handle.enter();
+            futures_lite::future::block_on(future);
+            return Ok(());
+        }
+        runtime.block_on(future)
+    }
 }
 
 /// No runtime is known, and the program has not named one.

@@ -1,6 +1,8 @@
 //! Streams of any type, and pairs of a reader and a writer.
 
+use std::fmt;
 use std::io::{self, ErrorKind};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -17,7 +19,50 @@ pub trait ReadWrite: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> ReadWrite for T {}
 
 /// A listener of any type.
-pub type BoxedListener = Box<dyn Listener<Stream = BoxedStream> + Send + Sync>;
+pub type BoxedListener = Box<dyn Listener<Stream = AcceptedStream> + Send + Sync>;
+
+/// A stream of a [`BoxedListener`].
+pub struct AcceptedStream {
+    /// The stream.
+    pub stream: BoxedStream,
+    /// The address of its client, if it is known: see [`Listener::peer_address`].
+    pub peer_address: Option<IpAddr>,
+}
+
+impl AsyncRead for AcceptedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for AcceptedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_close(cx)
+    }
+}
+
+impl fmt::Debug for AcceptedStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let peer = &self.peer_address;
+        f.debug_struct("AcceptedStream").field("peer_address", peer).finish_non_exhaustive()
+    }
+}
 
 /// A listener whose streams are boxed.
 #[cfg(any(feature = "smol", feature = "tokio"))]
@@ -25,10 +70,17 @@ pub(super) struct Boxing<L>(pub(super) L);
 
 #[cfg(any(feature = "smol", feature = "tokio"))]
 impl<L: Listener<Stream: Send + 'static>> Listener for Boxing<L> {
-    type Stream = BoxedStream;
+    type Stream = AcceptedStream;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<BoxedStream>> {
-        self.0.poll_accept(cx).map_ok(|stream| Box::new(stream) as BoxedStream)
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<AcceptedStream>> {
+        self.0.poll_accept(cx).map_ok(|stream| AcceptedStream {
+            peer_address: self.0.peer_address(&stream),
+            stream: Box::new(stream),
+        })
+    }
+
+    fn peer_address(&self, stream: &AcceptedStream) -> Option<IpAddr> {
+        stream.peer_address
     }
 }
 

@@ -12,12 +12,14 @@ pub(crate) mod timer;
 mod tokio;
 
 pub use child_process::ChildProcess;
+#[cfg(feature = "http")]
+pub(crate) use current::poll_on_thread;
 #[cfg(any(feature = "http", feature = "store"))]
 pub(crate) use current::unblock;
-pub use current::{Runtime, RuntimeFuture, within};
+pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};
 pub(crate) use io::is_gone;
-pub use io::{BoxedListener, BoxedStream, JoinedIo, ReadWrite};
+pub use io::{AcceptedStream, BoxedListener, BoxedStream, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;
 #[cfg(feature = "tokio")]

@@ -17,7 +17,7 @@ use blocking::Unblock;
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
-use super::{Runtime, RuntimeFuture};
+use super::{LocalFuture, Runtime, RuntimeFuture};
 use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
 use crate::observer::Transport;
 
@@ -44,6 +44,11 @@ impl Runtime for Smol {
 
     fn listen(&self, listener: TcpListener) -> io::Result<BoxedListener> {
         Ok(Box::new(Boxing(Async::new(listener)?)))
+    }
+
+    fn block_on(&self, future: LocalFuture<'_>) -> io::Result<()> {
+        async_io::block_on(future);
+        Ok(())
     }
 
     #[cfg(unix)]

@@ -15,7 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
-use super::{Runtime, RuntimeFuture};
+use super::{LocalFuture, Runtime, RuntimeFuture};
 use crate::asynchronous::Listener;
 
 /// The runtime of what is polled in one of tokio.
@@ -51,6 +51,11 @@ impl Runtime for Tokio {
 
     fn listen(&self, listener: std::net::TcpListener) -> io::Result<BoxedListener> {
         Ok(Box::new(Boxing(TcpListener::from_std(listener)?)))
+    }
+
+    fn block_on(&self, future: LocalFuture<'_>) -> io::Result<()> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future);
+        Ok(())
     }
 
     fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {

@@ -45,7 +45,7 @@ fn narrow() -> HttpOptions {
 }
 
 #[test]
-fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
+pub(crate) fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
     let site = Site::with(narrow());
     let text = long("echo", 80_000);
     let mut first = site.connect();
@@ -104,7 +104,7 @@ fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
 }
 
 #[test]
-fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
+pub(crate) fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
     let site = Site::with(HttpOptions { body_budget: 250_000, ..HttpOptions::new() });
     let text = long("echo", 80_000);
     let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();

@@ -21,6 +21,7 @@ mod requests;
 mod scopes;
 mod scripted;
 mod sessions;
+mod shards;
 mod shares;
 mod site;
 mod times;

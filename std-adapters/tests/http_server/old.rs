@@ -25,7 +25,8 @@ fn open(site: &Site) -> (Client, String) {
 }
 
 #[test]
-fn old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the_responses() {
+pub(crate) fn old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the_responses()
+ {
     let site = old();
     let (mut stream, endpoint) = open(&site);
     assert!(endpoint.starts_with("/sse?session="), "{endpoint}");
@@ -67,7 +68,7 @@ fn old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the
 }
 
 #[test]
-fn old_05_old_06_bc_05_streams_are_independent_and_only_available_if_enabled() {
+pub(crate) fn old_05_old_06_bc_05_streams_are_independent_and_only_available_if_enabled() {
     let site = old();
     let (mut first, to_first) = open(&site);
     let (mut second, to_second) = open(&site);

@@ -107,7 +107,7 @@ fn r3_l3_the_host_beside_an_absolute_url_is_ignored_unless_it_is_none() {
 #[test]
 fn s7_a_target_may_be_an_absolute_url_of_the_host() {
     let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
-    let port = site.address.port();
+    let port = site.addresses[0].port();
     let host = format!("localhost:{port}");
     let whole = |request: String| request.replace("Host: localhost", &format!("Host: {host}"));
     let target = format!(" http://{host}/mcp ");

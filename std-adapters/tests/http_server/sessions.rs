@@ -6,7 +6,7 @@ use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 use crate::site::{Site, call, get, initialize, modern, post, request};
 
 #[test]
-fn sess_09_ids_are_different_each_time() {
+pub(crate) fn sess_09_ids_are_different_each_time() {
     let site = Site::new();
     let ids: std::collections::BTreeSet<_> = (0..50).map(|_| site.open("2025-11-25")).collect();
     assert_eq!(ids.len(), 50);
@@ -14,7 +14,8 @@ fn sess_09_ids_are_different_each_time() {
 }
 
 #[test]
-fn http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections() {
+pub(crate) fn http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections()
+{
     let site = Site::new();
     for version in ["2025-06-18", "2025-11-25"] {
         let session = site.open(version);
@@ -63,7 +64,7 @@ fn rpc_17_a_modern_client_gets_input_requests_in_the_result_and_not_as_requests(
 }
 
 #[test]
-fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
+pub(crate) fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let other = site.open("2025-06-18");
@@ -90,7 +91,7 @@ fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
 }
 
 #[test]
-fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
+pub(crate) fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut client = site.connect();
@@ -114,7 +115,7 @@ fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
 }
 
 #[test]
-fn sse_07_a_handler_can_release_its_connection() {
+pub(crate) fn sse_07_a_handler_can_release_its_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let first = site.call(&session, 2, "later");
@@ -131,7 +132,7 @@ fn sse_07_a_handler_can_release_its_connection() {
 }
 
 #[test]
-fn a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection() {
+pub(crate) fn a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut first = site.connect();

@@ -1,5 +1,6 @@
 //! A server on a thread of its own, and clients.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,7 +19,7 @@ use mcp_sansio::{
     Catalog, NoOutput, Progress, RawJson, ServerConfig, ServerFeatures, ToolContext, ToolResult,
     entries,
 };
-use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal, serve_on_threads};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, Limits};
 
 use crate::pump;
@@ -123,8 +124,15 @@ impl ToolHandler for Releasing {
 
 type Answering = Pin<Box<dyn Future<Output = HandlerResult>>>;
 
+thread_local! {
+    /// Number of threads of each server.
+    pub(crate) static THREADS: Cell<usize> = const { Cell::new(1) };
+}
+
 pub(crate) struct Site {
-    pub(crate) address: SocketAddr,
+    /// One for each of its threads; connections take turns.
+    pub(crate) addresses: Vec<SocketAddr>,
+    connected: AtomicUsize,
     pub(crate) hub: Broadcaster,
     pub(crate) counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
@@ -145,6 +153,7 @@ impl Site {
         let (tell, told) = std::sync::mpsc::channel();
         let counts = Arc::new(Counts::default());
         let counted = Arc::clone(&counts);
+        let threads = THREADS.get();
         let thread = std::thread::spawn(move || {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
             let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(Limits {
@@ -153,16 +162,23 @@ impl Site {
                 shutdown_timeout,
                 ..Limits::new()
             });
-            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-            tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();
-            pump::serve(&app, listener, options);
+            let listen = |_| TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            let mut listeners: Vec<_> = (0..threads).map(listen).collect();
+            let addresses = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
+            tell.send((addresses, app.broadcaster().clone())).unwrap();
+            match threads {
+                1 => pump::serve(&app, listeners.remove(0), options),
+                _ => serve_on_threads(&app, listeners, options).unwrap(),
+            }
         });
-        let (address, hub) = told.recv().unwrap();
-        Self { address, hub, counts, thread: Some(thread) }
+        let (addresses, hub) = told.recv().unwrap();
+        let connected = AtomicUsize::new(0);
+        Self { addresses, connected, hub, counts, thread: Some(thread) }
     }
 
     pub(crate) fn connect(&self) -> Client {
-        Client::to(self.address)
+        let number = self.connected.fetch_add(1, Ordering::SeqCst);
+        Client::to(self.addresses[number % self.addresses.len()])
     }
 
     /// Sends one request on a connection of its own.

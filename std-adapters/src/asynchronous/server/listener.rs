@@ -38,7 +38,7 @@ pub trait Listener {
     }
 }
 
-impl<L: Listener> Listener for &L {
+impl<L: Listener + ?Sized> Listener for &L {
     type Stream = L::Stream;
 
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {

@@ -208,6 +208,8 @@ fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn 
         (Role::Floor, candidate("floor (not MCP)", "http-floor", None)),
         (Role::Ours, candidate("ours, smol", "http-ours", Some("smol"))),
         (Role::Other, candidate("ours, tokio", "http-ours", Some("tokio"))),
+        (Role::Other, candidate("ours, tokio, two threads", "http-ours", Some("tokio:2"))),
+        (Role::Other, candidate("ours, smol, two threads", "http-ours", Some("smol:2"))),
     ];
     if options.rmcp {
         let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];

@@ -17,6 +17,7 @@ use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::{HttpServer, Table};
+use super::shards::Servers;
 use super::wire::{Head, LINGER, Next, Wire};
 use crate::asynchronous::server::broadcast::{Receiver, Registration};
 use crate::asynchronous::server::driver_waker::DriverWaker;
@@ -26,17 +27,18 @@ use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
 pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
+    (servers, own): (&Servers, usize),
     table: &Mutex<Table<M>>,
     socket: T,
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>> {
+    let server = servers.get(own);
     let (settings, options) = (server.settings(), server.options());
     let wire = Wire::new(socket, peer, settings.limits.max_line, options.read_timeout);
     let shutdown = Arc::<DriverWaker>::default();
     let receiver = Arc::downgrade(&shutdown) as Weak<dyn Receiver>;
     let registration = settings.broadcaster.register(receiver, peer);
-    serve_until_end(server, table, wire, shutdown, registration)
+    serve_until_end((servers, server), table, wire, shutdown, registration)
 }
 
 /// Responds to a connection for which there is no place, and closes it.
@@ -60,7 +62,7 @@ where
 }
 
 async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
+    (servers, server): (&Servers, &HttpServer),
     table: &Mutex<Table<M>>,
     wire: Wire<T>,
     shutdown: Arc<DriverWaker>,
@@ -68,7 +70,7 @@ async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 ) -> io::Result<()> {
     let settings = server.settings();
     let turns = Arc::clone(&wire.turns);
-    let mut served = pin!(serve_requests(server, table, wire));
+    let mut served = pin!(serve_requests((servers, server), table, wire));
     let mut end = None;
     poll_fn(|cx| {
         shutdown.register(cx.waker());
@@ -86,7 +88,7 @@ async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 }
 
 async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
+    (servers, server): (&Servers, &HttpServer),
     table: &Mutex<Table<M>>,
     mut wire: Wire<T>,
 ) -> io::Result<()> {
@@ -103,6 +105,11 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, wire.reader.is_head());
+        // Another thread runs the handlers of a session that it has opened.
+        let (server, table) = match servers.with_session(&head.head) {
+            Some(other) if !other.is(server) => (other, None),
+            _ => (server, Some(table)),
+        };
         respond(server, table, &mut wire, head, &mut sender).await?;
         wire.flush().await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
@@ -114,18 +121,19 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 /// Reads the body of a request, and writes its response.
 async fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M>>,
+    table: Option<&Mutex<Table<M>>>,
     wire: &mut Wire<T>,
     head: Head,
     sender: &mut Sender,
 ) -> io::Result<()> {
-    let exchange = if wire.reader.has_whole_body() {
+    let own_table = table.filter(|_| wire.reader.has_whole_body());
+    let exchange = if let Some(own_table) = own_table {
         let body = match wire.reader.next_part() {
             Ok(Some(Part::Body(body))) => body,
             _ => &[],
         };
         let (mut exchange, mut fed) =
-            server.serve_whole(table, head.head, body, |site, now, key| {
+            server.serve_whole(own_table, head.head, body, |site, now, key| {
                 output(site, now, key, sender, &mut wire.out);
                 sender.is_done()
             });
@@ -195,7 +203,7 @@ async fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 /// Feeds the body, until it is complete or there is a response.
 async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
-    table: &Mutex<Table<M>>,
+    table: Option<&Mutex<Table<M>>>,
     wire: &mut Wire<T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,

@@ -9,6 +9,7 @@ mod places;
 mod sender;
 mod serve;
 mod server;
+mod shards;
 mod shared;
 #[cfg(feature = "tower")]
 mod tower;
@@ -18,7 +19,8 @@ pub use authorizer::{Authorizer, Credentials};
 pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::{AccessControl, HttpOptions};
 pub(crate) use places::Held;
-pub use serve::serve;
+pub use serve::{listeners, serve, serve_on_all_cores, serve_on_threads};
 pub use server::HttpServer;
+pub use shards::HttpShards;
 #[cfg(feature = "tower")]
 pub use tower::ResponseBody;

@@ -2,16 +2,57 @@
 
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-use mcp_sansio_engine::site::Holder;
-use mcp_sansio_engine::{PlaceLimit, Places};
+use mcp_sansio_engine::site::{Holder, SiteCounts};
+use mcp_sansio_engine::{CountPlaces, NoPlace, PlaceLimit, Places};
 
+use super::shared::Shared;
 use crate::lock::lock;
 
-/// Places that are given back without the lock of the site.
+/// What all servers of an application count together: limits and shares are of all of them.
+#[derive(Clone, Default)]
+pub(crate) struct Counts {
+    /// Requests with handlers.
+    pub(crate) handlers: Arc<SharedPlaces>,
+    /// Checks of credentials that wait.
+    pub(crate) checks: Arc<SharedPlaces>,
+    exchanges: Arc<SharedPlaces>,
+    streams: Arc<SharedPlaces>,
+    body_bytes: Arc<SharedPlaces>,
+    body_reserve: Arc<SharedPlaces>,
+    sessions: Arc<SharedPlaces>,
+}
+
+impl Counts {
+    /// Returns those of a site.
+    pub(crate) fn of_site(&self) -> SiteCounts {
+        let of = |places: &Arc<SharedPlaces>| Box::new(Common(Arc::clone(places)));
+        SiteCounts {
+            exchanges: of(&self.exchanges),
+            streams: of(&self.streams),
+            body_bytes: of(&self.body_bytes),
+            body_reserve: of(&self.body_reserve),
+            sessions: of(&self.sessions),
+        }
+    }
+
+    /// Tells the servers, all of which ask each other for places.
+    pub(crate) fn set_servers(&self, servers: &Arc<[Weak<Shared>]>) {
+        for places in [&self.body_bytes, &self.body_reserve, &self.sessions] {
+            let _ = places.servers.set(Arc::clone(servers));
+        }
+    }
+}
+
+/// Places that are given back without the lock of the site, or that several sites have in common.
 #[derive(Default)]
-pub(crate) struct SharedPlaces(Mutex<Places<Holder>>);
+pub(crate) struct SharedPlaces {
+    /// And whether there was none for somebody.
+    state: Mutex<(Places<Holder>, bool)>,
+    /// Those that look again when places are given back, and give some back themselves.
+    servers: OnceLock<Arc<[Weak<Shared>]>>,
+}
 
 /// A place, until it is dropped.
 pub(crate) struct Place {
@@ -25,18 +66,65 @@ impl SharedPlaces {
         holder: Option<Holder>,
         limit: PlaceLimit,
     ) -> Option<Place> {
-        self.lock().take(1, holder.as_ref(), limit).ok()?;
+        self.lock().0.take(1, holder.as_ref(), limit).ok()?;
         Some(Place { places: Arc::clone(self), holder })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places<Holder>> {
-        lock(&self.0)
+    fn servers(&self) -> impl Iterator<Item = Arc<Shared>> {
+        self.servers.get().into_iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Places<Holder>, bool)> {
+        lock(&self.state)
+    }
+}
+
+/// Places that sites have in common.
+struct Common(Arc<SharedPlaces>);
+
+impl CountPlaces<Holder> for Common {
+    fn take(
+        &mut self,
+        n: usize,
+        client: Option<&Holder>,
+        limit: PlaceLimit,
+    ) -> Result<(), NoPlace> {
+        let (places, is_awaited) = &mut *self.0.lock();
+        let taken = places.take(n, client, limit);
+        *is_awaited |= taken == Err(NoPlace::Total);
+        taken
+    }
+
+    fn give_back(&mut self, n: usize, client: Option<&Holder>) {
+        let is_awaited = {
+            let (places, is_awaited) = &mut *self.0.lock();
+            places.give_back(n, client);
+            n > 0 && take(is_awaited)
+        };
+        if is_awaited {
+            for server in self.0.servers() {
+                server.released.add(0, None);
+                server.driver.notify();
+            }
+        }
+    }
+
+    /// Of a server that is doing something, nothing is asked: it may be asking this one.
+    fn reclaim(&mut self, lacking: NoPlace, client: Option<&Holder>) -> bool {
+        self.0.servers().any(|server| {
+            let Ok(mut state) = server.state.try_lock() else { return false };
+            let has_ended = state.site.end_uninitialized(lacking, client);
+            state.has_steps |= has_ended;
+            drop(state);
+            server.driver.notify();
+            has_ended
+        })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().give_back(1, self.holder.as_ref());
+        self.places.lock().0.give_back(1, self.holder.as_ref());
     }
 }
 

@@ -9,12 +9,15 @@ use std::{fmt, io, time};
 
 use mcp_sansio::http::Fields;
 use mcp_sansio::{Instant, RequestHandle};
-use mcp_sansio_engine::site::{ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest};
+use mcp_sansio_engine::site::{
+    ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest, with_number,
+};
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
+use super::places::Counts;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::{App, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
@@ -77,19 +80,34 @@ impl HttpServer {
         options: HttpOptions,
         write_timeout: time::Duration,
     ) -> io::Result<Self> {
+        Self::create(app, &Arc::new(options), write_timeout, Counts::default(), (0, 1))
+    }
+
+    /// Creates one of several servers that have their limits in common.
+    pub(crate) fn create<H>(
+        app: &App<H>,
+        options: &Arc<HttpOptions>,
+        write_timeout: time::Duration,
+        counts: Counts,
+        (shard, shards): (u32, u32),
+    ) -> io::Result<Self> {
         getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
         let settings = Arc::clone(&app.settings);
-        let random = || {
+        let random = move || {
             let mut bytes = [0; 16];
             // The generator of an operating system does not fail after the first time. If it does,
             // the server stops: ids that can be guessed would be worse.
             while getrandom::fill(&mut bytes).is_err() {
                 std::thread::yield_now();
             }
-            bytes
+            with_number(bytes, shard, shards)
         };
+        let options = Arc::clone(options);
         let site_options = options.site_options(&settings, write_timeout);
         let mut site = Site::new(settings.config, site_options, random);
+        if shards > 1 {
+            site = site.counts(counts.of_site());
+        }
         for (path, json) in options.documents()? {
             site.add_document(path, json);
         }
@@ -111,8 +129,7 @@ impl HttpServer {
             settings,
             options,
             begun: beginning(),
-            waiting_checks: Arc::default(),
-            handlers: Arc::default(),
+            counts,
             is_attended: AtomicBool::new(false),
             driver: Arc::default(),
             released: Arc::default(),
@@ -215,8 +232,8 @@ impl HttpServer {
         check: &mut Check,
         cx: &mut task::Context<'_>,
     ) -> Poll<bool> {
-        let Shared { options, waiting_checks, .. } = &*self.0;
-        check.poll(cx, options.authorize_timeout, waiting_checks).map(|result| {
+        let Shared { options, counts, .. } = &*self.0;
+        check.poll(cx, options.authorize_timeout, &counts.checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if observed.is_some() {
                     work.extend(authorized(&result).map(Work::Tell));
@@ -318,12 +335,13 @@ impl HttpServer {
     }
 
     /// Makes a call of a connection, and does the work that it causes: a request begins in the task
-    /// of its connection.
+    /// of its connection. Without a table the driver does it, which may be on another thread.
     pub(crate) fn attend<M: Live, R>(
         &self,
-        table: &Mutex<Table<M>>,
+        table: Option<&Mutex<Table<M>>>,
         call: impl FnOnce() -> R,
     ) -> R {
+        let Some(table) = table else { return call() };
         let _attended = Attended::new(&self.0);
         let result = call();
         let table = &mut *lock(table);
@@ -411,6 +429,15 @@ impl HttpServer {
             state.exchanges.remove(&key);
             state.site.close(now, key);
         });
+    }
+
+    /// Returns whether this is the other server.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.0)
     }
 
     pub(crate) fn options(&self) -> &HttpOptions {

@@ -13,7 +13,7 @@ use mcp_sansio_engine::site::{
 
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
-use super::places::{Held, Released, SharedPlaces};
+use super::places::{Counts, Held, Released};
 use crate::CatalogSource;
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
 use crate::asynchronous::server::app::Settings;
@@ -32,12 +32,9 @@ use crate::runtime::timer::later;
 pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) options: HttpOptions,
+    pub(crate) options: Arc<HttpOptions>,
     pub(crate) begun: time::Instant,
-    /// Number of checks of credentials that wait.
-    pub(crate) waiting_checks: Arc<SharedPlaces>,
-    /// Requests with handlers.
-    pub(crate) handlers: Arc<SharedPlaces>,
+    pub(crate) counts: Counts,
     /// Whether a connection does the work that is being caused: see [`Attended`].
     pub(crate) is_attended: AtomicBool,
     /// Wakes [`HttpServer::run`].
@@ -255,6 +252,7 @@ impl Shared {
         };
         let holder = turn.holder();
         let place = self
+            .counts
             .handlers
             .take(holder.clone(), self.options.handlers(holder.as_ref(), &self.settings.limits));
         let load = turn.is_session().then(|| {

@@ -15,6 +15,7 @@ use tower_service::Service;
 
 use super::exchange::{HttpExchange, HttpResponse, Interrupted};
 use super::server::HttpServer;
+use super::shards::HttpShards;
 
 type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
@@ -42,27 +43,53 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        let (mut head, body) = request.into_parts();
-        let mut target = head.uri.to_string();
-        // HTTP/2 has the host in its target.
-        if head.version >= Version::HTTP_2 {
-            if !head.headers.contains_key(header::HOST)
-                && let Some(authority) = head.uri.authority()
-                && let Ok(host) = HeaderValue::from_str(authority.as_str())
-            {
-                // A full map has no host, which is refused.
-                let _ = head.headers.try_insert(header::HOST, host);
-            }
-            target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-        }
-        let peer = head.extensions.get::<PeerAddress>().copied();
-        let mut head_of = OwnedHead::new(head.method.as_str(), &target, Headers(head.headers));
-        if let Some(peer) = peer {
-            head_of = head_of.peer(peer);
-        }
-        let exchange = self.exchange_of(head_of);
-        Box::pin(async move { Ok(respond(exchange, body, head.version).await) })
+        call(request, |head| self.exchange_of(head))
     }
+}
+
+/// As for [`HttpServer`].
+impl<B> Service<Request<B>> for HttpShards
+where
+    B: Body<Data: Send> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> ResponseFuture {
+        call(request, |head| self.exchange_of(head))
+    }
+}
+
+/// Begins the exchange of a request, and returns its response.
+fn call<B: Body<Data: Send> + Send + 'static>(
+    request: Request<B>,
+    exchange_of: impl FnOnce(OwnedHead) -> HttpExchange,
+) -> ResponseFuture {
+    let (mut head, body) = request.into_parts();
+    let mut target = head.uri.to_string();
+    // HTTP/2 has the host in its target.
+    if head.version >= Version::HTTP_2 {
+        if !head.headers.contains_key(header::HOST)
+            && let Some(authority) = head.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            // A full map has no host, which is refused.
+            let _ = head.headers.try_insert(header::HOST, host);
+        }
+        target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    }
+    let peer = head.extensions.get::<PeerAddress>().copied();
+    let mut head_of = OwnedHead::new(head.method.as_str(), &target, Headers(head.headers));
+    if let Some(peer) = peer {
+        head_of = head_of.peer(peer);
+    }
+    let exchange = exchange_of(head_of);
+    Box::pin(async move { Ok(respond(exchange, body, head.version).await) })
 }
 
 async fn respond<B: Body>(

@@ -113,7 +113,8 @@ impl TaskHub {
                 let owner = self.owner_of(&principal.issuer, &principal.subject);
                 return TaskClient { owner, session: None };
             }
-            let session = self.owners.hash_one(origin.server);
+            // Servers of one application have equal keys.
+            let session = self.owners.hash_one((connection, origin.server));
             let is_bound = self.options.bind_to_connection && !request.revision.is_modern();
             let owner = TaskOwner(if is_bound { session } else { 0 });
             return TaskClient { owner, session: Some(session) };

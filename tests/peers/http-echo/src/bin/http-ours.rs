@@ -1,5 +1,5 @@
 //! An echo server on the asynchronous adapter's Streamable HTTP: `http-ours smol` or `http-ours
-//! tokio`. Prints its port, and serves all connections on one thread.
+//! tokio`. Prints its port, and serves all connections on one thread; `tokio:2` on two.
 
 use std::io;
 use std::net::TcpListener;
@@ -40,12 +40,21 @@ fn main() -> io::Result<()> {
         address_share: 100,
         ..Limits::new()
     });
-    let address = ([127, 0, 0, 1], 0);
-    if std::env::args().nth(1).as_deref() == Some("tokio") {
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let argument = std::env::args().nth(1).unwrap_or_default();
+    let (runtime, threads) = argument.split_once(':').unwrap_or((&argument, ""));
+    if let Ok(threads) = threads.parse() {
+        let tokio = tokio::runtime::Builder::new_current_thread().build()?;
+        // Of both runtimes the threads have that in which this is.
+        let _tokio = (runtime == "tokio").then(|| tokio.enter());
+        let listeners = http::listeners(address, threads)?;
+        println!("{}", listeners[0].local_addr()?.port());
+        return http::serve_on_threads(&app, listeners, HttpOptions::new());
+    }
+    if runtime == "tokio" {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         return runtime.block_on(async {
-            let listener =
-                tokio::net::TcpListener::bind(std::net::SocketAddr::from(address)).await?;
+            let listener = tokio::net::TcpListener::bind(address).await?;
             println!("{}", listener.local_addr()?.port());
             http::serve(&app, listener, HttpOptions::new()).await
         });

@@ -1,0 +1,219 @@
+//! Servers on several threads.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, TaskSupport, TextResult, Tool, ToolExecution};
+use mcp_sansio::{Catalog, Change, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio_adapters::asynchronous::http::{
+    HttpOptions, HttpShards, serve_on_all_cores, serve_on_threads,
+};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
+
+use crate::site::{Client, Site, THREADS, get, initialize, modern, post, request};
+use crate::{bodies, old, sessions};
+
+/// Each new connection is to the next thread, so that requests of a session come to others than
+/// its own.
+#[test]
+fn any_thread_serves_what_another_has_begun() {
+    THREADS.set(3);
+    for scenario in [
+        sessions::sess_09_ids_are_different_each_time,
+        sessions::http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections,
+        sessions::http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last,
+        sessions::canc_12_sse_09_events_after_a_lost_connection_are_replayed,
+        sessions::sse_07_a_handler_can_release_its_connection,
+        sessions::a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection,
+        old::old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the_responses,
+        old::old_05_old_06_bc_05_streams_are_independent_and_only_available_if_enabled,
+    ] {
+        scenario();
+    }
+}
+
+#[test]
+fn limits_are_of_all_threads() {
+    THREADS.set(3);
+    for scenario in [
+        bodies::d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is,
+        bodies::d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other,
+    ] {
+        scenario();
+    }
+    let site = Site::with(HttpOptions { max_sessions: 3, ..HttpOptions::new() });
+    // None is initialized, so a fourth takes the place of one of them, wherever that is.
+    let begin = || site.send(&initialize("2025-11-25"));
+    let begun = [begin(), begin(), begin(), begin(), begin(), begin(), begin()];
+    let ids = begun.iter().map(|answer| answer.field("mcp-session-id").unwrap());
+    let is_open = |id: &&str| site.call(id, 2, "echo").status == 200;
+    assert_eq!(ids.filter(is_open).count(), 3);
+}
+
+#[test]
+fn sessions_that_are_in_use_are_not_replaced_by_any_thread() {
+    THREADS.set(2);
+    let site = Site::with(HttpOptions { max_sessions: 3, ..HttpOptions::new() });
+    let open = [site.open("2025-11-25"), site.open("2025-06-18"), site.open("2025-11-25")];
+    for _ in 0..2 {
+        assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+    }
+    assert_eq!(open.iter().filter(|id| site.call(id, 2, "echo").status == 200).count(), 3);
+    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", &open[0])], "");
+    assert_eq!(site.send(&delete).status, 204);
+    site.open("2025-11-25");
+}
+
+#[test]
+fn a_change_is_told_on_every_thread() {
+    THREADS.set(3);
+    let site = Site::new();
+    let mut streams: Vec<_> = (0..6)
+        .map(|_| {
+            let session = site.open("2025-11-25");
+            let mut stream = site.connect();
+            stream.write(&get(&session, &[]));
+            assert_eq!(stream.head().status, 200);
+            stream
+        })
+        .collect();
+    site.hub.publish(Change::tools());
+    for stream in &mut streams {
+        assert!(stream.chunk().unwrap().contains("list_changed"));
+    }
+}
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS.with(ServerFeatures::TASKS_LIST),
+);
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
+    Tool::new("local", RawJson::from_static(r#"{"type":"object"}"#))
+        .execution(ToolExecution::new().task_support(TaskSupport::Optional))
+]);
+
+/// Its future is not `Send`, and it needs the timers of a runtime.
+async fn local(ctx: Context) -> HandlerResult {
+    let steps = Rc::new(Cell::new(0));
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        steps.set(steps.get() + 1);
+    }
+    ctx.reply(&TextResult::new(&format!("{} on {:?}", steps.get(), thread::current().id())))
+}
+
+fn app() -> App<fn(Context) -> LocalHandler> {
+    let handler: fn(Context) -> LocalHandler = |ctx| Box::pin(local(ctx));
+    App::new(&CONFIG, handler)
+        .catalog(&CATALOG)
+        .tasks(TaskOptions { bind_to_connection: true, ..TaskOptions::new() })
+        .limits(Limits { address_share: 100, ..Limits::new() })
+}
+
+type LocalHandler = std::pin::Pin<Box<dyn Future<Output = HandlerResult>>>;
+
+#[test]
+fn a_task_of_a_session_is_not_that_of_the_same_session_of_another_thread() {
+    let app = app();
+    let listen = |_| std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let listeners: Vec<_> = (0..2).map(listen).collect();
+    let addresses: Vec<_> = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
+    let in_session = |address: usize, session: &str, body: &str| {
+        let mut client = Client::to(addresses[address]);
+        client.write(&post(&[("Mcp-Session-Id", session)], body));
+        client.answer().body
+    };
+    thread::scope(|scope| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (app, listeners) = (&app, listeners);
+        scope.spawn(move || {
+            let _entered = runtime.enter();
+            serve_on_threads(app, listeners, HttpOptions::new()).unwrap();
+        });
+        // Each is the first session of its thread.
+        let sessions = [0, 1].map(|at| {
+            let mut client = Client::to(addresses[at]);
+            client.write(&initialize("2025-11-25"));
+            let answer = client.answer();
+            answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+        });
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"local","task":{"ttl":60000}}}"#;
+        let created = in_session(1, &sessions[0], call);
+        let id = created.split("\"taskId\":\"").nth(1).unwrap_or_else(|| panic!("{created}"));
+        let id = id.split('"').next().unwrap();
+        let result = format!(
+            r#"{{"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{{"taskId":"{id}"}}}}"#
+        );
+        for connection in [0, 1] {
+            let own = in_session(connection, &sessions[0], &result);
+            assert!(own.contains("3 on "), "{own}");
+            let foreign = in_session(connection, &sessions[1], &result);
+            assert!(foreign.contains("-32602"), "{foreign}");
+        }
+        app.broadcaster().shut_down();
+    });
+}
+
+#[test]
+fn handlers_of_shards_are_in_the_runtime_that_has_started_them() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let app = Arc::new(app());
+        let threads = NonZeroU32::new(3).unwrap();
+        let shards = HttpShards::start(&app, threads, HttpOptions::new()).unwrap();
+        let mut answers = BTreeSet::new();
+        for _ in 0..6 {
+            let fields = [
+                ("Host", "localhost"),
+                ("Content-Type", "application/json"),
+                ("Accept", "application/json, text/event-stream"),
+                ("MCP-Protocol-Version", "2026-07-28"),
+                ("Mcp-Method", "tools/call"),
+                ("Mcp-Name", "local"),
+            ];
+            let shards = shards.clone();
+            // A task of tokio moves between threads, so its exchange is `Send`.
+            let answer = tokio::spawn(async move {
+                let mut exchange = shards.exchange("POST", "/mcp", fields);
+                let call = modern("local");
+                exchange.feed(call.split_once("\r\n\r\n").unwrap().1.as_bytes()).await;
+                exchange.end_body();
+                assert_eq!(exchange.response().await.status, 200);
+                let piece = exchange.next_piece().await.unwrap().unwrap();
+                String::from_utf8(piece).unwrap()
+            });
+            let answer = answer.await.unwrap();
+            assert!(answer.contains("3 on "), "{answer}");
+            answers.insert(answer);
+        }
+        assert_eq!(answers.len(), 3, "one for each thread: {answers:?}");
+        app.broadcaster().shut_down();
+        shards.join().unwrap();
+        shards.join().unwrap();
+    });
+}
+
+#[test]
+fn all_cores_listen_at_one_address_that_no_other_server_has() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new("done")) });
+    let refused = serve_on_all_cores(&app, taken.local_addr().unwrap(), HttpOptions::new());
+    assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+    let address = taken.local_addr().unwrap();
+    drop(taken);
+    thread::scope(|scope| {
+        scope.spawn(|| serve_on_all_cores(&app, address, HttpOptions::new()).unwrap());
+        while std::net::TcpStream::connect(address).is_err() {
+            thread::yield_now();
+        }
+        let mut client = Client::to(address);
+        client.write(&modern("any"));
+        assert_eq!(client.answer().text(), "done");
+        app.broadcaster().shut_down();
+    });
+}
