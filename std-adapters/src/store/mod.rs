@@ -45,10 +45,11 @@ use std::time::Duration;
 ///
 /// Calls return when what they say is true also after the process is killed, as far as the store
 /// keeps anything at all: a server answers after it has saved. So they may wait for a disk or a
-/// network. The trait is synchronous because what it is made for is: a database file, a client
-/// library. An asynchronous server calls it on a thread for blocking work, unless
-/// [`blocks`](Self::blocks) says that this is not necessary; then other connections are served
-/// meanwhile.
+/// network. The trait is synchronous: a call blocks its thread, and the adapters make it on one for
+/// blocking work, never on that of an executor and never under a lock, unless
+/// [`blocks`](Self::blocks) says that it returns at once. The functions that a program calls itself
+/// block its thread: `App::resume_tasks`, `OAuth::is_logged_in` and `log_out`, [`Lease`] and
+/// `TaskStore`, except `TaskStore::run`.
 ///
 /// Keys are text with parts between slashes, such as `task/` and an id. A store gives no meaning to
 /// keys and bytes. Bytes that come from it are input: they are checked before use, those of tasks
@@ -58,6 +59,19 @@ use std::time::Duration;
 /// from several threads, or processes if the store can be shared, happen in some order: one that
 /// begins after another has returned sees what that has changed. A store that is only eventually
 /// consistent has to wait for it (extension `io.modelcontextprotocol/tasks`, task creation).
+///
+/// A store over a network
+///
+/// - gives each call a time limit: a thread waits for it, of which a runtime has some hundred;
+/// - lends a connection to each call, so that calls do not wait for each other;
+/// - closes a connection whose reply did not come, which would be taken for that of the next call;
+/// - returns [`StoreError::Unavailable`] then, and does not send a
+///   [`compare_and_put`](Self::compare_and_put) again: if it was carried out, the second one finds
+///   the bytes of the first, and says that nothing was stored;
+/// - lets the server compare: a `get` before a `put` is not a whole.
+///
+/// On the threads of tokio for blocking work `tokio::runtime::Handle::current().block_on(..)` calls
+/// a client library that is asynchronous.
 pub trait Store: Send + Sync {
     /// Returns the bytes under the key, unless there are none or their time is over.
     ///
@@ -87,6 +101,30 @@ pub trait Store: Send + Sync {
         bytes: &[u8],
         ttl: Option<Duration>,
     ) -> Result<bool, StoreError>;
+
+    /// Puts what `change` makes of the bytes under the key, of `None` if there are none; nothing if
+    /// it returns `None`. It is called again, with the new bytes, if another writer came between.
+    /// Returns whether something was put.
+    ///
+    /// The default gets, and compares. A store that can do it in one transaction overrides it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. After [`StoreError::Unavailable`] the change may have been made.
+    fn update(
+        &self,
+        key: &str,
+        ttl: Option<Duration>,
+        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        loop {
+            let found = self.get(key)?;
+            let Some(bytes) = change(found.as_deref()) else { return Ok(false) };
+            if self.compare_and_put(key, found.as_deref(), &bytes, ttl)? {
+                return Ok(true);
+            }
+        }
+    }
 
     /// Removes the key, if it is there.
     ///
@@ -128,6 +166,15 @@ impl<P: Deref<Target: Store> + Send + Sync> Store for P {
         (**self).compare_and_put(key, expected, bytes, ttl)
     }
 
+    fn update(
+        &self,
+        key: &str,
+        ttl: Option<Duration>,
+        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        (**self).update(key, ttl, change)
+    }
+
     fn remove(&self, key: &str) -> Result<(), StoreError> {
         (**self).remove(key)
     }
@@ -139,6 +186,26 @@ impl<P: Deref<Target: Store> + Send + Sync> Store for P {
     fn blocks(&self) -> bool {
         (**self).blocks()
     }
+}
+
+/// Makes a call of a store where it may wait: on a thread for blocking work, if the store `blocks`,
+/// else at once. A call that has begun goes on when the future is dropped.
+#[cfg(feature = "asynchronous")]
+pub(crate) async fn run<T: Send + 'static>(
+    blocks: bool,
+    call: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if blocks { crate::runtime::unblock(call).await } else { call() }
+}
+
+/// Makes a call of a store, and does not wait for it: on a thread of its own, if the store `blocks`,
+/// since the runtime may end. Without a thread it is not made.
+#[cfg(feature = "asynchronous")]
+pub(crate) fn run_apart(blocks: bool, call: impl FnOnce() + Send + 'static) {
+    if !blocks {
+        return call();
+    }
+    let _ = std::thread::Builder::new().spawn(call);
 }
 
 // The errors of stores.
@@ -188,7 +255,7 @@ impl Error for StoreError {
 /// itself.
 #[derive(Debug)]
 pub struct Lease<S: Store> {
-    store: S,
+    pub(crate) store: S,
     key: String,
     holder: [u8; 16],
 }

@@ -411,22 +411,16 @@ impl TaskStore {
         &self,
         call: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> T {
-        if !self.store.blocks() {
-            return call(self);
-        }
         let this = self.clone();
-        crate::runtime::unblock(move || call(&this)).await
+        super::run(self.store.blocks(), move || call(&this)).await
     }
 
-    /// Calls `call`, and does not wait for it: on a thread of its own, if the store blocks.
+    /// Calls `call`, and does not wait for it. Without a thread a record is left, whose task has
+    /// failed for the next process.
     #[cfg(feature = "asynchronous")]
     pub(crate) fn run_apart(&self, call: impl FnOnce(&Self) + Send + 'static) {
-        if !self.store.blocks() {
-            return call(self);
-        }
         let this = self.clone();
-        // Without a thread a record is left, whose task has failed for the next process.
-        let _ = std::thread::Builder::new().spawn(move || call(&this));
+        super::run_apart(self.store.blocks(), move || call(&this));
     }
 }
 

@@ -20,6 +20,7 @@ use mcp_sansio_oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use crate::network::{self, NetworkStore};
 use crate::scene::{Played, Response, Seen, call, initialized, legacy, modern, play_at};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
@@ -431,6 +432,23 @@ fn other_programs_do_not_wait_for_the_person_of_this_one() {
     // A renewal is under the lock, a login is not.
     let expected = ["page 0", "code 0", "renewal 1", "page 0", "code 0"];
     assert_eq!(*notes.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_login_is_found_over_the_network_by_the_next_program() {
+    let address = network::serve(Arc::new(MemoryStore::new(1 << 16)));
+    for pages in [1, 0] {
+        let person = Person::new(0, "code=c-1");
+        let store = NetworkStore::new(address);
+        let oauth = OAuth::new("client").store(store).browser(person.clone());
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
+            call(&client, "a", &json!({})).await
+        });
+        assert_eq!(played.result.unwrap(), "called");
+        assert_eq!(person.pages(), pages);
+    }
 }
 
 /// A key whose signatures nobody verifies.

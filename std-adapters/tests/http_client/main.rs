@@ -11,6 +11,9 @@ mod hostile;
 mod hostile_stream;
 #[cfg(feature = "auth")]
 mod logins;
+#[cfg(feature = "auth")]
+#[path = "../store/network.rs"]
+mod network;
 mod older;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]

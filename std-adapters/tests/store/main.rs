@@ -2,8 +2,17 @@
 
 mod directory;
 mod memory;
+mod network;
 mod records;
 mod seals;
 mod suite;
 #[cfg(feature = "smol")]
 mod threads;
+
+#[test]
+fn a_store_over_the_network_is_a_store() {
+    suite::run(|clock, limit| {
+        let behind = mcp_sansio_adapters::store::MemoryStore::new(limit).clock(move || clock.now());
+        network::NetworkStore::new(network::serve(std::sync::Arc::new(behind)))
+    });
+}

@@ -32,7 +32,7 @@ impl Clock {
 /// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock,
 /// and whose limit is this number of bytes.
 pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
-    let tests: [fn(Arc<dyn Store>, Clock); 11] = [
+    let tests: [fn(Arc<dyn Store>, Clock); 12] = [
         a_record_is_what_was_put_last,
         a_change_is_seen_by_all_who_read_after_it,
         keys_and_bytes_may_be_anything,
@@ -40,6 +40,7 @@ pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
         a_later_put_decides_the_time,
         a_record_is_put_if_it_is_as_expected,
         of_many_threads_one_puts_first,
+        a_change_that_another_came_before_is_made_again,
         keys_are_listed_by_prefix,
         at_its_limit_it_refuses_and_evicts_only_what_has_ended,
         a_lease_has_one_holder,
@@ -142,6 +143,30 @@ fn of_many_threads_one_puts_first(store: Arc<dyn Store>, _: Clock) {
         let winner = store.get(&key).unwrap().unwrap()[0];
         assert!((0..4).all(|number| won[usize::from(number)] == (number == winner)), "{won:?}");
     }
+}
+
+fn a_change_that_another_came_before_is_made_again(store: Arc<dyn Store>, clock: Clock) {
+    let mut seen = Vec::new();
+    let changed = store.update("a", Some(SECOND), &mut |found| {
+        if seen.is_empty() {
+            store.put("a", b"1", None).unwrap();
+        }
+        seen.push(found.map(<[u8]>::to_vec));
+        Some([found.unwrap_or_default(), b"2"].concat())
+    });
+    assert!(changed.unwrap());
+    assert_eq!(seen, [None, Some(b"1".to_vec())]);
+    assert_eq!(store.get("a").unwrap().unwrap(), b"12");
+    assert!(!store.update("a", None, &mut |_| None).unwrap());
+    clock.advance(SECOND);
+    assert_eq!(store.get("a").unwrap(), None);
+    let count = |store: Arc<dyn Store>| {
+        let add = |found: Option<&[u8]>| found.map_or(1, |count| count[0] + 1);
+        thread::spawn(move || store.update("n", None, &mut |found| Some(vec![add(found)])).unwrap())
+    };
+    let threads: Vec<_> = (0..4).map(|_| count(Arc::clone(&store))).collect();
+    threads.into_iter().for_each(|thread| assert!(thread.join().unwrap()));
+    assert_eq!(store.get("n").unwrap().unwrap(), [4]);
 }
 
 fn keys_are_listed_by_prefix(store: Arc<dyn Store>, _: Clock) {

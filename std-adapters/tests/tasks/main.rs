@@ -5,6 +5,9 @@
 mod client;
 mod http;
 mod modern;
+#[cfg(feature = "store")]
+#[path = "../store/network.rs"]
+mod network;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 #[path = "../recorder/mod.rs"]

@@ -16,6 +16,7 @@ use tokio::time::sleep;
 
 use super::client::{Client, WIDE, cancel, legacy, talk};
 use super::http::serve;
+use super::network::{self, NetworkStore};
 use super::pipe::{Pipe, pipe};
 use super::session::response;
 use super::virtual_time::block_on;
@@ -159,6 +160,26 @@ fn tasks_survive_the_process() {
         assert_eq!(lost["statusMessage"], "The server was restarted");
         assert_eq!(state(&mut client, cancelled).await["status"], "cancelled");
     });
+}
+
+#[test]
+fn a_store_over_the_network_holds_up_only_the_task_that_is_saved() {
+    let behind = Slow::new();
+    let address = network::serve(Arc::clone(&behind) as Arc<dyn Store>);
+    let store = Arc::new(NetworkStore::new(address));
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    talk(&app, WIDE, async |mut client| {
+        save_task(&mut client, &behind, json!(60_000)).await;
+        // The server has one thread, and does not wait on it.
+        settle(&mut client).await;
+        behind.open();
+        let (created, _) = response(&mut client, 1).await;
+        assert!(created["result"]["task"]["taskId"].is_string(), "{created}");
+        finish(&app, &mut client).await;
+    });
+    let store = Arc::new(NetworkStore::new(address));
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 1);
 }
 
 #[test]

@@ -12,9 +12,9 @@ use super::settings::key;
 use super::{Login, MEMORY};
 use crate::asynchronous::client::http::connector::Purpose;
 use crate::asynchronous::client::http::fetch::{FetchError, Limits, Request, fetch};
+use crate::runtime;
 use crate::runtime::timer::Timer;
-use crate::runtime::{self, unblock};
-use crate::store::{Lease, Store, StoreError};
+use crate::store::{self, Lease, Store, StoreError};
 
 /// A step that does not end the flow, without its borrows.
 enum OwnedStep {
@@ -174,9 +174,7 @@ impl Login {
     ) -> io::Result<T> {
         let Some(store) = self.oauth.store.clone() else { return Ok(T::default()) };
         let key = key(&self.url);
-        let called =
-            if store.blocks() { unblock(|| call(store, key)).await } else { call(store, key) };
-        called.map_err(io::Error::other)
+        store::run(store.blocks(), || call(store, key)).await.map_err(io::Error::other)
     }
 
     pub(super) async fn stored(&self) -> io::Result<Option<Vec<u8>>> {
@@ -219,7 +217,7 @@ impl Login {
     }
 }
 
-/// The lock of this program. Released also if the flow is dropped.
+/// The lock of this program. Released also if the flow is dropped, which does not wait for it.
 struct Held {
     lease: Option<Lease<Arc<dyn Store>>>,
     /// The record that the store had when it was locked; empty without one.
@@ -231,7 +229,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         if let Some(lease) = self.lease.take() {
             // It ends by itself otherwise.
-            let _ = lease.release();
+            store::run_apart(lease.store.blocks(), || drop(lease.release()));
         }
     }
 }
@@ -239,7 +237,8 @@ impl Drop for Held {
 /// Extends the lock before a request that may take longer than what is left of it.
 async fn renew(held: &mut Option<Held>) -> io::Result<()> {
     if let Some(mut old) = held.take_if(|held| runtime::elapsed(held.since) > LEASE - TIME_LIMIT) {
-        let renewed = unblock(move || {
+        let blocks = old.lease.as_ref().is_some_and(|lease| lease.store.blocks());
+        let renewed = store::run(blocks, move || {
             let is_ours = old.lease.as_ref().is_some_and(|it| it.renew(LEASE).unwrap_or(false));
             old.since = runtime::now();
             is_ours.then_some(old)
@@ -252,8 +251,8 @@ async fn renew(held: &mut Option<Held>) -> io::Result<()> {
 }
 
 async fn release(held: &mut Option<Held>) {
-    if let Some(held) = held.take() {
-        unblock(|| drop(held)).await;
+    if let Some(lease) = held.take().and_then(|mut held| held.lease.take()) {
+        store::run(lease.store.blocks(), || drop(lease.release())).await;
     }
 }
 
@@ -308,11 +307,57 @@ const POLL: Duration = Duration::from_millis(50);
 mod tests {
     use futures_lite::future::block_on;
 
+    use std::sync::mpsc::{Sender, channel};
+    use std::thread::{self, ThreadId};
+
     use super::*;
     use crate::asynchronous::JoinedIo;
     use crate::asynchronous::client::http::connector::{Dial, boxed};
     use crate::asynchronous::client::http::fetch::tests::server;
     use crate::auth::login::{Browser, OAuth};
+    use crate::store::MemoryStore;
+
+    /// A store that tells on which threads it waits.
+    struct Threads(MemoryStore, Sender<ThreadId>);
+
+    impl Store for Threads {
+        fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+            self.0.get(key)
+        }
+
+        fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
+            self.0.put(key, bytes, ttl)
+        }
+
+        fn compare_and_put(
+            &self,
+            key: &str,
+            expected: Option<&[u8]>,
+            bytes: &[u8],
+            ttl: Option<Duration>,
+        ) -> Result<bool, StoreError> {
+            self.1.send(thread::current().id()).unwrap();
+            self.0.compare_and_put(key, expected, bytes, ttl)
+        }
+
+        fn remove(&self, key: &str) -> Result<(), StoreError> {
+            self.0.remove(key)
+        }
+
+        fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+            self.0.keys(prefix)
+        }
+    }
+
+    #[test]
+    fn a_flow_that_is_dropped_does_not_wait_for_the_store() {
+        let (threads, called) = channel();
+        let store: Arc<dyn Store> = Arc::new(Threads(MemoryStore::new(1 << 10), threads));
+        let lease = Lease::acquire(store, "lock", LEASE).unwrap();
+        assert_eq!(called.recv().unwrap(), thread::current().id());
+        drop(Held { lease, record: Vec::new(), since: runtime::now() });
+        assert_ne!(called.recv().unwrap(), thread::current().id());
+    }
 
     struct Person;
 
