@@ -17,7 +17,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::blocking::client::{
     CallError, CallId, Client, ConnectionEnd, Connector, Error, Handler, InputResponse,
-    ReceivedInputRequest, TaskRef, Transferred, Transport,
+    OwnedInputRequest, TaskRef, Transferred, Transport,
 };
 use serde_json::{Value, json};
 
@@ -99,8 +99,8 @@ impl Transport for Line {
 struct Person(Arc<Mutex<Vec<String>>>);
 
 impl Handler for Person {
-    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
-        if format!("{:?}", request.request).contains("refuse me") {
+    fn on_input_request(&mut self, request: &OwnedInputRequest) -> InputResponse {
+        if format!("{:?}", request.as_input_request()).contains("refuse me") {
             return request.refuse();
         }
         request.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))

@@ -95,8 +95,8 @@ fn over_http() {
 fn a_child_process() {
     run(async {
         let server = env!("CARGO_BIN_EXE_tokio_server");
-        let child = ChildProcess::spawn(&mut Command::new(server), Stderr::Inherit).unwrap();
-        let child = child.exit_timeouts(Duration::from_secs(60), Duration::MAX);
+        let mut child = ChildProcess::spawn(&mut Command::new(server), Stderr::Inherit).unwrap();
+        child.exit_timeouts = [Duration::from_secs(60), Duration::MAX];
         let (client, connection) = Connector::new(&CLIENT).connect(child);
         let begun = connection.drive(async {
             let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();

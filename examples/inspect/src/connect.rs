@@ -51,12 +51,11 @@ pub(crate) fn connect<'c>(
             let mut command =
                 Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
             command.args(words);
-            let trace = || Stderr::lines(|line| eprintln!("{}", plain(line)));
-            connector.connect(Process::new(command).stderr(if options.trace {
-                trace()
-            } else {
-                Stderr::Keep
-            }))
+            let mut process = Process::new(command);
+            if options.trace {
+                process.stderr = Stderr::lines(|line| eprintln!("{}", plain(line)));
+            }
+            connector.connect(process)
         }
         Server::Url { url, token } => {
             let wrong = |error: &dyn std::fmt::Display| {

@@ -77,7 +77,7 @@ fn browser(server: &str, login: &Login) -> SystemBrowser {
     } else if login.no_browser || !is_terminal {
         browser
     } else {
-        browser.opens_with(open_in_browser)
+        browser.opens(open_in_browser)
     }
 }
 

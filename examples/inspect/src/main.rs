@@ -185,8 +185,8 @@ fn result(
 
 /// Prints changes until the connection ends.
 fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
+    let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
     if server.era() == Some(mcp_sansio::Era::Modern) {
-        let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
         let lists = SubscriptionFilter::new()
             .tools_list_changed(true)
             .prompts_list_changed(true)
@@ -197,8 +197,8 @@ fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
         server.wait(listen)?;
         return Ok(());
     }
-    for uri in uris {
-        server.subscribe(uri)?;
+    if !uris.is_empty() {
+        server.listen(&SubscriptionFilter::new().resource_subscriptions(&uris))?;
     }
     // Logging is optional.
     let _ = server.set_log_level(LoggingLevel::Info);

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write as _};
 
 use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
 use mcp_sansio::{Changed, ClientEvent, Json, OwnedJson, Revision};
-use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, ReceivedInputRequest};
+use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, OwnedInputRequest};
 use serde_json::{Value, json};
 
 use super::bar::Bar;
@@ -18,10 +18,10 @@ pub(crate) struct Terminal {
 }
 
 impl Handler for Terminal {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
         self.bar.clear();
         let (input, output) = (&mut io::stdin().lock(), &mut io::stderr().lock());
-        let answer = match &question.request {
+        let answer = match &question.as_input_request() {
             InputRequest::Elicit(ElicitParams::Form(form)) => form::fill(form, input, output),
             InputRequest::Elicit(ElicitParams::Url(page)) => {
                 let asked = writeln!(

@@ -69,7 +69,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         [resource, ..] => resource.clone(),
     };
     let metadata = ProtectedResource::new(&resource, issuer).scopes(["diary:read", "diary:write"]);
-    let jwt = Jwt::new(issuer, &resource).scope("diary:read").dpop(Dpop::new());
+    let jwt = Jwt {
+        scope: Some("diary:read".into()),
+        dpop: Some(Dpop::new()),
+        ..Jwt::new(issuer, &resource)
+    };
     smol::block_on(async {
         jwt.fetch_keys().await?;
         eprintln!("protected-server: listening on {resource}");

@@ -9,15 +9,15 @@ use mcp_sansio::types::{
     CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionReference,
     ContentBlock, CreateMessageResult, ElicitResult, GetPromptResult, Implementation, InputRequest,
     ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult, Resource,
-    ResourceData, Role, Root, SamplingMessageContent,
+    ResourceData, Role, Root, SamplingMessageContent, SubscriptionFilter, Text,
 };
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, NotAllowed,
     RawJson, SendError,
 };
 use mcp_sansio_adapters::blocking::client::{
-    CallError, CallId, Client, Connector, Error, Handler, InputResponse, Process,
-    ReceivedInputRequest, ThreadedStreams, Transport,
+    CallError, CallId, Client, Connector, Error, Handler, InputResponse, OwnedInputRequest,
+    Process, ThreadedStreams, Transport,
 };
 use serde_json::json;
 
@@ -42,8 +42,8 @@ impl Person {
 }
 
 impl Handler for Person {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        match question.request {
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
+        match question.as_input_request() {
             InputRequest::Elicit(_) => {
                 self.note("form");
                 question.respond(&ElicitResult::accept(RawJson::from_static(
@@ -214,11 +214,13 @@ fn resources(client: &mut Client<'_>, person: &Person) {
     assert!(matches!(contents.data, ResourceData::Text(text) if !text.is_empty()));
 
     let changed = "changed test://watched-resource";
-    client.subscribe("test://watched-resource").unwrap();
+    let uris = [Text::new("test://watched-resource")];
+    let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
+    let listen = client.listen(&filter).unwrap();
     client.call_tool("test_trigger_resource_update", &Json(json!({}))).unwrap();
     let modern = client.era() == Some(Era::Modern);
     assert_eq!(person.noted(), if modern { vec!["listening", changed] } else { vec![changed] });
-    client.unsubscribe("test://watched-resource").unwrap();
+    assert!(client.cancel(listen, None).unwrap());
     client.call_tool("test_trigger_resource_update", &Json(json!({}))).unwrap();
     assert_eq!(person.noted(), [""; 0]);
 }
@@ -262,7 +264,7 @@ fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
 
 #[test]
 fn a_closure_is_a_handler() {
-    let declines = |question: &ReceivedInputRequest<'_>| question.respond(&ElicitResult::decline());
+    let declines = |question: &OwnedInputRequest| question.respond(&ElicitResult::decline());
     let mut client =
         Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
     let answer =
@@ -273,7 +275,7 @@ fn a_closure_is_a_handler() {
 #[test]
 fn time_spent_on_input_does_not_count_toward_the_timeout() {
     // The server waits for this response while the call is open.
-    let slow = |question: &ReceivedInputRequest<'_>| {
+    let slow = |question: &OwnedInputRequest| {
         std::thread::sleep(Duration::from_millis(2_500));
         question.respond(&ElicitResult::decline())
     };

@@ -8,7 +8,7 @@ use std::{fmt, thread};
 
 use mcp_sansio::typed::Tools;
 use mcp_sansio::{
-    Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, Target,
+    Catalog, Encode, Outcome as _, Progress, Request, RpcError, ServerConfig, Target,
 };
 
 use super::on_request::{Observation, OnRequest};
@@ -194,14 +194,6 @@ impl<'r, 's> RequestContext<'r, 's> {
             self.unread.set(None);
         }
         Ok(self.request)
-    }
-
-    /// Returns an argument of a tool or a prompt by its name.
-    ///
-    /// # Errors
-    /// As [`request`](Self::request).
-    pub fn argument(&self, name: &str) -> Result<Option<RawJson<'r>>, Error> {
-        Ok(self.request()?.arguments().get(name))
     }
 
     /// Reads the call of a tool. Returns `None` if the request is for none of these tools.

@@ -1,6 +1,7 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
+mod input;
 mod limits;
 mod stderr;
 
@@ -10,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerFeatures};
 use mcp_sansio_engine::ClientEngine;
 
+pub use input::OwnedInputRequest;
 pub use limits::ClientLimits;
 #[cfg(feature = "asynchronous")]
 pub(crate) use limits::MIN_BUFFER;

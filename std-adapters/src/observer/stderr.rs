@@ -18,7 +18,9 @@ use super::{Disconnect, Event, Observer};
 /// ```
 #[derive(Clone, Copy, Default, Debug)]
 pub struct StderrObserver {
-    only_failures: bool,
+    /// Leaves out requests that succeed and connections that are opened and closed as they should
+    /// be. Default: no.
+    pub only_failures: bool,
 }
 
 impl StderrObserver {
@@ -26,13 +28,6 @@ impl StderrObserver {
     #[must_use]
     pub const fn new() -> Self {
         Self { only_failures: false }
-    }
-
-    /// Leaves out requests that succeed and connections that are opened and closed as they should
-    /// be.
-    #[must_use]
-    pub const fn only_failures(self) -> Self {
-        Self { only_failures: true }
     }
 }
 

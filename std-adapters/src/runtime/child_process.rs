@@ -27,9 +27,11 @@ pub struct ChildProcess {
     pipes: BoxedStream,
     /// Until this is dropped.
     child: Option<Child>,
-    stderr: StderrLines,
-    /// Time to exit after the end of its input, and after SIGTERM.
-    exit_timeouts: [Duration; 2],
+    /// The last lines of its standard error, for messages about its end.
+    pub stderr: StderrLines,
+    /// How long to wait for its exit after the end of its input, and again after SIGTERM. Default:
+    /// two seconds each; `Duration::MAX` waits without a limit.
+    pub exit_timeouts: [Duration; 2],
     /// The time when its input was closed.
     closed_at: Option<Instant>,
 }
@@ -56,24 +58,10 @@ impl ChildProcess {
         })
     }
 
-    /// Sets how long to wait for its exit after the end of its input, and again after SIGTERM.
-    /// Default: two seconds each; `Duration::MAX` waits without a limit.
-    #[must_use]
-    pub fn exit_timeouts(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
-        self.exit_timeouts = [after_input, after_sigterm];
-        self
-    }
-
     /// Returns the process id.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
-    }
-
-    /// Returns the last lines of its standard error, for messages about its end.
-    #[must_use]
-    pub fn stderr_lines(&self) -> StderrLines {
-        self.stderr.clone()
     }
 }
 

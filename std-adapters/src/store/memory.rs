@@ -50,12 +50,6 @@ impl MemoryStore {
         Self { clock: Box::new(clock), ..self }
     }
 
-    /// Returns the bytes that the records take, including those whose time is over.
-    #[must_use]
-    pub fn cost(&self) -> usize {
-        self.lock().cost
-    }
-
     /// Each change of the records is complete before anything can panic, so poison means nothing.
     fn lock(&self) -> MutexGuard<'_, Records> {
         lock(&self.records)
@@ -125,9 +119,10 @@ impl Store for MemoryStore {
 }
 
 impl fmt::Debug for MemoryStore {
-    /// Shows the cost alone, since records may be private.
+    /// Shows the bytes that the records take, including those whose time is over. They may be
+    /// private.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("cost", &self.cost()).finish_non_exhaustive()
+        f.debug_struct("MemoryStore").field("cost", &self.lock().cost).finish_non_exhaustive()
     }
 }
 

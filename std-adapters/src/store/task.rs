@@ -74,8 +74,7 @@ pub enum TaskOutcome {
 
 impl TaskOutcome {
     /// Returns the outcome without its JSON.
-    #[must_use]
-    pub const fn end(&self) -> TaskEnd {
+    const fn end(&self) -> TaskEnd {
         match self {
             Self::Completed(_) => TaskEnd::Completed,
             Self::ToolFailed(_) => TaskEnd::ToolFailed,
@@ -268,8 +267,11 @@ const TAG: usize = 32;
 /// `openssl rand -hex 32`, and used for nothing else.
 #[derive(Clone)]
 pub struct Seal {
-    secret: [u8; 32],
-    previous: Option<[u8; 32]>,
+    /// The secret with which records are sealed.
+    pub secret: [u8; 32],
+    /// Opens also records that were sealed with this secret, but seals none with it: for the time
+    /// until all of them have been saved again or are gone. Default: none.
+    pub previous: Option<[u8; 32]>,
 }
 
 impl Seal {
@@ -277,13 +279,6 @@ impl Seal {
     #[must_use]
     pub const fn new(secret: [u8; 32]) -> Self {
         Self { secret, previous: None }
-    }
-
-    /// Opens also records that were sealed with this secret, but seals none with it: for the time
-    /// until all of them have been saved again or are gone.
-    #[must_use]
-    pub const fn previous(self, secret: [u8; 32]) -> Self {
-        Self { previous: Some(secret), ..self }
     }
 
     /// Returns the record with its tag, to be stored under `key`.

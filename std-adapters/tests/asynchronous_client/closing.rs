@@ -109,9 +109,9 @@ mod unix {
     #[test]
     fn b3_a_child_process_closes_at_once_and_ends() {
         run_in_real_time(async {
-            let child = ChildProcess::spawn(&mut server(), Stderr::Keep).unwrap();
-            let child = child.exit_timeouts(HOUR, HOUR);
-            let (id, stderr) = (child.id().unwrap(), child.stderr_lines());
+            let mut child = ChildProcess::spawn(&mut server(), Stderr::Keep).unwrap();
+            child.exit_timeouts = [HOUR; 2];
+            let (id, stderr) = (child.id().unwrap(), child.stderr.clone());
             call_and_close(child).await;
             // It is waited for: a process that was not would still have an entry.
             while is_running(id) || stderr.last().len() < 2 {
@@ -136,7 +136,8 @@ mod unix {
                 // The shell has set its trap by then.
                 child.read_exact(&mut [0; 6]).await.unwrap();
                 let begun = Instant::now();
-                drop(child.exit_timeouts(soon, later));
+                child.exit_timeouts = [soon, later];
+                drop(child);
                 while is_running(id) {
                     async_io::Timer::after(Duration::from_millis(1)).await;
                 }

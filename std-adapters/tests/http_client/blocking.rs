@@ -7,7 +7,7 @@ use futures_lite::future;
 use mcp_sansio::types::ListRootsResult;
 use mcp_sansio::{CallOptions, Instant, RawJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallError, Connector, Direction, Error, Handler, InputResponse, ReceivedInputRequest,
+    CallError, Connector, Direction, Error, Handler, InputResponse, OwnedInputRequest,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::{LEGACY, MODERN, virtual_time};
 struct Rootless;
 
 impl Handler for Rootless {
-    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+    fn on_input_request(&mut self, request: &OwnedInputRequest) -> InputResponse {
         request.respond(&ListRootsResult::new(&[]))
     }
 }

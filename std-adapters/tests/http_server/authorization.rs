@@ -10,7 +10,7 @@ use async_io::Timer;
 use futures_lite::future;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
+    AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, OwnedHead, Principal,
     ProtectedResource,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context};
@@ -152,11 +152,11 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
     let server = HttpServer::new(&app, HttpOptions::new().authorize(check.clone())).unwrap();
     let fields = |token| [("Host", "localhost"), ("Authorization", token)];
     let requests = async {
-        let mut slow = server.exchange("GET", "/mcp", fields("Bearer slow"));
+        let mut slow = server.exchange(OwnedHead::new("GET", "/mcp", fields("Bearer slow")));
         slow.end_body();
         // The credentials are in order, but there is no session.
         assert_eq!(slow.response().await.status, 405);
-        let mut never = server.exchange("POST", "/mcp", fields("Bearer never"));
+        let mut never = server.exchange(OwnedHead::new("POST", "/mcp", fields("Bearer never")));
         {
             let mut response = pin!(never.response());
             assert!(future::poll_once(response.as_mut()).await.is_none());
@@ -166,7 +166,8 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
         drop(never);
         assert_eq!(counts(), (2, 2));
         // A preflight needs no credentials, so they are not checked.
-        let mut preflight = server.exchange("OPTIONS", "/mcp", fields("Bearer never"));
+        let mut preflight =
+            server.exchange(OwnedHead::new("OPTIONS", "/mcp", fields("Bearer never")));
         assert_eq!(preflight.response().await.status, 204);
         assert_eq!(counts(), (2, 2));
         app.broadcaster().shut_down();

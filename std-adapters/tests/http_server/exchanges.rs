@@ -11,7 +11,9 @@ use mcp_sansio::{
     Catalog, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures, ToolContext,
     ToolResult,
 };
-use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
+use mcp_sansio_adapters::asynchronous::http::{
+    Credentials, HttpExchange, HttpOptions, HttpServer, OwnedHead,
+};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use tokio::time::Instant;
 
@@ -69,7 +71,7 @@ async fn send(
         ("Accept", "application/json, text/event-stream"),
     ];
     let fields = common.iter().chain(fields).map(|(name, value)| (*name, (*value).to_owned()));
-    let mut exchange = server.exchange(method, "/mcp", Owned(fields.collect()));
+    let mut exchange = server.exchange(OwnedHead::new(method, "/mcp", Owned(fields.collect())));
     for piece in body.as_bytes().chunks(7) {
         exchange.feed(piece).await;
     }

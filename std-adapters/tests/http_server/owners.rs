@@ -7,7 +7,7 @@ use mcp_sansio::types::Tool;
 use mcp_sansio::{Catalog, RawJson, entries};
 use mcp_sansio_adapters::asynchronous::StateProtector;
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpExchange, HttpOptions, Principal,
+    AuthorizationError, Credentials, HttpExchange, HttpOptions, OwnedHead, Principal,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -57,7 +57,7 @@ fn begin(
         ("Authorization", format!("Bearer {}", token.replace(' ', "+"))),
     ];
     fields.extend_from_slice(more);
-    let mut exchange = site.server.exchange(method, target, Fields(fields));
+    let mut exchange = site.server.exchange(OwnedHead::new(method, target, Fields(fields)));
     exchange.end_body();
     exchange
 }
@@ -81,7 +81,7 @@ fn auth_145_auth_151_auth_152_a_session_is_that_of_its_issuer_and_subject_on_eve
         for method in ["POST", "GET", "DELETE"] {
             let fields = [("Host", "localhost".to_owned()), own[0].clone()];
             let fields = Fields(fields.to_vec());
-            let mut exchange = site.server.exchange(method, "/mcp", fields);
+            let mut exchange = site.server.exchange(OwnedHead::new(method, "/mcp", fields));
             exchange.end_body();
             assert_eq!(exchange.response().await.status, 401, "{method}");
         }
@@ -104,7 +104,7 @@ fn auth_151_a_stream_of_http_sse_takes_messages_of_its_principal_only() {
                     ("Authorization", format!("Bearer {}", token.replace(' ', "+"))),
                 ];
                 all.extend(fields);
-                site.server.exchange("POST", target, Fields(all))
+                site.server.exchange(OwnedHead::new("POST", target, Fields(all)))
             };
             post.feed(ping(1).to_string().as_bytes()).await;
             post.end_body();
@@ -169,7 +169,7 @@ fn auth_143_a_listen_stream_ends_when_its_token_does() {
             ("Authorization", "Bearer one+ada+300"),
         ];
         let began = Instant::now();
-        let mut listen = site.server.exchange("POST", "/mcp", fields);
+        let mut listen = site.server.exchange(OwnedHead::new("POST", "/mcp", fields));
         listen.feed(body.to_string().as_bytes()).await;
         listen.end_body();
         assert_eq!(listen.response().await.status, 200);

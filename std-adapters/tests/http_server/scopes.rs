@@ -15,8 +15,8 @@ use mcp_sansio::types::{
 use mcp_sansio::{Catalog, Change, Method, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, Principal,
-    ProtectedResource,
+    AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, OwnedHead,
+    Principal, ProtectedResource,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, BoxedHandler, Broadcaster, Context, HandlerResult, boxed,
@@ -121,7 +121,7 @@ impl Scoped<'_> {
         let all = usual.iter().chain(more).map(|(name, value)| (*name, (*value).to_owned()));
         let token = ("Authorization", format!("Bearer {}", scopes.replace(' ', "+")));
         let fields = Fields(all.chain([token]).collect());
-        let mut exchange = self.server.exchange("POST", "/mcp", fields);
+        let mut exchange = self.server.exchange(OwnedHead::new("POST", "/mcp", fields));
         exchange.feed(body.as_bytes()).await;
         exchange.end_body();
         let head = exchange.response().await;
@@ -501,7 +501,8 @@ fn r3_a4_requests_that_come_while_scopes_are_checked_are_checked_after_them() {
         let rule = move |operation: &Operation<'_>| {
             // More than are checked in one call.
             while operation.method() == Method::ToolsCall && OPENED.lock().unwrap().len() < 40 {
-                let mut exchange = SERVER.get().unwrap().exchange("POST", "/mcp", FIELDS);
+                let mut exchange =
+                    SERVER.get().unwrap().exchange(OwnedHead::new("POST", "/mcp", FIELDS));
                 future::block_on(exchange.feed(body.as_bytes()));
                 exchange.end_body();
                 OPENED.lock().unwrap().push(exchange);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TaskSupport, TextResult, Tool, ToolExecution};
 use mcp_sansio::{Catalog, Change, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{
-    HttpOptions, HttpShards, serve_on_all_cores, serve_on_threads,
+    HttpOptions, HttpShards, OwnedHead, serve_on_all_cores, serve_on_threads,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 
@@ -179,7 +179,7 @@ fn handlers_of_shards_are_in_the_runtime_that_has_started_them() {
             let shards = shards.clone();
             // A task of tokio moves between threads, so its exchange is `Send`.
             let answer = tokio::spawn(async move {
-                let mut exchange = shards.exchange("POST", "/mcp", fields);
+                let mut exchange = shards.exchange(OwnedHead::new("POST", "/mcp", fields));
                 let call = modern("local");
                 exchange.feed(call.split_once("\r\n\r\n").unwrap().1.as_bytes()).await;
                 exchange.end_body();

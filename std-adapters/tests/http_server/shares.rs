@@ -183,7 +183,7 @@ fn open<'f>(
     fields: impl Iterator<Item = &'f (&'f str, &'f str)>,
 ) -> HttpExchange {
     let fields = Owned(fields.map(|(name, value)| (name.to_string(), value.to_string())).collect());
-    server.exchange_of(OwnedHead::new(method, "/mcp", fields).peer(IpAddr::from(from)))
+    server.exchange(OwnedHead::new(method, "/mcp", fields).peer(IpAddr::from(from)))
 }
 
 /// A request that is refused once it is authorized.

@@ -58,7 +58,7 @@ fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
     let (silent, shown) = browser();
     let failing = || io::Error::new(ErrorKind::Unsupported, "there is no display");
     let (opening, failing) =
-        (browser().0.opens_with(|_| Ok(())), browser().0.opens_with(move |_| Err(failing())));
+        (browser().0.opens(|_| Ok(())), browser().0.opens(move |_| Err(failing())));
     let mut pages = Vec::new();
     for browser in [silent, opening, failing] {
         // Once more, with the redirect URI of the last time.
@@ -85,7 +85,7 @@ fn r3_c1_each_of_several_logins_returns_to_its_own_listener() {
     // The page's own URI stands behind one of the authorization server's URL.
     let with_another =
         |uri: &str| page(uri).replace('?', "?redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fx&state=y&");
-    let browser = browser().0.opens_with(|page| {
+    let browser = browser().0.opens(|page| {
         let uri = page.rsplit("redirect_uri=").next().unwrap().split('&').next().unwrap();
         let uri = uri.replace("%3A", ":").replace("%2F", "/");
         thread::spawn(move || answer(&uri));
@@ -108,10 +108,12 @@ fn r3_c1_each_of_several_logins_returns_to_its_own_listener() {
 fn what_happened_to_the_page_is_told() {
     let short = Duration::from_millis(1);
     let (opening, shown) = browser();
-    let opening = opening.opens_with(|_| Ok(())).time_limit(short);
+    let mut opening = opening.opens(|_| Ok(()));
+    opening.time_limit = short;
     let (failing, failed) = browser();
     let no_display = || io::Error::new(ErrorKind::Unsupported, "there is no display");
-    let failing = failing.opens_with(move |_| Err(no_display())).time_limit(short);
+    let mut failing = failing.opens(move |_| Err(no_display()));
+    failing.time_limit = short;
     let mut pages = Vec::new();
     for browser in [opening, failing] {
         let page = page(&browser.redirect_uri(None).unwrap());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::Instant;
-use mcp_sansio::tasks::{TaskId, TaskInfo, TaskOwner, TaskTime, TasksConfig, TasksState};
+use mcp_sansio::tasks::{TaskEnd, TaskId, TaskInfo, TaskOwner, TaskTime, TasksConfig, TasksState};
 use mcp_sansio_adapters::store::{
     MemoryStore, RecordError, Seal, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
@@ -47,20 +47,21 @@ fn the_format_is_that_of_the_last_release() {
 fn a_task_goes_on_in_the_next_process_as_its_record_says() {
     let config = TasksConfig::new().ttl(Duration::from_secs(60));
     let at = |ms| TaskTime::new(Instant::from_millis(ms), 1_795_000_000_000 + ms);
-    let ends = [None, Some(TaskOutcome::ToolFailed("{}".into())), Some(TaskOutcome::Cancelled)];
-    for outcome in ends {
+    let failed = TaskOutcome::ToolFailed("{}".into());
+    let ends = [(failed, TaskEnd::ToolFailed), (TaskOutcome::Cancelled, TaskEnd::Cancelled)];
+    for end in [None].into_iter().chain(ends.map(Some)) {
         let mut state = TasksState::<4>::new();
         let mut tasks = state.tasks(&config);
         let task = tasks.create(at(1_000), id(1), TaskOwner(1), None).unwrap();
         assert_eq!(tasks.ask(task, at(2_000)), Some(1));
         tasks.set_message(task, &"half", at(3_000));
-        if let Some(outcome) = &outcome {
-            tasks.end(task, outcome.end(), at(4_000));
+        if let Some((_, end)) = &end {
+            tasks.end(task, *end, at(4_000));
         }
         let before = tasks.info(task).unwrap();
         let mut record = TaskRecord::new(before.id(), "erase", "{}", 0, 0);
         record.update(&before);
-        record.outcome = outcome;
+        record.outcome = end.map(|(outcome, _)| outcome);
         record.inputs = vec![TaskInput { number: 1, request: "{}".into(), answer: None }];
         let record = TaskRecord::decode(&record.encode().unwrap()).unwrap();
 

@@ -22,13 +22,17 @@ fn a_record_opens_only_unchanged_under_its_key_with_its_secret() {
 
 #[test]
 fn a_new_secret_accepts_the_previous_one_but_does_not_seal_with_it() {
-    let (old, new) = (Seal::new([1; 32]), Seal::new([2; 32]).previous([1; 32]));
+    let (old, new) = (Seal::new([1; 32]), Seal { secret: [2; 32], previous: Some([1; 32]) });
     let sealed = old.seal("a", b"1".to_vec());
     assert_eq!(new.open("a", &sealed), Some(&b"1"[..]));
     let resealed = new.seal("a", b"1".to_vec());
     assert_eq!(old.open("a", &resealed), None);
     assert_eq!(Seal::new([2; 32]).open("a", &resealed), Some(&b"1"[..]));
-    assert_eq!(Seal::new([3; 32]).previous([2; 32]).open("a", &sealed), None, "two are accepted");
+    assert_eq!(
+        Seal { secret: [3; 32], previous: Some([2; 32]) }.open("a", &sealed),
+        None,
+        "two are accepted"
+    );
 }
 
 /// Python wrote the expected bytes: `hmac.new(secret, b"mcp-sansio record\n" +

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::{OrToolError as _, Progress};
 use mcp_sansio_adapters::asynchronous::http::{
-    Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
+    Credentials, HttpExchange, HttpOptions, HttpServer, OwnedHead, Principal,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl Client {
             }
             None => {}
         }
-        let mut exchange = self.server.exchange("POST", "/mcp", Fields(fields));
+        let mut exchange = self.server.exchange(OwnedHead::new("POST", "/mcp", Fields(fields)));
         exchange.feed(message.to_string().as_bytes()).await;
         exchange.end_body();
         exchange
@@ -293,7 +293,8 @@ fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more(
                     ("Authorization", "Bearer anna".to_owned()),
                     ("Mcp-Session-Id", anna.session.clone().unwrap()),
                 ];
-                let mut exchange = anna.server.exchange("DELETE", "/mcp", Fields(fields));
+                let mut exchange =
+                    anna.server.exchange(OwnedHead::new("DELETE", "/mcp", Fields(fields)));
                 exchange.end_body();
                 assert_eq!(exchange.response().await.status, 204);
             } else {

@@ -42,13 +42,14 @@ fn main() -> io::Result<()> {
         .dpop(["ES256", "EdDSA"]);
     let options = HttpOptions::new().protected_resource(resource);
     // Proofs need a nonce of ours, so that clients have to ask for one.
-    let dpop = Dpop::new().nonces([7; 32]);
+    let scope = Some("mcp:tools".into());
+    let dpop = Some(Dpop { nonces: Some([7; 32]), ..Dpop::new() });
     let options = match credentials {
         [id, secret] => {
             let check = Introspection::new(issuer, &url, id, secret);
-            options.authorize(check.dpop(dpop).scope("mcp:tools"))
+            options.authorize(Introspection { scope, dpop, ..check })
         }
-        _ => options.authorize(Jwt::new(issuer, &url).dpop(dpop).scope("mcp:tools")),
+        _ => options.authorize(Jwt { scope, dpop, ..Jwt::new(issuer, &url) }),
     };
     println!("{url}");
     smol::block_on(serve(&App::new(&CONFIG, say).catalog(&CATALOG), listener, options))

@@ -279,7 +279,7 @@ fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
     const WHAT: &str = "MCP_SANSIO_STDERR_OBSERVER";
     match std::env::var(WHAT).as_deref() {
         Ok("all") => return told_to(StderrObserver::new()),
-        Ok(_) => return told_to(StderrObserver::new().only_failures()),
+        Ok(_) => return told_to(StderrObserver { only_failures: true }),
         Err(_) => {}
     }
     let expected = [

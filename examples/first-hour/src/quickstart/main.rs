@@ -45,7 +45,8 @@ fn main() -> ExitCode {
 fn play() -> Result<(), Unexpected> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(SERVE);
-    let mut server = Process::new(command).stderr(Stderr::Inherit);
+    let mut server = Process::new(command);
+    server.stderr = Stderr::Inherit;
     script::modern(&mut server)?;
     script::mistakes(&mut server)?;
     script::legacy(&mut server)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::types::{ElicitParams, ElicitResult, InputRequest, ProgressParams};
 use mcp_sansio::{ClientEvent, RawJson, Violation};
-use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, ReceivedInputRequest};
+use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, OwnedInputRequest};
 
 #[derive(Clone, Default)]
 pub(super) struct Person {
@@ -25,8 +25,8 @@ impl Person {
 }
 
 impl Handler for Person {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let InputRequest::Elicit(ElicitParams::Form(_)) = question.request else {
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
+        let InputRequest::Elicit(ElicitParams::Form(_)) = question.as_input_request() else {
             return question.refuse();
         };
         question.respond(&ElicitResult::accept(NAME))

@@ -5,15 +5,15 @@ use mcp_sansio::Json;
 use mcp_sansio::types::{
     ElicitParams, EnumOptions, InputRequest, NumberKind, PrimitiveSchema, RequestedSchema,
 };
-use mcp_sansio_adapters::blocking::client::{Handler, InputResponse, ReceivedInputRequest};
+use mcp_sansio_adapters::blocking::client::{Handler, InputResponse, OwnedInputRequest};
 use serde_json::{Map, Value, json};
 
 /// A handler that accepts every request.
 pub(crate) struct Answers;
 
 impl Handler for Answers {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        question.respond(&Json(match &question.request {
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
+        question.respond(&Json(match &question.as_input_request() {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 json!({"action": "accept", "content": fill(&form.requested_schema)})
             }

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
+    SubscriptionFilter, Text,
 };
 use mcp_sansio::{CallOptions, Json, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, List, ListKind};
@@ -35,11 +36,10 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     for resource in entries(resources)? {
         let uri = resource["uri"].as_str().unwrap_or_default();
         report("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
-        report(
-            "subscribe",
-            &resource["uri"],
-            client.subscribe(uri).and_then(|()| client.unsubscribe(uri)).map(|()| false),
-        )?;
+        let uris = [Text::new(uri)];
+        let listen = client.listen(&SubscriptionFilter::new().resource_subscriptions(&uris));
+        let cancelled = listen.and_then(|listen| client.cancel(listen, None));
+        report("subscribe", &resource["uri"], cancelled.map(|_| false))?;
     }
     let templates = client.list_resource_templates();
     for template in entries(templates)? {

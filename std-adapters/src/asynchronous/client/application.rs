@@ -9,8 +9,9 @@ use mcp_sansio::{Changed, ClientEvent, OwnedJson};
 use mcp_sansio_engine::{CallId, Driver, Finished, InputId, InputRefusal, InputResponse, Question};
 
 use super::connector::OnEvent;
-use super::input::{InputFuture, InputHandler, OwnedInputRequest};
+use super::input::{InputFuture, InputHandler};
 use super::listen::Change;
+use crate::client::OwnedInputRequest;
 use crate::client::{random, unix_ms};
 use crate::panics::caught;
 use crate::runtime::tasks::Tasks;

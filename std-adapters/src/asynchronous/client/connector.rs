@@ -11,8 +11,9 @@ use super::application::Application;
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
-use super::input::{InputFuture, InputHandler, OwnedInputRequest};
+use super::input::{InputFuture, InputHandler};
 use super::transport::Transport;
+use crate::client::OwnedInputRequest;
 use crate::client::{ClientLimits, MIN_BUFFER};
 use crate::panics::{caught, caught_future};
 

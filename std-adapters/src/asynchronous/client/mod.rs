@@ -124,13 +124,12 @@ mod transport;
 pub use crate::client::HttpError;
 pub use crate::client::{
     CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse, List, ListError,
-    ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources,
-    ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+    ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts, ResourceTemplates,
+    Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::Connector;
 pub use handle::Client;
-pub use input::OwnedInputRequest;
 pub use listen::{Change, Subscription};
 pub use task::ToolTask;
 pub use transport::Transport;

@@ -78,7 +78,7 @@ impl Broadcaster {
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
     #[must_use]
-    pub fn is_shutting_down(&self) -> bool {
+    pub(crate) fn is_shutting_down(&self) -> bool {
         self.0.is_stopping.load(Ordering::Acquire)
     }
 

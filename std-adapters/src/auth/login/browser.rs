@@ -46,7 +46,8 @@ pub struct SystemBrowser {
     open: Option<Box<Open>>,
     paste: Option<Arc<Paste>>,
     notify: Box<Notify>,
-    time_limit: Duration,
+    /// The time that a person may take for a page. Default: [`LOGIN_TIME_LIMIT`].
+    pub time_limit: Duration,
     /// Listeners of logins whose page has not been shown yet, the oldest first.
     listeners: Mutex<VecDeque<LoopbackListener>>,
 }
@@ -82,15 +83,9 @@ impl SystemBrowser {
         }
     }
 
-    /// Opens pages by [`open_in_browser`].
+    /// Opens pages by this function, for example [`open_in_browser`].
     #[must_use]
-    pub fn opens(self) -> Self {
-        self.opens_with(open_in_browser)
-    }
-
-    /// Opens pages by this function.
-    #[must_use]
-    pub fn opens_with(self, open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
+    pub fn opens(self, open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self { open: Some(Box::new(open)), ..self }
     }
 
@@ -100,12 +95,6 @@ impl SystemBrowser {
     #[must_use]
     pub fn paste(self, read: impl Fn() -> io::Result<String> + Send + Sync + 'static) -> Self {
         Self { paste: Some(Arc::new(read)), ..self }
-    }
-
-    /// Limits the time that a person may take for a page. Default: [`LOGIN_TIME_LIMIT`].
-    #[must_use]
-    pub fn time_limit(self, time_limit: Duration) -> Self {
-        Self { time_limit, ..self }
     }
 
     fn take(&self, redirect_uri: &str) -> Option<LoopbackListener> {

@@ -14,8 +14,7 @@ use crate::lock::lock;
 /// the same as the one that was kept. Of two tokens with the same number, the last is kept.
 ///
 /// At the limit, the oldest entries are forgotten: their tokens are checked again.
-pub(super) struct TokenCache {
-    max_bytes: usize,
+pub struct TokenCache {
     /// Number of bytes at the end of a token that its number is made of.
     end: usize,
     /// So that others do not know which tokens have the same number.
@@ -45,11 +44,7 @@ struct Entry {
 impl TokenCache {
     pub(super) fn new(end: usize) -> Self {
         let seed = RandomState::new().hash_one(0);
-        Self { max_bytes: MAX_BYTES, end, seed, state: Mutex::default() }
-    }
-
-    pub(super) fn set_max_bytes(&mut self, max_bytes: usize) {
-        self.max_bytes = max_bytes;
+        Self { end, seed, state: Mutex::default() }
     }
 
     /// Returns a token's entry. Entries of other generations than the one given are forgotten.
@@ -71,6 +66,7 @@ impl TokenCache {
         generation: u64,
         until: u64,
         verified: &Arc<Verified>,
+        max_bytes: usize,
     ) {
         let place = self.place(token);
         let mut state = self.lock();
@@ -85,7 +81,7 @@ impl TokenCache {
         state.entries.insert(place, Entry { token, verified, until, number, bytes });
         state.by_age.insert(number, place);
         state.bytes += bytes;
-        while state.bytes > self.max_bytes {
+        while state.bytes > max_bytes {
             let Some((_, oldest)) = state.by_age.pop_first() else { break };
             state.remove(oldest);
         }
@@ -162,7 +158,7 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// allocator adds.
 const ENTRY: usize = 512;
 /// Default limit of a cache.
-const MAX_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -175,6 +171,10 @@ mod tests {
         Arc::new(Verified { principal, jkt: None })
     }
 
+    fn insert(cache: &TokenCache, token: &[u8], subject: &str) {
+        cache.insert(token, 1, 100, &entry(subject), MAX_BYTES);
+    }
+
     /// The subject of the entry of a token.
     fn subject(cache: &TokenCache, token: &[u8]) -> Option<String> {
         cache.get(token, 1, 0).map(|verified| verified.principal.subject.clone())
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn auth_155_an_entry_lasts_until_its_time() {
         let cache = TokenCache::new(16);
-        cache.insert(b"a", 1, 100, &entry("a"));
+        insert(&cache, b"a", "a");
         assert_eq!(cache.get(b"a", 1, 99).unwrap().principal.subject, "a");
         assert!(cache.get(b"b", 1, 99).is_none());
         assert!(cache.get(b"a", 1, 100).is_none());
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn auth_154_other_keys_empty_the_cache() {
         let cache = TokenCache::new(16);
-        cache.insert(b"a", 1, 100, &entry("a"));
+        insert(&cache, b"a", "a");
         assert!(cache.get(b"a", 2, 0).is_none());
         assert!(cache.get(b"a", 1, 0).is_none());
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn auth_154_a_token_is_not_taken_for_another_at_its_place() {
         let cache = TokenCache::new(4);
-        cache.insert(b"header.ada.same", 1, 100, &entry("ada"));
+        insert(&cache, b"header.ada.same", "ada");
         for token in [
             &b"header.bob.same"[..],
             b"same",
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(cache.place(b"header.ada.same"), cache.place(b"header.bob.same"));
         assert_eq!(subject(&cache, b"header.ada.same").as_deref(), Some("ada"));
         // Another valid one takes the place.
-        cache.insert(b"header.bob.same", 1, 100, &entry("bob"));
+        insert(&cache, b"header.bob.same", "bob");
         assert_eq!(subject(&cache, b"header.bob.same").as_deref(), Some("bob"));
         assert_eq!(subject(&cache, b"header.ada.same"), None);
         let state = cache.lock();
@@ -227,7 +227,7 @@ mod tests {
     fn tokens_with_an_equal_end_have_places_of_their_own_if_all_of_them_counts() {
         let cache = TokenCache::new(usize::MAX);
         for n in 0..100 {
-            cache.insert(format!("{n}-of-the-same-tenant").as_bytes(), 1, 100, &entry(""));
+            insert(&cache, format!("{n}-of-the-same-tenant").as_bytes(), "");
         }
         assert_eq!(cache.lock().entries.len(), 100);
     }
@@ -246,13 +246,12 @@ mod tests {
 
     #[test]
     fn auth_154_ten_thousand_tokens_take_no_more_than_the_limit() {
-        let mut cache = TokenCache::new(16);
-        cache.set_max_bytes(100 * (ENTRY + 9));
+        let (cache, max_bytes) = (TokenCache::new(16), 100 * (ENTRY + 9));
         for n in 1000..11_000 {
             let n = format!("{n:05}");
-            cache.insert(n.as_bytes(), 1, 100, &entry(&n[1..]));
+            cache.insert(n.as_bytes(), 1, 100, &entry(&n[1..]), max_bytes);
             // The same token again takes no second place.
-            cache.insert(n.as_bytes(), 1, 100, &entry(&n[1..]));
+            cache.insert(n.as_bytes(), 1, 100, &entry(&n[1..]), max_bytes);
         }
         let state = cache.lock();
         assert_eq!((state.entries.len(), state.by_age.len()), (100, 100));

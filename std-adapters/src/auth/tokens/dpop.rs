@@ -15,7 +15,7 @@ use crate::asynchronous::http::Credentials;
 use crate::lock::lock;
 
 /// Checks the proofs that come with bound tokens (RFC 9449, 4.3): for
-/// [`Jwt::dpop`](super::Jwt::dpop) and [`Introspection::dpop`](super::Introspection::dpop).
+/// the field `dpop` of [`Jwt`](super::Jwt) and [`Introspection`](super::Introspection).
 ///
 /// A proof is accepted if it is signed with the key to which the token is bound, names this token,
 /// the method, and the URL of the request without query, was made within the last five minutes or,
@@ -24,14 +24,25 @@ use crate::lock::lock;
 /// [`HttpOptions::protected_resource`](crate::asynchronous::http::HttpOptions::protected_resource),
 /// which must be set.
 ///
+/// Its fields are settings: `Dpop { required: true, ..Dpop::new() }`.
+///
 /// Seen proofs are remembered for as long as they are good, [`max_proofs`](Self::max_proofs) of
 /// them. Only [nonces](Self::nonces) help against proofs that a client made for later, and, where
 /// there are several processes, against a proof that is sent to each of them.
 pub struct Dpop {
-    is_required: bool,
-    nonces: Option<hmac::Key>,
-    max_proofs: usize,
-    seen: Mutex<Seen>,
+    /// Whether bearer tokens are refused. Default: no.
+    pub required: bool,
+    /// Demands a nonce of this server in each proof (RFC 9449, 9). It is good for five minutes. In
+    /// the second half of that time each response has a new one (8.2); later a client gets 401 with
+    /// it, and repeats its request. The nonce is a time and its HMAC, so that nothing is kept:
+    /// processes that share the secret, 32 random bytes, accept each other's. Default: none.
+    pub nonces: Option<[u8; 32]>,
+    /// Maximum number of remembered proofs. A proof takes about 400 bytes. At the limit, the oldest
+    /// of the key that has the most is forgotten: then it could be used again, but nobody else's.
+    /// Default: 10,000.
+    pub max_proofs: usize,
+    #[doc(hidden)]
+    pub seen: Mutex<Seen>,
 }
 
 /// Reason why a proof is refused.
@@ -47,39 +58,12 @@ impl Dpop {
     #[must_use]
     pub fn new() -> Self {
         let seen = Mutex::default();
-        Self { is_required: false, nonces: None, max_proofs: MAX_PROOFS, seen }
-    }
-
-    /// Sets whether bearer tokens are refused. Default: no.
-    #[must_use]
-    pub fn required(self, required: bool) -> Self {
-        Self { is_required: required, ..self }
-    }
-
-    /// Demands a nonce of this server in each proof (RFC 9449, 9). It is good for five minutes. In
-    /// the second half of that time each response has a new one (8.2); later a client gets 401 with
-    /// it, and repeats its request. The nonce is a time and its HMAC, so that nothing is kept:
-    /// processes that share the secret, 32 random bytes, accept each other's.
-    #[must_use]
-    pub fn nonces(self, secret: [u8; 32]) -> Self {
-        Self { nonces: Some(hmac::Key::new(hmac::HMAC_SHA256, &secret)), ..self }
-    }
-
-    /// Limits the number of remembered proofs. A proof takes about 400 bytes. At the limit, the
-    /// oldest of the key that has the most is forgotten: then it could be used again, but nobody
-    /// else's. Default: 10,000.
-    #[must_use]
-    pub fn max_proofs(self, max_proofs: usize) -> Self {
-        Self { max_proofs, ..self }
+        Self { required: false, nonces: None, max_proofs: MAX_PROOFS, seen }
     }
 
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         self.seen.lock().unwrap().ids.len()
-    }
-
-    pub(super) const fn is_required(&self) -> bool {
-        self.is_required
     }
 
     /// Checks the proof of a request with a token that is bound to the key with this thumbprint.
@@ -99,7 +83,8 @@ impl Dpop {
         let checked = request.check(proof, UnixTime::from_secs(now), &mut memory, is_valid);
         let checked = checked.map_err(invalid)?;
         let mut next_nonce = None;
-        if let Some(key) = &self.nonces {
+        if let Some(secret) = &self.nonces {
+            let key = &hmac::Key::new(hmac::HMAC_SHA256, secret);
             let claimed = checked.nonce().map_err(invalid)?;
             match claimed.and_then(|nonce| age_of(key, &nonce.to_string(), now)) {
                 Some(age) if age <= MAX_AGE / 2 => {}
@@ -127,7 +112,7 @@ impl Default for Dpop {
 
 impl fmt::Debug for Dpop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dpop").field("is_required", &self.is_required).finish_non_exhaustive()
+        f.debug_struct("Dpop").field("required", &self.required).finish_non_exhaustive()
     }
 }
 
@@ -164,7 +149,7 @@ struct Proof {
 
 /// Proofs that were accepted and are still good.
 #[derive(Default)]
-struct Seen {
+pub struct Seen {
     ids: HashSet<[u8; 32]>,
     /// End, key, id.
     by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,

@@ -170,7 +170,13 @@ impl Verifier for Introspected {
                 }
             })?;
             let verified = Arc::new(verified);
-            checker.cache.insert(token.as_bytes(), GENERATION, until, &verified);
+            checker.cache.insert(
+                token.as_bytes(),
+                GENERATION,
+                until,
+                &verified,
+                checker.cache_bytes,
+            );
             Ok(verified)
         };
         flights.run(hash, asking).await

@@ -27,7 +27,9 @@ use crate::runtime::timer::Timer;
 /// for signatures are ignored.
 pub struct Jwks {
     place: KeysAt,
-    max_age: Duration,
+    /// The age at which keys are fetched again: so long a key that was withdrawn stays good, if no
+    /// unknown one is seen. Default: 10 minutes.
+    pub max_age: Duration,
     state: Mutex<State>,
     flights: Flights<(), Result<(), SourceError>>,
 }
@@ -56,8 +58,7 @@ enum Attempt {
 
 impl Jwks {
     /// Finds the keys by the metadata of the issuer (RFC 8414; OpenID Connect Discovery 1.0).
-    #[must_use]
-    pub fn discovered() -> Self {
+    pub(super) fn discovered() -> Self {
         Self::at(KeysAt::Discovered)
     }
 
@@ -81,13 +82,6 @@ impl Jwks {
 
     fn at(place: KeysAt) -> Self {
         Self { place, max_age: MAX_AGE, state: Mutex::default(), flights: Flights::new() }
-    }
-
-    /// Sets the age at which keys are fetched again: so long a key that was withdrawn stays good,
-    /// if no unknown one is seen. Default: 10 minutes.
-    #[must_use]
-    pub fn max_age(self, max_age: Duration) -> Self {
-        Self { max_age, ..self }
     }
 
     /// Returns the URL, if the program has named it.
@@ -270,7 +264,7 @@ impl std::error::Error for SourceError {}
 
 /// An authorization server.
 #[derive(Clone)]
-pub(super) struct Source {
+pub struct Source {
     pub(super) issuer: String,
     connector: Connector,
     rules: UrlRules,

@@ -37,7 +37,7 @@ use crate::asynchronous::http::Credentials;
 /// # Memory
 ///
 /// A known token takes 512 bytes, its length, and that of its claims, scope and names; all of them
-/// take no more than [`cache_bytes`](Jwt::cache_bytes). Tokens are kept as they are, since a hash
+/// take no more than [`cache_bytes`](Checker::cache_bytes). Tokens are kept as they are, since a hash
 /// would cost more than all else of the check of a known one. They are zeroed when they are
 /// forgotten: the memory of this process must be as safe as the tokens.
 pub type Jwt = Checker<Signed>;
@@ -122,7 +122,13 @@ impl Verifier for Signed {
         };
         let verified = Arc::new(checker.verified(&valid, credentials));
         let until = valid.until.map_or(u64::MAX, UnixTime::as_secs);
-        checker.cache.insert(token.as_bytes(), used.generation, until, &verified);
+        checker.cache.insert(
+            token.as_bytes(),
+            used.generation,
+            until,
+            &verified,
+            checker.cache_bytes,
+        );
         Ok(verified)
     }
 }

@@ -28,18 +28,28 @@ use mcp_sansio_oauth::{AccessToken, Refusal, TokenRules, UnixTime, Writer};
 
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};
-use cache::TokenCache;
+use cache::{MAX_BYTES, TokenCache};
 use dpop::BadProof;
 use jwks::Source;
 
-/// A check of access tokens, with the settings of both kinds: [`Jwt`] and [`Introspection`].
+/// A check of access tokens, with the settings of both kinds, [`Jwt`] and [`Introspection`]:
+/// `Jwt { scope: Some("files:read".into()), ..Jwt::new(issuer, audience) }`.
 pub struct Checker<V> {
-    source: Source,
-    audience: String,
-    verifier: V,
-    cache: TokenCache,
-    scope: Option<Cow<'static, str>>,
-    dpop: Option<Dpop>,
+    /// The scope that each challenge names, which a client should request. It is not checked here.
+    /// Default: none.
+    pub scope: Option<Cow<'static, str>>,
+    /// Accepts tokens that are bound to a key, with their proofs. Default: they are refused.
+    pub dpop: Option<Dpop>,
+    /// Maximum number of bytes of known tokens. Default: 4 MiB.
+    pub cache_bytes: usize,
+    #[doc(hidden)]
+    pub source: Source,
+    #[doc(hidden)]
+    pub audience: String,
+    #[doc(hidden)]
+    pub verifier: V,
+    #[doc(hidden)]
+    pub cache: TokenCache,
 }
 
 /// A token that was found valid.
@@ -67,7 +77,15 @@ trait Verifier: Sized + Send + Sync + 'static {
 
 impl<V> Checker<V> {
     fn with(verifier: V, issuer: String, audience: String, cache: TokenCache) -> Self {
-        Self { source: Source::new(issuer), audience, verifier, cache, scope: None, dpop: None }
+        Self {
+            scope: None,
+            dpop: None,
+            cache_bytes: MAX_BYTES,
+            source: Source::new(issuer),
+            audience,
+            verifier,
+            cache,
+        }
     }
 
     /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
@@ -75,26 +93,6 @@ impl<V> Checker<V> {
     #[must_use]
     pub fn connector(mut self, connector: impl Connect) -> Self {
         self.source.set_connector(connector);
-        self
-    }
-
-    /// Names the scope in each challenge that a client should request, e.g. `files:read`. It is not
-    /// checked here.
-    #[must_use]
-    pub fn scope(self, scope: impl Into<Cow<'static, str>>) -> Self {
-        Self { scope: Some(scope.into()), ..self }
-    }
-
-    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
-    #[must_use]
-    pub fn dpop(self, dpop: Dpop) -> Self {
-        Self { dpop: Some(dpop), ..self }
-    }
-
-    /// Limits the memory of known tokens. Default: 4 MiB.
-    #[must_use]
-    pub fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache.set_max_bytes(bytes);
         self
     }
 
@@ -121,7 +119,7 @@ impl<V> Checker<V> {
             let missing = || self.with_scope(AuthorizationError::missing_token());
             match &self.dpop {
                 None => missing(),
-                Some(dpop) if dpop.is_required() => missing().dpop(ALGORITHMS),
+                Some(dpop) if dpop.required => missing().dpop(ALGORITHMS),
                 Some(_) => missing().or(missing().dpop(ALGORITHMS)),
             }
         })
@@ -198,7 +196,7 @@ impl<V> Checker<V> {
     fn admit_bearer(&self, verified: &Verified) -> Result<(), Refusal> {
         match &self.dpop {
             _ if verified.jkt.is_some() => Err(Refusal::Bound),
-            Some(dpop) if dpop.is_required() => Err(Refusal::Bearer),
+            Some(dpop) if dpop.required => Err(Refusal::Bearer),
             _ => Ok(()),
         }
     }

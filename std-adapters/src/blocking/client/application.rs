@@ -4,9 +4,9 @@ use mcp_sansio::{ClientEvent, Instant, OwnedJson};
 use mcp_sansio_engine::{Driver, InputRefusal, InputResponse, Question};
 
 use super::connector::Clock;
-use super::handler::{Handler, ReceivedInputRequest};
+use super::handler::Handler;
 use super::{CallId, Direction, Trace};
-use crate::client::{random, unix_ms};
+use crate::client::{OwnedInputRequest, random, unix_ms};
 use crate::panics::caught;
 
 /// Everything but the connection, for the engine to call.
@@ -68,8 +68,10 @@ impl Driver for Application<'_> {
     }
 
     fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
-        let Question { about, request, revision, .. } = question;
-        let input = ReceivedInputRequest::new(request, revision);
+        let input = match OwnedInputRequest::of(&question) {
+            Ok(input) => input,
+            Err(refusal) => return Some(Err(refusal)),
+        };
         let begun = (self.clock)().as_millis();
         let response = caught(|| self.handler.on_input_request(&input));
         if let Some(left) = self.free_input_requests.checked_sub(1) {
@@ -78,7 +80,7 @@ impl Driver for Application<'_> {
             self.input_time = self.input_time.saturating_add(taken);
         }
         Some(response.unwrap_or_else(|_| {
-            self.panicked(about);
+            self.panicked(question.about);
             Err(InputRefusal::Panicked)
         }))
     }

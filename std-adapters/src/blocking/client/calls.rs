@@ -27,8 +27,6 @@ pub struct Client<'c> {
     pub(super) ended: Option<ConnectionEnd>,
     /// The end of the last connection, for calls that have ended with it.
     pub(super) last_end: ConnectionEnd,
-    /// Subscribed URIs, and what listens to their changes.
-    pub(super) subscribed: Vec<(String, CallId)>,
 }
 
 impl<'c> Client<'c> {
@@ -58,7 +56,6 @@ impl<'c> Client<'c> {
             connected: None,
             ended: None,
             last_end: ConnectionEnd::default(),
-            subscribed: Vec::new(),
         };
         client.engine.core().set_era(era);
         #[cfg(all(feature = "http", feature = "smol"))]
@@ -68,7 +65,7 @@ impl<'c> Client<'c> {
     }
 
     /// Connects again after the [end of the connection](Error::Closed), starting the server again
-    /// if it is a process. Repeats [`listen`](Self::listen), [`subscribe`](Self::subscribe) and
+    /// if it is a process. Repeats [`listen`](Self::listen) and
     /// [`set_log_level`](Self::set_log_level). Calls that were in flight have failed; only the
     /// application knows whether they can be repeated.
     ///
@@ -82,8 +79,7 @@ impl<'c> Client<'c> {
         if let Some(level) = self.engine.restored() {
             self.wait(level)?;
         }
-        let listens: Vec<CallId> = self.subscribed.iter().map(|(_, listen)| *listen).collect();
-        listens.into_iter().try_for_each(|listen| self.acknowledged(listen))
+        Ok(())
     }
 
     /// Sends a request and waits for its result. `params` is any value that serializes as a JSON

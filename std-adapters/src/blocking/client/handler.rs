@@ -1,10 +1,10 @@
 //! The application's side of a client: input requests and events.
 
-use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, Encode, OwnedJson, Revision};
-use mcp_sansio_engine::{InputRefusal, InputResponse};
+use mcp_sansio::ClientEvent;
+use mcp_sansio_engine::InputResponse;
 
 use super::CallId;
+use crate::client::OwnedInputRequest;
 
 /// Handles input requests and events. Closures that respond to input requests implement it; `()`
 /// refuses all input requests.
@@ -18,7 +18,7 @@ use super::CallId;
 pub trait Handler: Send {
     /// Responds to an elicitation, sampling or roots request, of servers of both eras. Only called
     /// for kinds that the configuration declares. Default: refuses.
-    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+    fn on_input_request(&mut self, request: &OwnedInputRequest) -> InputResponse {
         request.refuse()
     }
 
@@ -40,43 +40,8 @@ pub trait Handler: Send {
 
 impl Handler for () {}
 
-impl<F: FnMut(&ReceivedInputRequest<'_>) -> InputResponse + Send> Handler for F {
-    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+impl<F: FnMut(&OwnedInputRequest) -> InputResponse + Send> Handler for F {
+    fn on_input_request(&mut self, request: &OwnedInputRequest) -> InputResponse {
         self(request)
-    }
-}
-
-/// An elicitation, sampling or roots request of the server.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ReceivedInputRequest<'q> {
-    /// The request.
-    pub request: InputRequest<'q>,
-    revision: Revision,
-}
-
-impl<'q> ReceivedInputRequest<'q> {
-    pub(super) const fn new(request: InputRequest<'q>, revision: Revision) -> Self {
-        Self { request, revision }
-    }
-
-    /// Creates the response from the result that belongs to the request: an
-    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), which may also decline, a
-    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
-    /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
-    ///
-    /// # Errors
-    /// [`InputRefusal::NotSerializable`].
-    pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
-        OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable)
-    }
-
-    /// Refuses the request. A legacy server gets an error. With a modern one the call that needed
-    /// the input fails with [`CallError::InputRefused`](super::CallError::InputRefused).
-    ///
-    /// # Errors
-    /// Always [`InputRefusal::Refused`].
-    pub const fn refuse(&self) -> InputResponse {
-        Err(InputRefusal::Refused)
     }
 }

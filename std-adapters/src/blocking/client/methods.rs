@@ -3,9 +3,7 @@
 use std::iter;
 
 use mcp_sansio::typed::ToolCall;
-use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, ProgressParams, ResourceParams, Skill, SubscriptionFilter, Text,
-};
+use mcp_sansio::types::{CompleteParams, LoggingLevel, ProgressParams, ResourceParams, Skill};
 use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 
 use super::{Client, Error};
@@ -222,31 +220,6 @@ impl Client<'_> {
         let set = self.engine.set_log_level(self.app.now(), level, &mut self.app);
         let call = set.map_err(|error| Error::of(methods::LOGGING_SET_LEVEL, error))?;
         self.wait(call).map(|_| ())
-    }
-
-    /// Subscribes to a resource, by a [`listen`](Self::listen) of its own.
-    ///
-    /// # Errors
-    /// See [`request`](Self::request).
-    pub fn subscribe(&mut self, uri: &str) -> Result<(), Error> {
-        self.subscribed.retain(|(_, listen)| self.engine.is_known(*listen));
-        if self.subscribed.iter().all(|(subscribed, _)| subscribed != uri) {
-            let uris = [Text::new(uri)];
-            let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
-            let listen = self.listen(&filter)?;
-            self.subscribed.push((uri.to_owned(), listen));
-        }
-        Ok(())
-    }
-
-    /// Unsubscribes from a resource.
-    ///
-    /// # Errors
-    /// As [`cancel`](Self::cancel).
-    pub fn unsubscribe(&mut self, uri: &str) -> Result<(), Error> {
-        let at = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri);
-        let Some((_, listen)) = at.map(|at| self.subscribed.swap_remove(at)) else { return Ok(()) };
-        self.cancel(listen, None).map(|_| ())
     }
 
     /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to

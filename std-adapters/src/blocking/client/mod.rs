@@ -93,14 +93,14 @@ mod transport;
 pub use crate::client::HttpError;
 pub use crate::client::{
     CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse, LineFn, List,
-    ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates,
-    Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError, Tools,
-    TypedResult,
+    ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts,
+    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
+    Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
 pub use error::Error;
-pub use handler::{Handler, ReceivedInputRequest};
+pub use handler::Handler;
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
 pub use mcp_sansio_engine::CallId;

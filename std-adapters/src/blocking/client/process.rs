@@ -12,12 +12,15 @@ use crate::client::{Stderr, StderrLines};
 ///
 /// It is shut down as the specification requires (2025-11-25, basic/lifecycle): its input is
 /// closed; if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
+/// Fields can be changed before it is connected.
 #[derive(Debug)]
 pub struct Process {
     command: Command,
-    stderr: Stderr,
-    /// Time to exit after the end of its input, and after SIGTERM.
-    exit_timeouts: [Duration; 2],
+    /// Where its standard error goes. Default: [`Stderr::Keep`].
+    pub stderr: Stderr,
+    /// How long to wait for its exit after the end of its input, and again after SIGTERM. Default:
+    /// two seconds each; `Duration::MAX` waits without a limit.
+    pub exit_timeouts: [Duration; 2],
     running: Option<Running>,
 }
 
@@ -40,21 +43,6 @@ impl Process {
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self { command, stderr: Stderr::Keep, exit_timeouts: [EXIT_TIMEOUT; 2], running: None }
-    }
-
-    /// Sets where its standard error goes. Default: [`Stderr::Keep`].
-    #[must_use]
-    pub fn stderr(mut self, stderr: Stderr) -> Self {
-        self.stderr = stderr;
-        self
-    }
-
-    /// Sets how long to wait for its exit after the end of its input, and again after SIGTERM.
-    /// Default: two seconds each; `Duration::MAX` waits without a limit.
-    #[must_use]
-    pub fn exit_timeouts(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
-        self.exit_timeouts = [after_input, after_sigterm];
-        self
     }
 
     /// Returns the last lines of its standard error, while it runs and is connected.

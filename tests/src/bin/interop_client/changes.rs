@@ -36,10 +36,8 @@ pub(crate) const ALL: [Feature; 7] = [
         want(read(s, COUNTER)?["text"].as_str(), Some("1"))
     }),
     ("unsubscribe", |s| {
-        let listen = changed(s, "counter")?;
-        match listen {
-            Some(listen) => want(s.client.cancel(listen, None)?, true)?,
-            None => s.client.unsubscribe(COUNTER)?,
+        if let Some(listen) = changed(s, "counter")? {
+            want(s.client.cancel(listen, None)?, true)?;
         }
         s.client.run_for(Duration::from_millis(200))?;
         s.forget();
@@ -59,28 +57,27 @@ pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
     )
 }
 
-/// Lets the server change something, and waits for the notification, by a subscription if the
-/// server is modern.
+/// Lets the server change something, and waits for the notification, by a subscription if it needs
+/// one.
 fn changed(s: &mut Session, what: &'static str) -> Result<Option<CallId>, Wrong> {
     s.forget();
-    let mut listen = None;
-    if s.is_modern() {
-        let uris = [Text::new(COUNTER)];
-        let filter = SubscriptionFilter::new();
-        let filter = match what {
-            "tools" => filter.tools_list_changed(true),
-            "resources" => filter.resources_list_changed(true),
-            "prompts" => filter.prompts_list_changed(true),
-            _ => filter.resource_subscriptions(&uris),
-        };
+    let uris = [Text::new(COUNTER)];
+    let filter = SubscriptionFilter::new();
+    let filter = match what {
+        "tools" => filter.tools_list_changed(true),
+        "resources" => filter.resources_list_changed(true),
+        "prompts" => filter.prompts_list_changed(true),
+        _ => filter.resource_subscriptions(&uris),
+    };
+    let (tagged, mut listen) = (s.is_modern(), None);
+    if tagged || what == "counter" {
         listen = Some(s.client.listen(&filter)?);
+    }
+    if tagged {
         let granted = s.take("listening")?;
         want(granted, value_of(&filter))?;
-    } else if what == "counter" {
-        s.client.subscribe(COUNTER)?;
     }
     want(s.said("change", json!({"what": what}))?.as_str(), "changed")?;
-    let tagged = listen.is_some();
     let seen = s.take(what)?;
     want(seen, if what == "counter" { json!([tagged, COUNTER]) } else { json!(tagged) })?;
     Ok(listen)

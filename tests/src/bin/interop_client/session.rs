@@ -12,7 +12,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
     BlockingHttpTransport, CallError, Client, Connector, Direction, Error, Handler, InputResponse,
-    Process, ReceivedInputRequest,
+    OwnedInputRequest, Process,
 };
 use serde_json::{Value, json};
 
@@ -77,8 +77,11 @@ impl Session {
                 });
                 connector.connect(BlockingHttpTransport::new(http))?
             }
-            words => connector
-                .connect(Process::new(super::command(words)).exit_timeouts(PATIENCE, PATIENCE))?,
+            words => {
+                let mut process = Process::new(super::command(words));
+                process.exit_timeouts = [PATIENCE; 2];
+                connector.connect(process)?
+            }
         };
         Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
     }
@@ -172,11 +175,11 @@ impl Recorder {
 }
 
 impl Handler for Recorder {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let asked = value_of(&question.request);
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
+        let asked = value_of(&question.as_input_request());
         let confirms = asked["params"]["requestedSchema"]["properties"]["confirm"].is_object();
         self.saw("question", asked);
-        question.respond(&Json(match question.request {
+        question.respond(&Json(match question.as_input_request() {
             InputRequest::Elicit(ElicitParams::Form(_)) if confirms => json!({"action": "accept", "content": {"confirm": true}}),
             InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),
             InputRequest::Elicit(_) => json!({"action": "accept"}),

@@ -1,13 +1,13 @@
 //! Ends of server processes.
 
 use super::*;
-use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio_adapters::blocking::client::Shutdown;
 
 /// Configuration with short timeouts.
 #[cfg(unix)]
 fn stubborn(command: Command) -> Process {
-    Process::new(command).exit_timeouts(Duration::from_millis(200), Duration::from_millis(200))
+    process(command, [Duration::from_millis(200); 2])
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn stdio_05_stdio_06_a_server_that_exits_at_the_end_of_its_input_is_not_killed()
 fn stdio_05_a_server_that_ignores_the_end_of_its_input_is_terminated() {
     use std::os::unix::process::ExitStatusExt as _;
     let client = Connector::new(&CONFIG)
-        .connect(Process::new(server("deaf")).exit_timeouts(Duration::from_millis(200), LONG))
+        .connect(process(server("deaf"), [Duration::from_millis(200), LONG]))
         .unwrap();
     let ended = client.close().unwrap();
     assert_eq!((ended.how, ended.status.unwrap().signal()), (Shutdown::Terminated, Some(15)));
@@ -157,10 +157,11 @@ fn stdio_08_sub_11_a_server_that_died_is_started_again_and_listened_to_again() {
 fn stdio_08_a_restarted_legacy_server_gets_its_session_state_again() {
     let mut client = connect("legacy");
     client.set_log_level(LoggingLevel::Warning).unwrap();
-    for uri in ["a:1", "a:2", "a:1"] {
-        client.subscribe(uri).unwrap();
-    }
-    client.unsubscribe("a:2").unwrap();
+    let listens = ["a:1", "a:2"].map(|uri| {
+        let uris = [Text::new(uri)];
+        client.listen(&SubscriptionFilter::new().resource_subscriptions(&uris)).unwrap()
+    });
+    assert!(client.cancel(listens[1], None).unwrap());
     assert!(trick(&mut client, "die", &json!({})).is_err());
     client.reconnect().unwrap();
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
 use mcp_sansio_adapters::blocking::client::{
-    ConnectionEnd, InputRefusal, InputResponse, ListError, MAX_LIST, MAX_PAGES,
-    ReceivedInputRequest, Transferred, Transport,
+    ConnectionEnd, InputRefusal, InputResponse, ListError, MAX_LIST, MAX_PAGES, OwnedInputRequest,
+    Transferred, Transport,
 };
 
 use super::*;
@@ -206,7 +206,7 @@ impl Handler for Slow {
         self.0.clock.fetch_add(10, Relaxed);
     }
 
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
         self.0.clock.fetch_add(10, Relaxed);
         question.respond(&ElicitResult::accept(mcp_sansio::RawJson::EMPTY))
     }
@@ -300,7 +300,7 @@ fn s8_the_longest_duration_is_never() {
     scene.clock.fetch_add(1 << 50, Relaxed);
     client.wait(call).unwrap();
     // With a process, and with a process that exits.
-    let process = Process::new(super::server("")).exit_timeouts(Duration::MAX, Duration::MAX);
+    let process = process(super::server(""), [Duration::MAX; 2]);
     let client = Connector::new(&config).connect(process).unwrap();
     assert!(client.close().unwrap().status.unwrap().success());
 }
@@ -397,8 +397,8 @@ impl Handler for Panicking {
         panic!("told");
     }
 
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let InputRequest::Elicit(_) = question.request else { return question.refuse() };
+    fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
+        let InputRequest::Elicit(_) = question.as_input_request() else { return question.refuse() };
         panic!("asked");
     }
 
@@ -503,8 +503,9 @@ fn m1_kept_standard_error_has_a_limit() {
     // A line of a megabyte of invalid bytes, each replaced by three, and a handler that panics for
     // it.
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
-    let stderr = Stderr::lines(|_| panic!("lines"));
-    let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else {
+    let mut process = Process::new(command);
+    process.stderr = Stderr::lines(|_| panic!("lines"));
+    let Err(error) = Connector::new(&CONFIG).connect(process) else {
         panic!("connecting must fail")
     };
     let Error::Closed(ended) = error else { panic!("{error}") };

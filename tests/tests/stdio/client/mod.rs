@@ -33,7 +33,13 @@ fn server(mode: &str) -> Command {
 
 /// Timeouts for a server that exits on its own, even on a busy machine.
 fn patient(mode: &str) -> Process {
-    Process::new(server(mode)).exit_timeouts(LONG, LONG)
+    process(server(mode), [LONG; 2])
+}
+
+fn process(command: Command, exit_timeouts: [Duration; 2]) -> Process {
+    let mut process = Process::new(command);
+    process.exit_timeouts = exit_timeouts;
+    process
 }
 
 const LONG: Duration = Duration::from_secs(60);

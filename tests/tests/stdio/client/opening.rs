@@ -154,7 +154,9 @@ fn a_known_era_is_not_probed() {
         traced.lock().unwrap().push(String::from_utf8_lossy(line).into_owned())
     };
     let connector = Connector::new(&CONFIG).trace(trace).era(Era::Modern);
-    let mut client = connector.connect(Process::new(server("")).stderr(Stderr::Null)).unwrap();
+    let mut process = Process::new(server(""));
+    process.stderr = Stderr::Null;
+    let mut client = connector.connect(process).unwrap();
     assert!(notes.lock().unwrap().is_empty() && client.connected().unwrap().result.is_none());
     trick(&mut client, "echo", &json!({})).unwrap();
     assert_eq!(noted(&notes, "tools/call"), 1);

@@ -59,8 +59,9 @@ fn a_flood_of_notifications_does_not_hold_up_a_long_request() {
 fn stdio_04_tol_02_a_flood_on_standard_error_neither_blocks_nor_fails() {
     let lines = Notes::default();
     let noting = Arc::clone(&lines);
-    let stderr = Stderr::lines(move |line| noting.lock().unwrap().push(line.to_owned()));
-    let mut client = Connector::new(&CONFIG).connect(patient("").stderr(stderr)).unwrap();
+    let mut process = patient("");
+    process.stderr = Stderr::lines(move |line| noting.lock().unwrap().push(line.to_owned()));
+    let mut client = Connector::new(&CONFIG).connect(process).unwrap();
     trick(&mut client, "flood-stderr", &json!({})).unwrap();
     let ended = client.close().unwrap();
     assert_eq!(noted(&lines, "no error either"), 4096);
@@ -74,8 +75,9 @@ fn stdio_04_tol_02_a_flood_on_standard_error_neither_blocks_nor_fails() {
 #[test]
 fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else() {
     for stderr in [Stderr::Keep, Stderr::Null] {
-        let mut client =
-            Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
+        let mut process = Process::new(server(""));
+        process.stderr = stderr;
+        let mut client = Connector::new(&CONFIG).connect(process).unwrap();
         let call = start(&mut client, "flood-stderr", &json!({}), CallOptions::new());
         client.run_for(Duration::from_millis(1)).unwrap();
         client.wait(call).unwrap();
@@ -151,10 +153,7 @@ fn ping_01_a_ping_gets_a_response_while_a_call_waits() {
 #[test]
 fn a_server_that_requests_much_and_reads_nothing_is_held_back() {
     let mut client = Connector::new(&CONFIG)
-        .connect(
-            Process::new(server("legacy"))
-                .exit_timeouts(Duration::from_millis(100), Duration::from_millis(100)),
-        )
+        .connect(process(server("legacy"), [Duration::from_millis(100); 2]))
         .unwrap();
     // A few requests get responses, although the server reads them only after it has sent all.
     let few = start(&mut client, "ping-flood", &json!({"pings": 10_000}), CallOptions::new());

@@ -146,7 +146,7 @@ impl HttpExchange {
     }
 
     /// Polls for the next piece of the response's body: [`next_piece`](Self::next_piece).
-    pub fn poll_next_piece(
+    pub(crate) fn poll_next_piece(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Vec<u8>, Interrupted>>> {

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::{fmt, io, time};
 
-use mcp_sansio::http::Fields;
 use mcp_sansio::{Instant, RequestHandle};
 use mcp_sansio_engine::site::{
     ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest, with_number,
@@ -36,7 +35,7 @@ use crate::runtime::timer::LazyTimer;
 #[cfg_attr(not(feature = "smol"), doc = "```ignore")]
 /// # use mcp_sansio::{ServerConfig, ServerFeatures, types::Implementation};
 /// # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
-/// use mcp_sansio_adapters::asynchronous::http::{HttpOptions, HttpServer};
+/// use mcp_sansio_adapters::asynchronous::http::{HttpOptions, HttpServer, OwnedHead};
 ///
 /// # static CONFIG: ServerConfig =
 /// #     ServerConfig::new(Implementation::new("x", "1"), ServerFeatures::TOOLS);
@@ -46,7 +45,7 @@ use crate::runtime::timer::LazyTimer;
 /// let server = HttpServer::new(&app, HttpOptions::new())?;
 /// let requests = async {
 ///     let fields = [("Host", "localhost")]; // of any HTTP library
-///     let mut exchange = server.exchange("GET", "/mcp", fields);
+///     let mut exchange = server.exchange(OwnedHead::new("GET", "/mcp", fields));
 ///     let body: [&[u8]; 0] = [];
 ///     for piece in body {
 ///         exchange.feed(piece).await;
@@ -145,20 +144,10 @@ impl HttpServer {
 
     /// Begins the exchange of a request with its head, as parsed by any HTTP library. Never fails:
     /// a request that is not accepted, or one beyond [`HttpOptions::max_exchanges`] (503), has its
-    /// response at once.
-    pub fn exchange(
-        &self,
-        method: &str,
-        target: &str,
-        fields: impl Fields + Send + 'static,
-    ) -> HttpExchange {
-        self.exchange_of(OwnedHead::new(method, target, fields))
-    }
-
-    /// As [`exchange`](Self::exchange), for a head that has the [address](OwnedHead::peer) from
-    /// which its request comes: then the requests of one address have a
+    /// response at once. If the head has the [address](OwnedHead::peer) from which its request
+    /// comes, the requests of one address have a
     /// [share](crate::asynchronous::Limits::address_share).
-    pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
+    pub fn exchange(&self, head: OwnedHead) -> HttpExchange {
         self.open(head).0
     }
 

@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{fmt, iter, mem, thread};
 
-use mcp_sansio::http::Fields;
 use mcp_sansio_engine::site::{OwnedHead, number_of_session};
 
 use super::exchange::HttpExchange;
@@ -125,21 +124,11 @@ impl HttpShards {
         Ok(Self { servers, next: Arc::default(), threads: Arc::new(Mutex::new(threads)) })
     }
 
-    /// Begins the exchange of a request: see [`HttpServer::exchange`].
-    pub fn exchange(
-        &self,
-        method: &str,
-        target: &str,
-        fields: impl Fields + Send + 'static,
-    ) -> HttpExchange {
-        self.exchange_of(OwnedHead::new(method, target, fields))
-    }
-
-    /// Begins the exchange of a request: see [`HttpServer::exchange_of`]. Requests without a
+    /// Begins the exchange of a request: see [`HttpServer::exchange`]. Requests without a
     /// session take turns with the threads.
-    pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
+    pub fn exchange(&self, head: OwnedHead) -> HttpExchange {
         let next = || self.servers.get(self.next.fetch_add(1, Ordering::Relaxed));
-        self.servers.with_session(&head).unwrap_or_else(next).exchange_of(head)
+        self.servers.with_session(&head).unwrap_or_else(next).exchange(head)
     }
 
     /// Blocks until the threads have ended, after the application has [shut

@@ -43,7 +43,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        call(request, |head| self.exchange_of(head))
+        call(request, |head| self.exchange(head))
     }
 }
 
@@ -61,14 +61,14 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        call(request, |head| self.exchange_of(head))
+        call(request, |head| self.exchange(head))
     }
 }
 
 /// Begins the exchange of a request, and returns its response.
 fn call<B: Body<Data: Send> + Send + 'static>(
     request: Request<B>,
-    exchange_of: impl FnOnce(OwnedHead) -> HttpExchange,
+    exchange: impl FnOnce(OwnedHead) -> HttpExchange,
 ) -> ResponseFuture {
     let (mut head, body) = request.into_parts();
     let mut target = head.uri.to_string();
@@ -88,7 +88,7 @@ fn call<B: Body<Data: Send> + Send + 'static>(
     if let Some(peer) = peer {
         head_of = head_of.peer(peer);
     }
-    let exchange = exchange_of(head_of);
+    let exchange = exchange(head_of);
     Box::pin(async move { Ok(respond(exchange, body, head.version).await) })
 }
 

@@ -32,6 +32,14 @@ fn request(method: &str, url: (&'static str, &str), proofs: &[&str]) -> Credenti
     Credentials::new(head, Some(url.0.into()))
 }
 
+fn with_nonces(secret: [u8; 32]) -> Dpop {
+    Dpop { nonces: Some(secret), ..Dpop::new() }
+}
+
+fn with_dpop(jwt: Jwt, dpop: Dpop) -> Jwt {
+    Jwt { dpop: Some(dpop), ..jwt }
+}
+
 const HERE: (&str, &str) = ("https://mcp.example.com", "/mcp?x=y");
 
 #[test]
@@ -182,7 +190,7 @@ fn auth_140_a_proof_is_refused_for_each_of_its_parts() {
 #[test]
 fn auth_142_a_proof_is_remembered_while_it_is_good() {
     let now = Moment::now();
-    let dpop = Dpop::new().max_proofs(3);
+    let dpop = Dpop { max_proofs: 3, ..Dpop::new() };
     let used = |jti: &str, made: Moment, at: Moment| {
         check(&dpop, &proof_header(), &proof_claims("token", jti, made), at).is_err()
     };
@@ -205,7 +213,7 @@ fn auth_142_a_proof_is_remembered_while_it_is_good() {
 #[test]
 fn r3_a2_proofs_of_one_key_are_not_forgotten_for_those_of_another() {
     let now = Moment::now();
-    let dpop = Dpop::new().max_proofs(10);
+    let dpop = Dpop { max_proofs: 10, ..Dpop::new() };
     let is_used = |algorithm: Algorithm, id: u32, made: Moment| {
         let (name, key) = (algorithm.name(), keys::public(algorithm));
         let header = format!(r#"{{"typ":"dpop+jwt","alg":"{name}","jwk":{key}}}"#);
@@ -264,7 +272,7 @@ fn r3_a6_the_members_of_a_key_have_different_names() {
 #[test]
 fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
     let now = Moment::now();
-    let dpop = Dpop::new().nonces([7; 32]);
+    let dpop = with_nonces([7; 32]);
     let with = |dpop: &Dpop, jti: &str, nonce: &str, now: Moment| {
         let nonce = format!(r#"{{"nonce":"{nonce}","#);
         let claims = proof_claims("token", jti, now).replacen('{', &nonce, 1);
@@ -275,7 +283,7 @@ fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
     // The proof was not used: its jti is still good.
     assert_eq!(with(&dpop, "1", &nonce, now), Ok(()));
     assert_eq!(with(&dpop, "2", &nonce, now.plus(300)), Ok(()));
-    assert_eq!(with(&Dpop::new().nonces([7; 32]), "1", &nonce, now), Ok(()));
+    assert_eq!(with(&with_nonces([7; 32]), "1", &nonce, now), Ok(()));
     let changed = format!("{}{}", &nonce[..20], nonce[20..].replace(['A', 'B', 'C'], "D"));
     let changed = if changed == nonce { encode([0; 40]) } else { changed };
     for (dpop, nonce, at) in [
@@ -283,7 +291,7 @@ fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
         (&dpop, &*changed, now),
         (&dpop, "", now),
         (&dpop, "AAAA", now),
-        (&Dpop::new().nonces([8; 32]), &*nonce, now),
+        (&with_nonces([8; 32]), &*nonce, now),
     ] {
         let result = with(dpop, "3", nonce, at);
         assert!(matches!(result, Err(BadProof::Nonce(_))), "{nonce} {result:?}");
@@ -310,9 +318,9 @@ fn auth_142_an_old_nonce_is_replaced_with_a_response() {
             token(Algorithm::EdDsa, &proof_header(), &claims.replacen('{', &nonce, 1))
         };
         let request = request("POST", HERE, &[&proof("", old)]);
-        let asked = Dpop::new().nonces([7; 32]).check(&request, &bound, ED25519_JKT, old.unix);
+        let asked = with_nonces([7; 32]).check(&request, &bound, ED25519_JKT, old.unix);
         let Err(BadProof::Nonce(nonce)) = asked else { panic!("{asked:?}") };
-        let jwt = jwt(&server()).dpop(Dpop::new().nonces([7; 32]));
+        let jwt = with_dpop(jwt(&server()), with_nonces([7; 32]));
         let resource = ProtectedResource::new("https://mcp.example.com/mcp", ISSUER);
         let options = HttpOptions::new().protected_resource(resource).authorize(jwt);
         let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&EmptyResult::new()) });
@@ -322,7 +330,7 @@ fn auth_142_an_old_nonce_is_replaced_with_a_response() {
             ("authorization", format!("DPoP {bound}")),
             ("dpop", proof(&nonce, now)),
         ];
-        let mut exchange = server.exchange("POST", "/mcp", Headers(fields.into()));
+        let mut exchange = server.exchange(OwnedHead::new("POST", "/mcp", Headers(fields.into())));
         exchange.end_body();
         let response = block_on(exchange.response());
         let nonce = response.fields.iter().find(|(name, _)| *name == "dpop-nonce");
@@ -334,7 +342,7 @@ fn auth_142_an_old_nonce_is_replaced_with_a_response() {
     assert_eq!(status, 406, "its token is accepted, but it has no field Accept");
     let claims = proof_claims("token", "2", now);
     let claims = claims.replacen('{', &format!(r#"{{"nonce":"{nonce}","#), 1);
-    let dpop = Dpop::new().nonces([7; 32]);
+    let dpop = with_nonces([7; 32]);
     assert_eq!(check(&dpop, &proof_header(), &claims, now.plus(140)), Ok(()));
     let (status, nonce) = next(320);
     assert!(status == 401 && nonce.is_some());
@@ -368,13 +376,13 @@ fn auth_141_auth_142_a_bound_token_is_used_with_its_proof_alone() {
     let cnf = format!(r#","cnf":{{"jkt":"{RFC_JKT}"}}"#);
     let of_another = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
     let unbound = good(Algorithm::Es256, now);
-    let dpop = jwt(&server).dpop(Dpop::new());
+    let dpop = with_dpop(jwt(&server), Dpop::new());
     assert_eq!(send(&dpop, "DPoP", &bound, true).unwrap(), "ada");
     assert_eq!(send(&dpop, "dpop", &bound, true).unwrap(), "ada", "the token is known by now");
     assert_eq!(send(&dpop, "Bearer", &unbound, false).unwrap(), "ada");
-    let required = jwt(&server).dpop(Dpop::new().required(true));
+    let required = with_dpop(jwt(&server), Dpop { required: true, ..Dpop::new() });
     assert_eq!(send(&required, "DPoP", &bound, true).unwrap(), "ada");
-    let nonces = jwt(&server).dpop(Dpop::new().nonces([1; 32]));
+    let nonces = with_dpop(jwt(&server), with_nonces([1; 32]));
     let without = jwt(&server);
     for (jwt, scheme, token, proof, error) in [
         (&dpop, "Bearer", &bound, true, "invalid_token"),

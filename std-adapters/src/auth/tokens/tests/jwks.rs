@@ -57,7 +57,10 @@ fn auth_154_a_flood_of_unknown_keys_causes_one_request_a_minute() {
 fn auth_154_keys_are_fetched_again_by_age_and_withdrawn_ones_are_gone() {
     let (now, server) = (Moment::now(), server());
     server.set(JWKS, with_keys(&["one", "two"]));
-    let jwt = jwt(&server).keys(Jwks::from_url(JWKS).max_age(Duration::from_secs(300)));
+    let jwt = jwt(&server);
+    let mut keys = Jwks::from_url(JWKS);
+    keys.max_age = Duration::from_secs(300);
+    let jwt = jwt.keys(keys);
     let token = under("one", now);
     assert!(verify(&jwt, &token, now).is_ok());
     server.set(JWKS, with_keys(&["two"]));

@@ -246,7 +246,7 @@ fn auth_154_a_token_that_was_checked_is_known_as_it_was_sent() {
 #[test]
 fn auth_11_auth_145_auth_156_the_response_says_what_is_wrong() {
     let (now, server) = (Moment::now(), server());
-    let jwt = jwt(&server).scope("files:read");
+    let jwt = Jwt { scope: Some("files:read".into()), ..jwt(&server) };
     let check = |value: &str| {
         let credentials = credentials(&[("authorization", value)]);
         block_on(jwt.check(&credentials)).map(|principal| principal.subject.clone())
