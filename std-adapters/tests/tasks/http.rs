@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::future::{Future, ready};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use futures_lite::future;
@@ -54,7 +55,8 @@ impl Client {
             }
             None => {}
         }
-        let mut exchange = self.server.exchange(OwnedHead::new("POST", "/mcp", Fields(fields)));
+        let head = OwnedHead::new("POST", "/mcp", Fields(fields));
+        let mut exchange = self.server.exchange(head.peer(IpAddr::from([192, 0, 2, 1])));
         exchange.feed(message.to_string().as_bytes()).await;
         exchange.end_body();
         exchange
@@ -121,6 +123,34 @@ fn serve_with<H, F>(
         },
         clients(&client),
     ));
+}
+
+#[test]
+fn requests_that_wait_for_tasks_have_the_share_of_their_address() {
+    for (address_share, waiting) in [(75, 3), (100, 4)] {
+        let app = App::new(&CONFIG, handle)
+            .catalog(&CATALOG)
+            .limits(Limits { address_share, ..Limits::new() })
+            .tasks(TaskOptions { max_waiting: 4, ..TaskOptions::new() });
+        serve_with(&app, HttpOptions::new(), async |client| {
+            let mut anna = client("");
+            anna.open_session().await;
+            let params = json!({"name": "hold", "arguments": {}, "task": {}});
+            let created = anna.ask(&legacy(1, "tools/call", params)).await;
+            let id = &created["result"]["task"]["taskId"];
+            let mut exchanges = Vec::new();
+            for number in 2..6 {
+                let result = legacy(number, "tasks/result", json!({"taskId": id}));
+                exchanges.push(anna.post(&result).await);
+                sleep(Duration::from_millis(1)).await;
+            }
+            let mut answered = 0;
+            for exchange in &mut exchanges {
+                answered += usize::from(future::poll_once(exchange.response()).await.is_some());
+            }
+            assert_eq!(answered, 4 - waiting);
+        });
+    }
 }
 
 #[test]

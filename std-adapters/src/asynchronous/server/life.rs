@@ -39,7 +39,8 @@ where
 {
     request.tell(ObservedRequest::began);
     if let Some((task, _)) = request.awaited {
-        let response = match app.settings.tasks.wait(task, &request, &source) {
+        let share = app.settings.limits.address_share;
+        let response = match app.settings.tasks.wait(task, &request, &source, share) {
             Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
             Err(response) => response,
         };

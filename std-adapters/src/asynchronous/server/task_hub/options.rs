@@ -53,7 +53,8 @@ pub struct TaskOptions {
     pub max_results: usize,
     /// Maximum number of `tasks/result` that wait for the end of their tasks (2025-11-25). More are
     /// refused (-32603), and so are those of one principal or connection beyond a quarter of them,
-    /// or over HTTP of one address without principals beyond three quarters. Default: 256.
+    /// or over HTTP of one address without principals beyond its
+    /// [share](crate::asynchronous::Limits::address_share). Default: 256.
     pub max_waiting: usize,
     /// Whether a task without a principal belongs to the connection, or the HTTP session, on which
     /// it was created. Then no other client sees it, also not its own after it has connected again.

@@ -47,6 +47,7 @@ impl TaskHub {
         task: TaskKey,
         request: &'r Arc<ActiveRequest>,
         source: &'r Arc<dyn RequestSource>,
+        address_share: u8,
     ) -> Result<ResultOf<'r>, PendingResponse> {
         let mut state = self.lock();
         let info = state.tasks.tasks(&self.options.config).info(task);
@@ -54,7 +55,7 @@ impl TaskHub {
             drop(state);
             return Err(self.result(task));
         }
-        let (client, share) = self.waiter(request);
+        let (client, share) = self.waiter(request, address_share);
         let limit = PlaceLimit::percent(self.options.max_waiting, share);
         if state.waiting.take(1, client.as_ref(), limit).is_err() {
             let error = RpcError::internal("Too many requests wait for tasks: poll with tasks/get");
@@ -82,15 +83,16 @@ impl TaskHub {
 
     /// Returns in whose share a `tasks/result` waits, and the share in percent: that of a principal
     /// or a connection, or of all without a principal from an address.
-    fn waiter(&self, request: &ActiveRequest) -> (Option<u64>, u8) {
+    fn waiter(&self, request: &ActiveRequest, address_share: u8) -> (Option<u64>, u8) {
         #[cfg(feature = "http")]
         if let Some(origin) = &request.origin {
             let peer = origin.head.as_ref().and_then(OwnedHead::peer_address);
             return match &origin.principal {
                 Some(of) => (Some(self.owner_of(&of.issuer, &of.subject).0), CLIENT_SHARE),
-                None => (peer.map(|peer| self.owners.hash_one(peer)), ADDRESS_SHARE),
+                None => (peer.map(|peer| self.owners.hash_one(peer)), address_share),
             };
         }
+        let _ = address_share;
         (Some(request.slot.connection()), CLIENT_SHARE)
     }
 
@@ -191,6 +193,3 @@ impl Drop for ResultOf<'_> {
 
 /// The share of an owner of tasks, in percent.
 pub(super) const CLIENT_SHARE: u8 = 25;
-/// The same of an address without principals.
-#[cfg(feature = "http")]
-const ADDRESS_SHARE: u8 = 75;
