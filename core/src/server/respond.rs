@@ -593,6 +593,12 @@ impl<'a> Change<'a> {
         Self { uri: id, hash, task: Some(task.as_str()), ..Self::of(Kinds::SESSION_TASK) }
     }
 
+    /// Returns whether it is for one connection alone, a [`session_task`](Self::session_task).
+    #[cfg(feature = "tasks")]
+    pub fn is_session_task(&self) -> bool {
+        self.kind == Kinds::SESSION_TASK
+    }
+
     const fn of(kind: Kinds) -> Self {
         Self {
             kind,

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use futures_lite::AsyncReadExt as _;
 use mcp_sansio::tasks::TasksConfig;
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{Change, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, modern, talk};
+use super::client::{Client, WIDE, legacy, modern, talk};
 use super::pipe::Pipe;
 use super::recorder::Recorder;
+use super::session::response;
 use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request};
 
 /// Polls until the task is not in this state any more.
@@ -278,6 +281,53 @@ fn subscribers_are_told_of_each_change() {
             }
         }
         assert_eq!(ends, 1);
+    });
+}
+
+#[test]
+fn a_change_of_a_task_that_a_tool_publishes_is_none_of_the_resources() {
+    static LISTED: ServerConfig<'_> = ServerConfig::new(
+        Implementation::new("test", "1"),
+        ServerFeatures::TOOLS
+            .with(ServerFeatures::TASKS)
+            .with(ServerFeatures::RESOURCES_LIST_CHANGED),
+    );
+    let publish = async |ctx: Context| {
+        if ctx.name() == "hold" {
+            return handle(ctx).await;
+        }
+        let request = ctx.request()?;
+        let id = request.arguments().get("id").unwrap().to::<String>().unwrap();
+        let details = format!(r#"{{"taskId":"{id}","statusMessage":"published"}}"#);
+        let details = RawJson::parse(&details).unwrap();
+        ctx.broadcaster().publish(Change::session_task(&id, details));
+        ctx.broadcaster().publish(Change::task(&id, details));
+        ctx.text("told")
+    };
+    let app = App::new(&LISTED, publish).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "hold", json!({})).await;
+        let listen = json!({"notifications": {"taskIds": [id], "resourcesListChanged": true}});
+        client.ask(&request(2, "subscriptions/listen", listen)).await;
+        client.send(&call(3, "plain", json!({"id": id}))).await;
+        let mut told = Vec::new();
+        loop {
+            let message = client.next().await;
+            if message["id"] == 3 {
+                break;
+            }
+            told.push((message["method"].clone(), message["params"]["statusMessage"].clone()));
+        }
+        let published = (json!("notifications/tasks"), json!("published"));
+        assert!(told.contains(&published), "{told:?}");
+        assert!(told.iter().all(|(method, _)| *method == published.0), "{told:?}");
+    });
+    // A session is told of its own tasks alone, and not by a tool.
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let params = json!({"name": "plain", "arguments": {"id": "x"}});
+        client.send(&legacy(1, "tools/call", params)).await;
+        assert_eq!(response(&mut client, 1).await.1, Vec::<Value>::new());
     });
 }
 

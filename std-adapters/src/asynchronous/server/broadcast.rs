@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
-use mcp_sansio::{Change, OwnedJson};
+use mcp_sansio::Change;
 use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
 use super::driver_waker::WakerSet;
@@ -36,18 +36,8 @@ struct Receivers {
 
 /// A connection, session or stream that changes are sent to.
 pub(crate) trait Receiver: Send + Sync {
-    fn on_change(&self, change: OwnedChange);
+    fn on_change(&self, change: &Change<'_>);
     fn wake(&self);
-}
-
-#[derive(Clone)]
-pub(crate) enum OwnedChange {
-    Tools,
-    Prompts,
-    Resources,
-    Resource(Arc<str>),
-    /// A task, for all that listen to it: its id, and its state as JSON.
-    Task(Arc<str>, Arc<OwnedJson>),
 }
 
 impl Broadcaster {
@@ -56,9 +46,12 @@ impl Broadcaster {
     }
 
     /// Notifies all subscribers of a change, such as [`Change::tools`]. Repeated changes that a
-    /// client has not read yet are sent once.
+    /// client has not read yet are sent once. A [`Change::session_task`] is for one session, and is
+    /// not published.
     pub fn publish(&self, change: Change<'_>) {
-        self.0.publish(&OwnedChange::from(&change));
+        if !change.is_session_task() {
+            self.0.publish(&change.resume(0));
+        }
     }
 
     /// Returns the number of open connections.
@@ -122,10 +115,6 @@ impl Broadcaster {
         Shutdown { broadcaster: self, place: None }
     }
 
-    pub(crate) fn publish_owned(&self, change: &OwnedChange) {
-        self.0.publish(change);
-    }
-
     /// Returns what publishes the changes of a catalog, as long as this exists.
     pub(crate) fn listener(&self) -> Weak<dyn Listener> {
         Arc::<Inner>::downgrade(&self.0)
@@ -137,8 +126,8 @@ impl Broadcaster {
 }
 
 impl Inner {
-    fn publish(&self, change: &OwnedChange) {
-        self.receivers().iter().for_each(|receiver| receiver.on_change(change.clone()));
+    fn publish(&self, change: &Change<'_>) {
+        self.receivers().iter().for_each(|receiver| receiver.on_change(change));
     }
 
     /// Collected first: receivers have locks of their own, which must not be taken under this one.
@@ -153,7 +142,7 @@ impl Inner {
 
 impl Listener for Inner {
     fn changed(&self, change: Change<'static>) {
-        self.publish(&OwnedChange::from(&change));
+        self.publish(&change);
     }
 }
 
@@ -191,29 +180,6 @@ impl Drop for Shutdown<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
             self.broadcaster.lock().waiting.leave(place);
-        }
-    }
-}
-
-impl From<&Change<'_>> for OwnedChange {
-    fn from(change: &Change<'_>) -> Self {
-        match (change.uri(), change.resume(0)) {
-            (Some(uri), _) => Self::Resource(uri.into()),
-            (None, list) if list == Change::tools() => Self::Tools,
-            (None, list) if list == Change::prompts() => Self::Prompts,
-            (None, _) => Self::Resources,
-        }
-    }
-}
-
-impl OwnedChange {
-    pub(crate) fn as_change(&self) -> Change<'_> {
-        match self {
-            Self::Tools => Change::tools(),
-            Self::Prompts => Change::prompts(),
-            Self::Resources => Change::resources(),
-            Self::Resource(uri) => Change::resource(uri),
-            Self::Task(id, details) => Change::task(id, details.as_raw()),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use super::broadcast::{OwnedChange, Receiver};
+use mcp_sansio::Change;
+
+use super::broadcast::Receiver;
 use crate::lock::lock;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
@@ -83,7 +85,7 @@ impl DriverWaker {
 
 /// A shutdown wakes the task.
 impl Receiver for DriverWaker {
-    fn on_change(&self, _: OwnedChange) {}
+    fn on_change(&self, _: &Change<'_>) {}
 
     fn wake(&self) {
         self.notify();

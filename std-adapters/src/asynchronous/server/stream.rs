@@ -11,7 +11,7 @@ use mcp_sansio::{
 
 use super::admission::Load;
 use super::app::Settings;
-use super::broadcast::{OwnedChange, Receiver};
+use super::broadcast::Receiver;
 use super::context::ActiveRequest;
 use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, Outputs};
@@ -227,8 +227,8 @@ impl RequestSource for SharedStream {
 }
 
 impl Receiver for SharedStream {
-    fn on_change(&self, change: OwnedChange) {
-        self.tell(&change.as_change());
+    fn on_change(&self, change: &Change<'_>) {
+        self.tell(change);
     }
 
     fn wake(&self) {

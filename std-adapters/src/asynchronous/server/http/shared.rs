@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{Instant, SendError, ServerEvent};
+use mcp_sansio::{Change, Instant, SendError, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -17,7 +17,7 @@ use super::places::{Counts, Held, Released};
 use crate::CatalogSource;
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
 use crate::asynchronous::server::app::Settings;
-use crate::asynchronous::server::broadcast::{OwnedChange, Receiver, Registration};
+use crate::asynchronous::server::broadcast::{Receiver, Registration};
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::input::{Destination, Outputs};
@@ -342,8 +342,8 @@ impl RequestSource for Shared {
 }
 
 impl Receiver for Shared {
-    fn on_change(&self, change: OwnedChange) {
-        self.with(|state, _| state.site.publish(&change.as_change()));
+    fn on_change(&self, change: &Change<'_>) {
+        self.with(|state, _| state.site.publish(change));
     }
 
     fn wake(&self) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::{JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
+use mcp_sansio::{Change, JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
 
 use super::TaskHub;
 use crate::lock::lock;
@@ -50,10 +50,11 @@ impl TaskListen {
         }
         // It is not, if it has been refused.
         while server.is_request_open(request.handle)
-            && let Some((_, task)) = self.tasks.get(sent.tasks)
+            && let Some((id, task)) = self.tasks.get(sent.tasks)
         {
-            if let Some(details) = self.hub.change(*task) {
-                let mut change = details.as_change().resume(sent.position);
+            if let Some(details) = self.hub.details(*task) {
+                let id = id.to_string();
+                let mut change = Change::task(&id, details.as_raw()).resume(sent.position);
                 while let Ok(Remaining::More) = match server.publish(&mut change, tx) {
                     Err(SendError::Full) => {
                         sent.position = change.position();

@@ -34,7 +34,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::Places;
 
-use super::broadcast::{Broadcaster, OwnedChange};
+use super::broadcast::Broadcaster;
 use super::context::Origin;
 use super::reply::PendingResponse;
 use super::source::RequestSource;
@@ -353,13 +353,13 @@ impl TaskHub {
         {
             session.tell(&Change::session_task(&info.id().to_string(), json.as_raw()));
         }
-        if is_listened && let Some(change) = self.change(task) {
-            broadcaster.publish_owned(&change);
+        if is_listened && let Some(details) = self.details(task) {
+            broadcaster.publish(Change::task(&info.id().to_string(), details.as_raw()));
         }
     }
 
     /// Returns how a task is now, for those that subscribed to it.
-    fn change(&self, task: TaskKey) -> Option<OwnedChange> {
+    fn details(&self, task: TaskKey) -> Option<OwnedJson> {
         let (info, content, client) = {
             let mut state = self.lock();
             let info = state.tasks.tasks(&self.options.config).info(task)?;
@@ -369,10 +369,7 @@ impl TaskHub {
         let details = info.details(task, &content, client);
         let details = OwnedJson::new(&details, Revision::V2026_07_28).ok()?;
         // Clients poll for more.
-        if details.as_raw().as_str().len() > MAX_TOLD {
-            return None;
-        }
-        Some(OwnedChange::Task(info.id().to_string().into(), Arc::new(details)))
+        Some(details).filter(|details| details.as_raw().as_str().len() <= MAX_TOLD)
     }
 
     /// Begins to wait for input. Returns the number of the input request.
