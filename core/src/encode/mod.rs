@@ -372,23 +372,27 @@ impl OwnedJson {
     /// # Errors
     /// [`SendError::Invalid`] if the value is invalid.
     pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
-        // Not `vec![0; n]`: memory that is asked for as zeroed takes the slow way of an allocator.
-        let mut out = [0; INITIAL_CAPACITY].to_vec();
-        loop {
-            let mut encoder = Encoder::new(&mut out, 0, revision);
+        let encode = |out: &mut [u8]| {
+            let mut encoder = Encoder::new(out, 0, revision);
             value.encode(&mut encoder);
-            if let Some(rule) = encoder.is_invalid() {
-                return Err(SendError::Invalid(rule));
+            let invalid = encoder.is_invalid().map(SendError::Invalid);
+            invalid.map_or(Ok(encoder.position()), Err)
+        };
+        let (mut first, mut long) = ([0; USUAL_LENGTH], vec::Vec::new());
+        let mut len = encode(&mut first)?;
+        let text = match first.get(..len) {
+            // Copied, so that its memory is asked for once, and with its length.
+            Some(text) => core::str::from_utf8(text).ok().map(Box::from),
+            None => {
+                while len > long.len() {
+                    long.resize(len, 0);
+                    len = encode(&mut long)?;
+                }
+                long.truncate(len);
+                String::from_utf8(long).ok().map(Box::from)
             }
-            let len = encoder.position();
-            if len <= out.len() {
-                out.truncate(len);
-                return String::from_utf8(out)
-                    .map(|text| Self(text.into()))
-                    .map_err(|_| SendError::Invalid(InvalidPayload::Serialize));
-            }
-            out.resize(len, 0);
-        }
+        };
+        text.map(Self).ok_or(SendError::Invalid(InvalidPayload::Serialize))
     }
 
     /// Returns the value, to be read or sent.
@@ -435,9 +439,9 @@ impl Serialize for OwnedJson {
     }
 }
 
-/// Size in bytes that fits most values; a longer value is formatted twice.
+/// Length in bytes of most values at most; a longer value is formatted twice.
 #[cfg(feature = "alloc")]
-const INITIAL_CAPACITY: usize = 512;
+const USUAL_LENGTH: usize = 512;
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests {
@@ -451,9 +455,7 @@ mod tests {
 
     #[test]
     fn values_of_any_length_are_encoded() {
-        for len in
-            [0, INITIAL_CAPACITY - 2, INITIAL_CAPACITY - 1, INITIAL_CAPACITY, 5 * INITIAL_CAPACITY]
-        {
+        for len in [0, USUAL_LENGTH - 2, USUAL_LENGTH - 1, USUAL_LENGTH, 5 * USUAL_LENGTH] {
             let text: String = core::iter::repeat_n('x', len).collect();
             let owned = OwnedJson::new(&text, Revision::LATEST).unwrap();
             assert_eq!(owned.as_raw().as_str().len(), len + 2);

@@ -2,8 +2,6 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-#[cfg(feature = "alloc")]
-use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
@@ -543,7 +541,7 @@ impl OwnedRequest {
 impl From<&Request<'_>> for OwnedRequest {
     fn from(request: &Request<'_>) -> Self {
         let (kept, parts) = OwnedHead::new(request);
-        Self { kept, text: String::from_iter(parts).into() }
+        Self { kept, text: parts.concat().into() }
     }
 }
 
