@@ -47,7 +47,7 @@ impl fmt::Debug for HeadFields<'_> {
 }
 
 /// The fields of a head, copied out of the buffer of the reader: for a `Site` of the crate
-/// `mcp-sansio-engine`. Their names are in lower case.
+/// `mcp-sansio-engine`.
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {
@@ -59,13 +59,8 @@ pub struct OwnedFields {
 impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
         let mut all = Vec::with_capacity(USUAL_FIELDS);
-        let mut lines = Vec::from(fields.lines);
-        for place in places(fields.lines) {
-            // So that names are found without a look at each of their bytes.
-            place.name_mut(&mut lines).make_ascii_lowercase();
-            all.push(place);
-        }
-        Self { lines, places: all }
+        all.extend(places(fields.lines));
+        Self { lines: fields.lines.into(), places: all }
     }
 }
 
@@ -108,11 +103,6 @@ struct FieldSpan {
 impl FieldSpan {
     fn name(self, lines: &[u8]) -> &[u8] {
         lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
-    }
-
-    #[cfg(feature = "alloc")]
-    fn name_mut(self, lines: &mut [u8]) -> &mut [u8] {
-        lines.get_mut(self.name as usize..self.colon as usize).unwrap_or_default()
     }
 
     fn value(self, lines: &[u8]) -> &[u8] {

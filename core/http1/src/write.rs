@@ -76,7 +76,7 @@ impl<'o> HeadWriter<'o> {
     pub fn field_parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
         if name.is_empty()
             || !name.bytes().all(is_token)
-            || !parts.iter().all(|part| part.iter().all(is_in_values))
+            || !parts.iter().all(|part| are_in_values(part))
         {
             self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
@@ -109,10 +109,11 @@ impl<'o> HeadWriter<'o> {
         match body {
             BodyLength::Absent | BodyLength::UntilClose => {}
             BodyLength::Known(length) => {
-                self =
-                    self.field_parts("content-length", &[Decimal::new(length, false).as_bytes()]);
+                self.put(b"content-length: ");
+                self.put(Decimal::new(length, false).as_bytes());
+                self.put(b"\r\n");
             }
-            BodyLength::Chunked => self = self.field("transfer-encoding", "chunked"),
+            BodyLength::Chunked => self.put(b"transfer-encoding: chunked\r\n"),
         }
         self.put(b"\r\n");
         self.error.map_or(Ok(self.len), Err)
@@ -136,7 +137,7 @@ struct ValueWriter<'w, 'o>(&'w mut HeadWriter<'o>);
 
 impl fmt::Write for ValueWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !text.bytes().all(|byte| is_in_values(&byte)) {
+        if !are_in_values(text.as_bytes()) {
             return Err(fmt::Error);
         }
         self.0.put(text.as_bytes());
@@ -144,9 +145,11 @@ impl fmt::Write for ValueWriter<'_, '_> {
     }
 }
 
-/// Whether a field value may contain this byte (RFC 9110, 5.5).
-pub(super) fn is_in_values(byte: &u8) -> bool {
-    *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f)
+/// Whether a field value may contain these bytes (RFC 9110, 5.5). Looks at all of them, several at
+/// a time.
+pub(super) fn are_in_values(bytes: &[u8]) -> bool {
+    let is_valid = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7f);
+    bytes.iter().fold(true, |valid, byte| valid & is_valid(*byte))
 }
 
 /// The line before the data of a chunk; [`END`](Self::END) follows the data.
