@@ -173,12 +173,17 @@ impl Shared {
         let State { site, exchanges, servers, work, until, has_steps, unpermitted, .. } = state;
         let (observed, wakes_at) = (&mut state.observed, state.wakes_at);
         *has_steps = true;
+        let is_attended = self.is_attended.load(Ordering::Relaxed);
         for _ in 0..STEPS {
             match site.next(now) {
                 SiteStep::Event(event, turn) => {
                     let kept = self.event(&event, turn, servers, work, observed.as_mut());
                     if let Some((bytes, holder)) = kept {
                         site.keep_bytes(bytes, holder.as_ref());
+                    }
+                    // The connection begins the request, and goes on with its response.
+                    if is_attended && !work.is_empty() {
+                        return;
                     }
                 }
                 SiteStep::Permit(request) => unpermitted.push_back(request),
@@ -207,7 +212,6 @@ impl Shared {
                     (*until, *has_steps) = (next, false);
                     // Also what was there before: who has added it may not have told.
                     let has_work = !work.is_empty();
-                    let is_attended = self.is_attended.load(Ordering::Relaxed);
                     if !is_attended && (is_sooner || has_work) || site.is_over() {
                         self.driver.notify();
                     }
