@@ -62,6 +62,11 @@ impl<S: Storage> TxBuffer<S> {
         }
     }
 
+    /// Returns the storage, for another buffer.
+    pub fn into_storage(self) -> S {
+        self.storage
+    }
+
     /// Changes the framing, which is lines by default.
     #[cfg(feature = "http")]
     pub(crate) const fn with_framing(mut self, framing: Framing) -> Self {

@@ -541,6 +541,10 @@ impl<O> Site<'_, O> {
             }
         };
         (exchange.waits, exchange.counted) = (false, counted);
+        if exchange.body.is_empty() {
+            exchange.body = self.spare_body.take();
+            exchange.body.clear();
+        }
         exchange.body.extend_from_slice(piece);
         self.wake_body(next);
         piece.len()
@@ -549,7 +553,7 @@ impl<O> Site<'_, O> {
     /// Frees a body that is handled, or of no use any more.
     pub(super) fn free_body(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        exchange.body = Vec::new();
+        self.spare_body.keep(core::mem::take(&mut exchange.body));
         let counted = core::mem::take(&mut exchange.counted);
         let holder = exchange.holder.as_ref();
         let next = self.bodies.release(&mut self.counts, key, counted, holder);
@@ -701,6 +705,23 @@ impl Bodies {
         let at = self.waiting.iter().position(|other| *other == key)?;
         self.waiting.remove(at);
         self.waiting.front().copied()
+    }
+}
+
+/// Memory of a body or an output that is over, for the next one.
+#[derive(Default)]
+pub(super) struct Spare(Vec<u8>);
+
+impl Spare {
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.0)
+    }
+
+    /// Keeps memory of short messages, unless there is some.
+    pub(super) fn keep(&mut self, memory: Vec<u8>) {
+        if self.0.is_empty() && memory.capacity() <= UNCOUNTED {
+            self.0 = memory;
+        }
     }
 }
 

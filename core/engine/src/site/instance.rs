@@ -110,7 +110,7 @@ impl<O> Instance<O> {
             number: 0,
             last_stream: 0,
         };
-        let tx = response_buffer(options).with_event_ids(0);
+        let tx = response_buffer(options, Vec::new()).with_event_ids(0);
         Self::new(options, InstanceKind::Session(session), Stream::new(tx, 0, None), principal)
     }
 
@@ -130,13 +130,14 @@ impl<O> Instance<O> {
         config: &ServerConfig<'_>,
         options: &SiteOptions<'_>,
         exchange: SlabKey,
+        memory: Vec<u8>,
     ) -> ExchangeId {
         let revision = self.state.server(config).legacy_revision();
         let InstanceKind::Session(session) = &mut self.kind else { return ExchangeId::SESSION };
         // Wraps after four billion requests, when the first ones are long finished.
         session.last_stream = session.last_stream.checked_add(1).unwrap_or(1);
         let number = session.last_stream;
-        let tx = response_buffer(options);
+        let tx = response_buffer(options, memory);
         let tx = match revision {
             Some(Revision::V2025_11_25) => tx.with_priming_event(number, options.retry),
             _ => tx.with_event_ids(number),
@@ -364,8 +365,9 @@ impl Reader {
     }
 }
 
-pub(super) fn response_buffer(options: &SiteOptions<'_>) -> TxBuffer<Vec<u8>> {
-    TxBuffer::for_http_response(Vec::new(), options.max_pending)
+/// Creates the buffer of a response, in memory that may be empty.
+pub(super) fn response_buffer(options: &SiteOptions<'_>, memory: Vec<u8>) -> TxBuffer<Vec<u8>> {
+    TxBuffer::for_http_response(memory, options.max_pending)
 }
 
 fn touch(touched: &mut Vec<ExchangeId>, id: ExchangeId) {
@@ -392,8 +394,8 @@ impl<O> Streams<O> {
         self.posts.insert(id, Box::new(stream));
     }
 
-    pub(super) fn remove(&mut self, id: ExchangeId) {
-        self.posts.remove(&id);
+    pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Stream<O>> {
+        self.posts.remove(&id).map(|stream| *stream)
     }
 
     /// Returns the stream of an exchange.
@@ -450,6 +452,11 @@ impl<O> Stream<O> {
             is_released: false,
             is_awaited: false,
         }
+    }
+
+    /// Returns the memory of its buffer.
+    pub(super) fn into_memory(self) -> Vec<u8> {
+        self.outbox.tx.into_storage()
     }
 
     /// Removes bytes that were sent, and records them if they can be resumed.
@@ -659,7 +666,8 @@ impl<O> Site<'_, O> {
                 }
                 let is_over = !instance.streams.is_own(id) && instance.is_over(self.config, id);
                 if is_over && !is_read && self.closing.is_none() {
-                    instance.streams.remove(id);
+                    let memory = instance.streams.remove(id).map(Stream::into_memory);
+                    self.spare_output.keep(memory.unwrap_or_default());
                     let idle = now.saturating_add(self.options.idle_timeout);
                     self.schedule.wake_at(Work::Instance(owner), idle);
                 } else {

@@ -147,7 +147,7 @@ use mcp_sansio::{
 };
 
 use crate::places::{CountPlaces, PlaceLimit, Places};
-use exchange::{Bodies, Exchange};
+use exchange::{Bodies, Exchange, Spare};
 use instance::{Instance, InstanceKind, Stream};
 use schedule::{Schedule, Slab, SlabKey, Work};
 
@@ -168,6 +168,8 @@ pub struct Site<'c, O = Infallible> {
     /// Number of sessions opened so far.
     opened: u64,
     bodies: Bodies,
+    spare_body: Spare,
+    spare_output: Spare,
     /// The documents that are served beside the endpoint, by path.
     documents: Vec<(String, Vec<u8>)>,
     schedule: Schedule,
@@ -279,6 +281,8 @@ impl<'c, O> Site<'c, O> {
             by_id: BTreeMap::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
+            spare_body: Spare::default(),
+            spare_output: Spare::default(),
             documents: Vec::new(),
             schedule: Schedule::new(),
             ended: VecDeque::new(),

@@ -297,6 +297,7 @@ impl<'c, O> Site<'c, O> {
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         }
+        self.spare_output.keep(instance.streams.own.into_memory());
     }
 }
 
@@ -391,7 +392,8 @@ impl<O> Site<'_, O> {
         match decision {
             Decision::Reply(head, body) => self.reply(key, head, body),
             Decision::Alone(revision) => {
-                let own = Stream::new(response_buffer(&self.options), 0, Some(key));
+                let tx = response_buffer(&self.options, self.spare_output.take());
+                let own = Stream::new(tx, 0, Some(key));
                 let mut instance =
                     Instance::new(&self.options, InstanceKind::Alone, own, principal);
                 if let Some(revision) = revision {
@@ -421,7 +423,7 @@ impl<O> Site<'_, O> {
             Decision::NewStream => {
                 let path = exchange.head.as_head().path().to_owned();
                 let id = self.new_id();
-                let tx = response_buffer(&self.options).event_stream_only();
+                let tx = response_buffer(&self.options, Vec::new()).event_stream_only();
                 let own = Stream::new(tx, 0, Some(key));
                 let mut instance =
                     Instance::new(&self.options, InstanceKind::Sse(id), own, principal);
@@ -442,7 +444,8 @@ impl<O> Site<'_, O> {
 
     fn post(&mut self, key: SlabKey, owner: SlabKey) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
-        let id = instance.open_stream(self.config, &self.options, key);
+        let memory = self.spare_output.take();
+        let id = instance.open_stream(self.config, &self.options, key, memory);
         self.take_messages(key, owner, Some(id));
     }
 
