@@ -1,8 +1,7 @@
 //! Header fields, what they determine about the body and the connection, and the bytes received.
 
 #[cfg(feature = "alloc")]
-use alloc::vec::Vec;
-use core::borrow::Borrow;
+use alloc::{boxed::Box, string::String};
 use core::fmt;
 
 use super::{Body, HttpError};
@@ -13,29 +12,40 @@ use mcp_sansio::internal::{grow, move_down, newline};
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// The field lines, and the empty one.
+    /// All of the head.
     lines: &'f [u8],
+    places: [FieldPlace; MAX_FIELDS],
+    len: usize,
 }
 
 impl<'f> HeadFields<'f> {
-    /// Takes the fields of a head that starts with a request or status line and ends with an empty
-    /// line.
-    pub(super) fn after_first_line(head: &'f [u8]) -> Self {
-        let at = newline(head).map_or(head.len(), |at| at + 1);
-        Self { lines: head.get(at..).unwrap_or_default() }
+    /// Notes where the fields of a head are, which has at most 65,535 bytes.
+    pub(super) fn of(lines: &'f [u8], fields: &[httparse::Header<'f>]) -> Self {
+        let mut places = [FieldPlace::default(); MAX_FIELDS];
+        let at = |part: &[u8]| part.as_ptr().addr().wrapping_sub(lines.as_ptr().addr()) as u16;
+        for (place, field) in places.iter_mut().zip(fields) {
+            let (name, value) = (field.name.as_bytes(), field.value.trim_ascii());
+            let (name_len, value_len) = (name.len() as u16, value.len() as u16);
+            *place = FieldPlace { name: at(name), name_len, value: at(value), value_len };
+        }
+        Self { lines, places, len: fields.len() }
+    }
+
+    fn places(&self) -> &[FieldPlace] {
+        self.places.get(..self.len).unwrap_or_default()
     }
 
     /// Returns all fields in order of appearance.
-    pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> {
         let lines = self.lines;
-        let text = |name| core::str::from_utf8(name).ok();
-        places(lines).filter_map(move |place| Some((text(place.name(lines))?, place.value(lines))))
+        let text = |name| core::str::from_utf8(name).unwrap_or_default();
+        self.places().iter().map(move |place| (text(place.name(lines)), place.value(lines)))
     }
 }
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        named(places(self.lines), self.lines, name).nth(n)
+        named(self.places(), self.lines, name).nth(n)
     }
 }
 
@@ -51,34 +61,25 @@ impl fmt::Debug for HeadFields<'_> {
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {
-    lines: Vec<u8>,
-    places: Vec<FieldSpan>,
+    lines: Box<[u8]>,
+    places: Box<[FieldPlace]>,
 }
 
 #[cfg(feature = "alloc")]
 impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
-        let mut all = Vec::with_capacity(USUAL_FIELDS);
-        all.extend(places(fields.lines));
-        Self { lines: fields.lines.into(), places: all }
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl OwnedFields {
-    fn named(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        named(self.places.iter(), &self.lines, name)
+        Self { lines: fields.lines.into(), places: fields.places().into() }
     }
 }
 
 #[cfg(feature = "alloc")]
 impl Fields for OwnedFields {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.named(name).nth(n)
+        named(&self.places, &self.lines, name).nth(n)
     }
 
     fn first_two(&self, name: &str) -> [Option<&[u8]>; 2] {
-        let mut named = self.named(name);
+        let mut named = named(&self.places, &self.lines, name);
         [named.next(), named.next()]
     }
 }
@@ -87,62 +88,49 @@ impl Fields for OwnedFields {
 impl fmt::Debug for OwnedFields {
     /// Shows names only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        HeadFields { lines: &self.lines }.fmt(f)
+        let name = |place: &FieldPlace| String::from_utf8_lossy(place.name(&self.lines));
+        f.debug_list().entries(self.places.iter().map(name)).finish()
     }
 }
 
-/// The place of a field in the lines of a head.
-#[derive(Clone, Copy)]
-struct FieldSpan {
-    name: u32,
-    colon: u32,
-    value: u32,
-    end: u32,
+/// The place of a field in a head.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct FieldPlace {
+    name: u16,
+    name_len: u16,
+    value: u16,
+    value_len: u16,
 }
 
-impl FieldSpan {
+impl FieldPlace {
     fn name(self, lines: &[u8]) -> &[u8] {
-        lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
+        part(lines, self.name, self.name_len)
     }
 
     fn value(self, lines: &[u8]) -> &[u8] {
-        lines.get(self.value as usize..self.end as usize).unwrap_or_default()
+        part(lines, self.value, self.value_len)
     }
-}
-
-/// Finds the fields in the lines of a validated head: each has a colon, but the empty one.
-fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
-    let mut at = 0;
-    core::iter::from_fn(move || {
-        let name = at;
-        let line = lines.get(name..)?;
-        let colon = line.iter().position(|byte| *byte == b':')?;
-        let value = line.get(colon + 1..)?;
-        let value = value.get(..newline(value)?)?;
-        at = name + colon + 1 + value.len() + 1;
-        let value = value.trim_ascii_start();
-        let start = at - 1 - value.len();
-        let end = start + value.trim_ascii_end().len();
-        let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
-        Some(FieldSpan { name, colon, value, end })
-    })
 }
 
 /// Returns the values of the fields with a name.
 fn named<'l>(
-    places: impl Iterator<Item: Borrow<FieldSpan>>,
+    places: &'l [FieldPlace],
     lines: &'l [u8],
     name: &str,
 ) -> impl Iterator<Item = &'l [u8]> {
     let name = name.as_bytes();
-    places.filter_map(move |place| {
-        let place = place.borrow();
-        let has_name = (place.colon - place.name) as usize == name.len() && {
+    places.iter().filter_map(move |place| {
+        let has_name = usize::from(place.name_len) == name.len() && {
             let own = place.name(lines);
             own == name || own.eq_ignore_ascii_case(name)
         };
         has_name.then(|| place.value(lines))
     })
+}
+
+fn part(lines: &[u8], at: u16, len: u16) -> &[u8] {
+    let rest = lines.get(at.into()..).unwrap_or_default();
+    rest.get(..len.into()).unwrap_or_default()
 }
 
 /// The fields that concern framing and connection, collected in one pass.
@@ -246,13 +234,9 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Maximum number of fields in a head. Parsing takes 32 bytes of stack for each (16 on a 32-bit
+/// Maximum number of fields in a head. Parsing takes 40 bytes of stack for each (24 on a 32-bit
 /// machine).
 pub const MAX_FIELDS: usize = 64;
-
-/// Number of fields for which memory is reserved at first.
-#[cfg(feature = "alloc")]
-const USUAL_FIELDS: usize = 12;
 
 /// Received bytes that were not consumed yet.
 #[derive(Debug)]
@@ -386,7 +370,10 @@ impl<S: Storage + ?Sized> Window<S> {
             }
             if line_start > self.start {
                 self.empty_lines = 0;
-                return Ok(Some(self.take(end - self.start)));
+                let len = end - self.start;
+                // The places of fields are numbers of 16 bits.
+                let is_short = len <= usize::from(u16::MAX);
+                return if is_short { Ok(Some(self.take(len))) } else { Err(too_long) };
             }
             // A few empty lines before a message are ignored (RFC 9112, 2.2).
             if self.empty_lines == MAX_EMPTY_LINES {

@@ -62,9 +62,13 @@ impl<S: Storage> TxBuffer<S> {
         }
     }
 
-    /// Returns the storage, for another buffer.
-    pub fn into_storage(self) -> S {
-        self.storage
+    /// Takes the storage out, for another buffer. Nothing is pending here any more.
+    pub fn take_storage(&mut self) -> S
+    where
+        S: Default,
+    {
+        self.clear();
+        core::mem::take(&mut self.storage)
     }
 
     /// Changes the framing, which is lines by default.

@@ -394,8 +394,10 @@ impl<O> Streams<O> {
         self.posts.insert(id, Box::new(stream));
     }
 
-    pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Stream<O>> {
-        self.posts.remove(&id).map(|stream| *stream)
+    /// Returns the memory of its output.
+    pub(super) fn remove(&mut self, id: ExchangeId) -> Vec<u8> {
+        let stream = self.posts.remove(&id);
+        stream.map_or(Vec::new(), |mut stream| stream.outbox.tx.take_storage())
     }
 
     /// Returns the stream of an exchange.
@@ -452,11 +454,6 @@ impl<O> Stream<O> {
             is_released: false,
             is_awaited: false,
         }
-    }
-
-    /// Returns the memory of its buffer.
-    pub(super) fn into_memory(self) -> Vec<u8> {
-        self.outbox.tx.into_storage()
     }
 
     /// Removes bytes that were sent, and records them if they can be resumed.
@@ -666,8 +663,7 @@ impl<O> Site<'_, O> {
                 }
                 let is_over = !instance.streams.is_own(id) && instance.is_over(self.config, id);
                 if is_over && !is_read && self.closing.is_none() {
-                    let memory = instance.streams.remove(id).map(Stream::into_memory);
-                    self.spare_output.keep(memory.unwrap_or_default());
+                    self.spare_output.keep(instance.streams.remove(id));
                     let idle = now.saturating_add(self.options.idle_timeout);
                     self.schedule.wake_at(Work::Instance(owner), idle);
                 } else {

@@ -297,7 +297,7 @@ impl<'c, O> Site<'c, O> {
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         }
-        self.spare_output.keep(instance.streams.own.into_memory());
+        self.spare_output.keep(instance.streams.own.outbox.tx.take_storage());
     }
 }
 
