@@ -135,24 +135,6 @@ fn one_handler_serves_both_eras_and_the_request_is_sent_again() {
 }
 
 #[test]
-fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_modern_one() {
-    let refuse = |_: OwnedInputRequest| async {
-        InputResponse::Err(InputRefusal::new("The person says no"))
-    };
-    let (result, ..) =
-        greet(&LEGACY, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
-            call(&client, "greet").await.map(|result| text(&result))
-        });
-    assert_eq!(result.unwrap(), "-1 The person says no");
-    let (result, rounds, _) =
-        greet(&MODERN, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
-            call(&client, "greet").await.map(|result| text(&result))
-        });
-    let Err(CallError::InputRefused { refusal, .. }) = result else { panic!("{result:?}") };
-    assert_eq!((refusal.to_string().as_str(), rounds), ("The person says no", 1));
-}
-
-#[test]
 fn without_a_handler_input_requests_are_refused() {
     let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
         call(&client, "greet").await.map(|result| text(&result))

@@ -1,10 +1,8 @@
 //! Connecting, and its failures.
 
-use std::time::Duration;
-
 use futures_lite::io::BufReader;
 use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
-use mcp_sansio::{ClientConfig, Era, Json, Revision, Revisions, ServerEvent, ServerFeatures};
+use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, ConnectError, ConnectionEnd, Connector,
 };
@@ -14,7 +12,6 @@ use crate::pipe::{Pipe, pipe};
 use crate::script::{Session, call, play, play_on, text};
 use crate::{CLIENT, LEGACY, MODERN};
 
-static IMPATIENT: ClientConfig<'_> = CLIENT.probe_timeout(Duration::from_millis(20));
 static ONLY_MODERN: ClientConfig<'_> = CLIENT.revisions(Revisions::only(Revision::LATEST));
 
 fn echo(event: &ServerEvent<'_>, session: &mut Session) {
@@ -54,34 +51,6 @@ fn the_servers_era_is_found_out_and_can_be_kept() {
         assert_eq!(era, Some(revision.era()));
         assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
     }
-}
-
-#[test]
-fn a_server_silent_to_the_probe_is_assumed_to_be_legacy() {
-    let mut methods = Vec::new();
-    let server = async |pipe| {
-        by_hand(pipe, |message| {
-            let method = message["method"].as_str().unwrap();
-            methods.push(method.to_owned());
-            match method {
-                "initialize" => Some(json!({"result": {
-                    "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"},
-                    "instructions": "Be kind",
-                }})),
-                "ping" => Some(json!({"result": {}})),
-                _ => None,
-            }
-        })
-        .await;
-    };
-    let (opened, _) =
-        play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
-            client.request("ping", &Json(json!({})), mcp_sansio::CallOptions::new()).await.unwrap();
-            client.connected().await.unwrap()
-        });
-    assert_eq!(methods, ["server/discover", "initialize", "notifications/initialized", "ping"]);
-    assert_eq!(opened.revision, Revision::V2025_06_18);
-    assert!(opened.instructions().is_some_and(|instructions| instructions == "Be kind"));
 }
 
 #[test]

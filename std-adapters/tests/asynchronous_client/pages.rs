@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_lite::{StreamExt, future};
 use mcp_sansio::{CallOptions, ErrorCode, RawJson, RpcError, ServerConfig, ServerEvent};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, ListError, Tools};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Tools};
 
 use crate::script::{Session, play};
 use crate::{CLIENT, LEGACY, MODERN};
@@ -96,22 +96,6 @@ fn a_stream_of_pages_ends_with_its_first_error() {
     );
     assert!(matches!(&error, CallError::Server(error) if error.message == "no page"), "{error}");
     assert_eq!(seen, ["0", "1", "2"]);
-}
-
-#[test]
-fn c7_a_stream_of_pages_has_the_limits_of_a_list() {
-    let next: [fn(usize) -> usize; 2] = [|number| number % 3 + 1, |number| number + 1];
-    let (limits, asked) = ([ListError::RepeatedCursor, ListError::TooManyPages], [4, 1000]);
-    for ((next, limit), asked) in next.into_iter().zip(limits).zip(asked) {
-        let answer = |number| Answer::Page(Some(next(number)));
-        let (pages, seen) = list(&MODERN, answer, async |client, _| {
-            client.pages::<Tools>(CallOptions::new()).collect::<Vec<_>>().await
-        });
-        let Some((Err(error), before)) = pages.split_last() else { panic!("{pages:?}") };
-        assert!(matches!(error, CallError::List(error) if *error == limit), "{error}");
-        assert!(before.iter().all(Result::is_ok));
-        assert_eq!((pages.len(), seen.len()), (asked, asked));
-    }
 }
 
 #[test]

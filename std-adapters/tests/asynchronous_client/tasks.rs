@@ -6,22 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
-use mcp_sansio::types::{ElicitResult, Implementation, TaskStatus};
+use mcp_sansio::types::{Implementation, TaskStatus};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientFeatures, OwnedJson, RawJson, Revision, Revisions, TaskGone,
+    CallOptions, ClientConfig, ClientFeatures, OwnedJson, RawJson, Revision, Revisions,
 };
-use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, TaskRef,
-};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, TaskRef};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::pipe::{Pipe, pipe};
-use crate::script::run;
-use crate::task_script::{
-    D, E, RELATED, check_hosted, content, created, error, form, hosted, methods, ok, open, slow,
-    state, task,
-};
+use crate::script::{run, text};
+use crate::task_script::{D, E, RELATED, content, created, methods, ok, open, slow, state};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
@@ -74,16 +69,8 @@ fn play<R>(
     script: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
-    play_as(if revision.is_modern() { &NEW } else { &OLD }, revision, script, work)
-}
-
-fn play_as<R>(
-    config: &'static ClientConfig<'static>,
-    revision: Revision,
-    script: impl FnMut(&Value) -> Vec<Value>,
-    work: impl AsyncFnOnce(Client) -> R,
-) -> (R, Vec<(String, Value)>) {
-    play_with(Connector::new(config).on_input_request(answer), revision, script, work)
+    let config = if revision.is_modern() { &NEW } else { &OLD };
+    play_with(Connector::new(config), revision, script, work)
 }
 
 fn play_with<R>(
@@ -99,23 +86,6 @@ fn play_with<R>(
     let all = future::zip(future::zip(work(client), connection), server);
     let ((result, _), ()) = run(all);
     (result, Rc::try_unwrap(seen).unwrap().into_inner())
-}
-
-async fn answer(question: OwnedInputRequest) -> InputResponse {
-    if question.as_raw().to_string().contains("refuse me") {
-        return Err(InputRefusal::new("no"));
-    }
-    if question.as_raw().as_str().contains("hold") {
-        std::future::pending::<()>().await;
-    }
-    if question.as_raw().as_str().contains("\"task\"") {
-        sleep(Duration::from_millis(100)).await;
-    }
-    question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
-}
-
-fn text(result: &OwnedJson) -> String {
-    crate::script::text(result)
 }
 
 #[test]
@@ -208,17 +178,6 @@ fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
 }
 
 #[test]
-fn canc_10_a_call_that_times_out_cancels_its_task() {
-    let ((), seen) = play(E, slow(E), async |client| {
-        let options = CallOptions::new().limit(Duration::from_millis(150));
-        let params = OwnedJson::new(&RawJson::from_static(r#"{"name":"slow"}"#), E).unwrap();
-        let result = client.request("tools/call", &params, options).await;
-        assert!(matches!(result, Err(CallError::TimedOut)), "{result:?}");
-    });
-    assert_eq!(methods(&seen).last(), Some(&"tasks/cancel"));
-}
-
-#[test]
 fn tex_13_a_task_is_resumed_by_another_connection() {
     for revision in [D, E] {
         let script = |seen_states: &'static [&str]| {
@@ -263,113 +222,6 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
 }
 
 #[test]
-fn stored_tasks_are_read_or_refused() {
-    let good = r#"{"version":1,"server":"lab","taskId":"t","revision":"2026-07-28","tool":"slow","answered":["1","\u00e9"],"created":1700000000000,"ttl":1000}"#;
-    let kept = TaskRef::from_json(good).unwrap();
-    assert_eq!(TaskRef::from_json(&kept.to_json()), Some(kept));
-    for (from, to) in [
-        ("\"version\":1", "\"version\":2"),
-        ("\"version\":1,", ""),
-        ("2026-07-28", "2027-01-01"),
-        ("\"1\"", "1"),
-        ("1700000000000", "-1"),
-        ("1000}", "\"x\"}"),
-        ("}", ""),
-    ] {
-        assert_eq!(TaskRef::from_json(&good.replacen(from, to, 1)), None, "{from} {to}");
-    }
-}
-
-#[test]
-fn tex_21_tex_24_tex_25_tex_28_the_handler_answers_what_a_task_asks_once() {
-    let mut polls = 0;
-    let script = move |message: &Value| {
-        let asks = |keys: &[&str]| {
-            let requests: serde_json::Map<String, Value> =
-                keys.iter().map(|key| ((*key).to_owned(), form(key))).collect();
-            json!({ "inputRequests": requests })
-        };
-        vec![match message["method"].as_str().unwrap() {
-            "tools/call" => ok(message, created(E)),
-            "tasks/get" => {
-                polls += 1;
-                match polls {
-                    // The state shows the answered key still after the update.
-                    1 => ok(message, state(E, "input_required", asks(&["1"]))),
-                    2 => ok(message, state(E, "input_required", asks(&["1", "2", "3"]))),
-                    3 => ok(message, state(E, "input_required", asks(&["3"]))),
-                    4 => ok(message, state(E, "working", json!({}))),
-                    _ => ok(message, state(E, "completed", json!({"result": content("done")}))),
-                }
-            }
-            "tasks/update" => ok(message, json!({"resultType": "complete"})),
-            other => panic!("{other}"),
-        }]
-    };
-    let ((), seen) = play(E, script, async |client| {
-        let result = client.call_tool("ask", &RawJson::EMPTY).await.unwrap();
-        assert_eq!(text(&result), "done");
-    });
-    let updates: Vec<&Value> = seen
-        .iter()
-        .filter(|(method, _)| method == "tasks/update")
-        .map(|(_, params)| &params["inputResponses"])
-        .collect();
-    let ada = json!({"action": "accept", "content": {"name": "Ada"}});
-    assert_eq!(updates, [&json!({"1": ada}), &json!({"2": ada, "3": ada})]);
-}
-
-#[test]
-fn tex_23_input_that_the_handler_refuses_ends_the_call() {
-    let script = move |message: &Value| {
-        vec![match message["method"].as_str().unwrap() {
-            "tools/call" => ok(message, created(E)),
-            "tasks/get" => {
-                let asks = json!({"inputRequests": {"1": form("refuse me")}});
-                ok(message, state(E, "input_required", asks))
-            }
-            "tasks/cancel" => ok(message, json!({"resultType": "complete"})),
-            other => panic!("{other}"),
-        }]
-    };
-    let ((), seen) = play(E, script, async |client| {
-        let result = client.call_tool("ask", &RawJson::EMPTY).await;
-        assert!(matches!(result, Err(CallError::InputRefused { .. })), "{result:?}");
-    });
-    assert_eq!(methods(&seen), ["tools/call", "tasks/get", "tasks/cancel"]);
-}
-
-#[test]
-fn tsk_19_tsk_20_tsk_30_a_request_of_a_task_is_answered_with_its_id() {
-    let mut waiting = Value::Null;
-    let script = move |message: &Value| match message["method"].as_str() {
-        Some("tools/call") if message["params"].get("task").is_none() => {
-            vec![error(message, -32601)]
-        }
-        Some("tools/call") => vec![ok(message, created(D))],
-        Some("tasks/get") => vec![ok(message, state(D, "input_required", json!({})))],
-        Some("tasks/result") => {
-            waiting = message.clone();
-            let mut asks = form("Who?");
-            asks["params"]["_meta"] = json!({RELATED: {"taskId": "t-1"}});
-            (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!("q"));
-            vec![asks]
-        }
-        None => {
-            assert_eq!(message["result"]["_meta"], json!({RELATED: {"taskId": "t-1"}}));
-            assert_eq!(message["result"]["content"], json!({"name": "Ada"}));
-            vec![ok(&waiting, content("done"))]
-        }
-        other => panic!("{other:?}"),
-    };
-    let ((), seen) = play(D, script, async |client| {
-        let result = client.call_tool("ask", &RawJson::EMPTY).await.unwrap();
-        assert_eq!(text(&result), "done");
-    });
-    assert_eq!(methods(&seen)[2..], ["tasks/get", "tasks/result", "-"]);
-}
-
-#[test]
 fn prog_09_progress_of_a_task_goes_to_its_call() {
     let script = move |message: &Value| match message["method"].as_str().unwrap() {
         "tools/call" => vec![ok(message, created(D))],
@@ -394,107 +246,6 @@ fn prog_09_progress_of_a_task_goes_to_its_call() {
 }
 
 #[test]
-fn tsk_33_a_notification_ends_the_wait_at_once() {
-    // The server suggests an interval of an hour.
-    for revision in [D, E] {
-        let slowly = |mut task: Value| {
-            let names = ["pollInterval", "pollIntervalMs"];
-            for name in names {
-                if task.get(name).is_some() {
-                    task[name] = json!(3_600_000);
-                }
-            }
-            task
-        };
-        let script = move |message: &Value| match message["method"].as_str().unwrap() {
-            "tools/call" => {
-                let mut created = created(revision);
-                if revision.is_modern() {
-                    created = slowly(created);
-                } else {
-                    created["task"] = slowly(created["task"].take());
-                }
-                vec![ok(message, created)]
-            }
-            // Something that the test sends when it waits.
-            "own/poke" => {
-                let (method, more) = match revision.is_modern() {
-                    true => ("notifications/tasks", json!({"result": content("told")})),
-                    false => ("notifications/tasks/status", json!({})),
-                };
-                let task = task(revision, "completed", more);
-                let told = json!({"jsonrpc": "2.0", "method": method, "params": task});
-                vec![told, ok(message, json!({"resultType": "complete"}))]
-            }
-            "tasks/result" => vec![ok(message, content("told"))],
-            other => panic!("{other}"),
-        };
-        let ((), seen) = play(revision, script, async |client| {
-            let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
-            let poke = async {
-                client.request("own/poke", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-            };
-            let (result, _) = future::zip(task.wait(), poke).await;
-            assert_eq!(text(&result.unwrap()), "told");
-        });
-        assert!(!methods(&seen).contains(&"tasks/get"));
-    }
-}
-
-#[test]
-fn tsk_43_tex_66_a_task_that_is_gone_is_an_error_of_its_own() {
-    for revision in [D, E] {
-        let mut slow = slow(revision);
-        let script = move |message: &Value| match message["method"].as_str().unwrap() {
-            "tasks/get" => vec![error(message, -32602)],
-            _ => slow(message),
-        };
-        let (result, seen) =
-            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
-        assert!(matches!(result, Err(CallError::TaskGone(TaskGone::Unknown))), "{result:?}");
-        assert!(!methods(&seen).contains(&"tasks/cancel"), "there is nothing to cancel");
-    }
-}
-
-#[test]
-fn tsk_57_a_task_that_others_have_cancelled_is_an_error_of_its_own() {
-    for revision in [D, E] {
-        let mut slow = slow(revision);
-        let script = move |message: &Value| match message["method"].as_str().unwrap() {
-            "tasks/get" => vec![ok(message, state(revision, "cancelled", json!({})))],
-            _ => slow(message),
-        };
-        let (result, seen) =
-            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
-        assert!(matches!(result, Err(CallError::TaskCancelled)), "{result:?}");
-        assert_eq!(methods(&seen).last(), Some(&"tasks/get"));
-    }
-}
-
-#[test]
-fn the_error_of_a_task_that_failed_is_that_of_its_call() {
-    for revision in [D, E] {
-        let refusal = json!({"code": -32000, "message": "no paper"});
-        let mut slow = slow(revision);
-        let script = move |message: &Value| match message["method"].as_str().unwrap() {
-            "tasks/get" => {
-                let failed = state(revision, "failed", json!({"error": refusal}));
-                vec![ok(message, failed)]
-            }
-            "tasks/result" => {
-                vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": refusal})]
-            }
-            _ => slow(message),
-        };
-        let (result, seen) =
-            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
-        let Err(CallError::Server(error)) = result else { panic!("{result:?}") };
-        assert_eq!((error.code, error.message.as_str()), (-32000, "no paper"));
-        assert!(!methods(&seen).contains(&"tasks/cancel"), "there is nothing to cancel");
-    }
-}
-
-#[test]
 fn a_wait_that_is_dropped_can_be_repeated() {
     let ((), seen) = play(E, slow(E), async |client| {
         let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
@@ -509,52 +260,6 @@ fn a_wait_that_is_dropped_can_be_repeated() {
         assert_eq!(text(&task.wait().await.unwrap()), "done");
     });
     assert!(!methods(&seen).contains(&"tasks/cancel"));
-}
-
-#[test]
-fn tsk_60_tsk_28_tsk_39_tsk_44_a_client_runs_an_elicitation_as_a_task() {
-    let start = async |client: Client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-    };
-    let (said, _) = play_as(&HOST, D, hosted(), start);
-    let said: Value = serde_json::from_str(said.as_raw().as_str()).unwrap();
-    check_hosted(&said, "working");
-}
-
-#[test]
-fn tsk_60_a_task_of_a_client_is_cancelled() {
-    let mut hosted = hosted();
-    let mut start = Value::Null;
-    let script = move |message: &Value| {
-        if message["method"] == "own/start" {
-            start = message.clone();
-        }
-        match message["id"].as_u64() {
-            // The task is cancelled while its result is awaited.
-            Some(2) if message.get("method").is_none() => {
-                let task = json!({"taskId": message["result"]["taskId"]});
-                ["tasks/result", "tasks/cancel"]
-                    .iter()
-                    .zip(10..)
-                    .map(|(method, id)| {
-                        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": task})
-                    })
-                    .collect()
-            }
-            Some(10) if message.get("method").is_none() => {
-                assert_eq!(message["error"]["code"], -32603);
-                vec![ok(&start, json!({}))]
-            }
-            Some(11) if message.get("method").is_none() => {
-                assert_eq!(message["result"]["status"], "cancelled");
-                Vec::new()
-            }
-            _ => hosted(message),
-        }
-    };
-    play_as(&HOST, D, script, async |client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-    });
 }
 
 #[test]
@@ -573,10 +278,10 @@ fn tsk_60_the_handler_of_a_task_of_a_client_ends_when_it_is_cancelled_or_its_tim
         let script = move |message: &Value| {
             if message["method"] == "own/start" {
                 start = message.clone();
-                let mut asks = form("Who?");
-                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
-                asks["params"]["task"] = json!({"ttl": ttl});
-                return vec![asks];
+                let params = json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}, "task": {"ttl": ttl}});
+                return vec![
+                    json!({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": params}),
+                ];
             }
             let task = &message["result"]["task"];
             if task.is_object() {
@@ -602,106 +307,4 @@ fn tsk_60_the_handler_of_a_task_of_a_client_ends_when_it_is_cancelled_or_its_tim
             assert_eq!(Arc::strong_count(&alive), 2);
         });
     }
-}
-
-#[test]
-fn tsk_31_the_parameter_names_the_task_of_a_client() {
-    let (mut start, mut ids) = (Value::Null, Vec::new());
-    let script = move |message: &Value| {
-        let asks = |id: u32, method: &str, params: Value| {
-            let [mut asks, id] = [json!({"jsonrpc": "2.0", "method": method}), json!(id)];
-            (asks["id"], asks["params"]) = (id, params);
-            asks
-        };
-        if message["method"] == "own/start" {
-            start = message.clone();
-            let question = |(id, text): (u32, &str)| {
-                let mut params = form(text)["params"].clone();
-                params["task"] = json!({});
-                asks(id, "elicitation/create", params)
-            };
-            return [(1, "hold"), (2, "Who?")].map(question).into();
-        }
-        let result = &message["result"];
-        match message["id"].as_u64() {
-            Some(1 | 2) => {
-                ids.push(result["task"]["taskId"].clone());
-                let [held, other] = &ids[..] else { return Vec::new() };
-                // The metadata names the other task, which counts for nothing.
-                let of = |id: &Value, wrong: &Value| {
-                    let meta = json!({RELATED: {"taskId": wrong}});
-                    json!({"taskId": id, "_meta": meta})
-                };
-                return vec![
-                    asks(10, "tasks/get", of(held, other)),
-                    asks(11, "tasks/cancel", of(held, other)),
-                    asks(12, "tasks/result", of(other, held)),
-                ];
-            }
-            Some(10) => {
-                assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!("working")))
-            }
-            Some(11) => {
-                assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!("cancelled")))
-            }
-            _ => {
-                assert_eq!(result["_meta"][RELATED]["taskId"], ids[1], "{message}");
-                return vec![ok(&start, json!({}))];
-            }
-        }
-        Vec::new()
-    };
-    play_as(&HOST, D, script, async |client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-    });
-}
-
-#[test]
-fn r3_l4_a_client_refuses_a_time_that_is_no_whole_number() {
-    let wrong = [json!({"ttl": 1.5}), json!({"ttl": "1"}), json!({"ttl": -1}), json!(5)];
-    let (mut start, mut refused) = (Value::Null, 0);
-    let script = move |message: &Value| {
-        if message["method"] == "own/start" {
-            start = message.clone();
-            let question = |(id, task): (usize, &Value)| {
-                let mut asks = form("Who?");
-                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(id));
-                asks["params"]["task"] = task.clone();
-                asks
-            };
-            return wrong.iter().enumerate().map(question).collect();
-        }
-        assert_eq!(message["error"]["code"], -32602, "{message}");
-        refused += 1;
-        if refused == 4 { vec![ok(&start, json!({}))] } else { Vec::new() }
-    };
-    play_as(&HOST, D, script, async |client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-    });
-}
-
-#[test]
-fn tsk_09_a_client_that_runs_no_tasks_ignores_the_wish() {
-    let script = {
-        let mut start = Value::Null;
-        move |message: &Value| {
-            if message["method"] == "own/start" {
-                start = message.clone();
-                let mut asks = form("Who?");
-                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
-                asks["params"]["task"] = json!({});
-                let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": "t"}});
-                return vec![get, asks];
-            }
-            if message["id"] == 2 {
-                assert_eq!(message["error"]["code"], -32601);
-                return Vec::new();
-            }
-            assert_eq!(message["result"]["action"], "accept");
-            vec![ok(&start, json!({}))]
-        }
-    };
-    play(D, script, async |client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
-    });
 }

@@ -16,7 +16,6 @@ fn main() {
         let (id, params) = (&message["id"], &message["params"]);
         match (message["method"].as_str().unwrap_or_default(), mode.as_str()) {
             (_, "silent") => {}
-            ("server/discover", "late") => {}
             ("server/discover", "exits-on-probe" | "always-exits") => {
                 eprintln!("what is server/discover?");
                 exit(1);
@@ -40,18 +39,6 @@ fn main() {
                     id,
                     json!({"protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info}),
                 );
-            }
-            ("tools/list", _) => {
-                // A cursor is the number of previous pages.
-                let before =
-                    params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap_or(0));
-                let mut page = json!({"tools": [{"name": format!("trick-{before}"), "inputSchema": {"type": "object"}}]});
-                match mode.as_str() {
-                    "circle" => page["nextCursor"] = "\u{1d11e}".into(),
-                    _ if before < 2 => page["nextCursor"] = (before + 1).to_string().into(),
-                    _ => {}
-                }
-                answer(id, page);
             }
             ("tools/call", _) => call(id, params, &heard),
             ("subscriptions/listen", _) => {
@@ -77,7 +64,6 @@ fn main() {
 
 fn call(id: &Value, params: &Value, heard: &[Value]) {
     let arguments = &params["arguments"];
-    let token = &params["_meta"]["progressToken"];
     match params["name"].as_str().unwrap_or_default() {
         "echo" => answer(id, json!({"content": [], "structuredContent": arguments})),
         "length" => {
@@ -86,7 +72,6 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
         "heard" => answer(id, json!({"content": [], "structuredContent": heard})),
         "pid" => answer(id, json!({"content": [], "structuredContent": std::process::id()})),
         "mute" => {}
-        "sleep" => sleep(Duration::from_secs(600)),
         "die" => {
             eprintln!("out of cheese");
             exit(7);
@@ -118,23 +103,11 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
             }
             answer(id, json!({"content": []}));
         }
-        "slow" => {
-            for step in 1..=arguments["steps"].as_u64().unwrap_or(u64::MAX) {
-                sleep(Duration::from_millis(100));
-                tell("notifications/progress", &json!({"progressToken": token, "progress": step}));
-            }
-            answer(id, json!({"content": []}));
-        }
         "ping-flood" => {
             for _ in 0..arguments["pings"].as_u64().unwrap_or(0) {
                 say(&json!({"jsonrpc": "2.0", "id": "are you there", "method": "ping"}));
             }
             answer(id, json!({"content": []}));
-        }
-        "ping" => {
-            say(&json!({"jsonrpc": "2.0", "id": "are you there", "method": "ping"}));
-            let pong = hear();
-            answer(id, json!({"content": [], "structuredContent": {"pong": pong}}));
         }
         _ => say(
             &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such trick"}}),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio::{CallOptions, NotAllowed, RawJson, SendError};
+use mcp_sansio::{CallOptions, InvalidPayload, NotAllowed, RawJson, SendError};
 use mcp_sansio_engine::{CallError, Cancelled, ConnectState};
 use serde_json::json;
 
@@ -31,10 +31,13 @@ fn results_come_in_any_order_and_the_oldest_call_first() {
     let mut scene = Scene::new(D);
     let ((first, one), (second, two), (_, _)) = (scene.tool("a"), scene.tool("b"), scene.tool("c"));
     scene.gets(&ok(&two, content(D, "two")));
-    scene.gets(&error(&one, -32000));
+    let no_luck = json!({"code": 7, "message": "no such luck", "data": {"why": "so"}});
+    scene.gets(&json!({"jsonrpc": "2.0", "id": one["id"], "error": no_luck}));
     let over = scene.engine.take_any().unwrap();
     assert_eq!((over.id, over.method.as_str()), (first, "tools/call"));
-    assert!(matches!(over.result, Err(CallError::Server(error)) if error.code == -32000));
+    let Err(CallError::Server(error)) = over.result else { panic!("{over:?}") };
+    assert_eq!((error.code, error.message.as_str()), (7, "no such luck"));
+    assert_eq!(error.data.unwrap().as_raw().as_str(), r#"{"why":"so"}"#);
     assert_eq!(scene.engine.take_any().unwrap().id, second);
     assert!(scene.engine.take_any().is_none() && scene.engine.has_calls());
     let (third, three) = scene.tool("d");
@@ -49,11 +52,13 @@ fn a_method_that_the_server_does_not_have_is_refused_at_once() {
     let mut scene = Scene::new(D);
     let refused = scene.try_call("prompts/list", json!({}), CallOptions::new());
     assert_eq!(refused, Err(SendError::NotAllowed(NotAllowed::Capability)));
+    let no_object = scene.try_call("tools/call", json!(1), CallOptions::new());
+    assert_eq!(no_object, Err(SendError::Invalid(InvalidPayload::NotAnObject)));
     assert!(!scene.engine.has_calls());
 }
 
 #[test]
-fn progress_is_reported_and_gives_more_time_up_to_the_limit() {
+fn time_02_time_04_canc_14_progress_is_reported_and_gives_more_time_up_to_the_limit() {
     let mut scene = Scene::new(D);
     let options = CallOptions::new()
         .progress(true)
@@ -76,7 +81,7 @@ fn progress_is_reported_and_gives_more_time_up_to_the_limit() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_is_told_to_the_server_and_its_response_is_ignored() {
+fn canc_14_canc_15_a_call_that_is_cancelled_is_told_to_the_server_and_its_response_is_ignored() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let (call, request) = scene.tool("slow");

@@ -120,6 +120,13 @@ fn a_legacy_server_asks_with_requests() {
 fn a_server_takes_its_request_back() {
     let mut scene = Scene::new(D);
     scene.person.answers_later = true;
+    // What the person says is told.
+    scene.gets(&question(3, "elicitation/create", form_params("Why?")));
+    let (input, no) = (scene.person.asked[0].0, InputRefusal::new("The person says no"));
+    scene.engine.answer(scene.now, input, Err(no), &mut scene.person);
+    assert_eq!(scene.sent_one()["error"], json!({"code": -1, "message": "The person says no"}));
+    scene.person.asked.clear();
+    scene.log();
     scene.gets(&question(1, "elicitation/create", form_params("Who?")));
     scene.gets(&notification("notifications/cancelled", json!({"requestId": 1})));
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?", "request cancelled"]);
@@ -133,7 +140,7 @@ fn a_server_takes_its_request_back() {
 }
 
 #[test]
-fn an_answer_about_a_task_of_the_server_has_its_id() {
+fn tsk_19_tsk_30_an_answer_about_a_task_of_the_server_has_its_id() {
     for is_late in [false, true] {
         let mut scene = Scene::new(D);
         scene.person.answers_later = is_late;
@@ -149,7 +156,7 @@ fn an_answer_about_a_task_of_the_server_has_its_id() {
 }
 
 #[test]
-fn the_client_runs_a_question_as_a_task() {
+fn tsk_28_tsk_39_tsk_44_tsk_60_the_client_runs_a_question_as_a_task() {
     let mut scene = Scene::new(D);
     scene.person.answers_later = true;
     let mut params = form_params("Who?");
@@ -166,12 +173,22 @@ fn the_client_runs_a_question_as_a_task() {
     scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
     let result = scene.sent_one();
     assert_eq!((&result["id"], &result["result"]["content"]), (&json!(3), &json!({"name": "Ada"})));
+    assert_eq!(result["result"]["_meta"], json!({RELATED: id}));
+    scene.gets(&question(8, "tasks/get", id.clone()));
+    let state = scene.sent_one()["result"].clone();
+    assert!(state["status"] == "completed" && state.get("_meta").is_none(), "{state}");
+    scene.gets(&question(9, "tasks/cancel", id));
+    assert_eq!(scene.sent_one()["error"]["code"], -32602, "it has ended");
     // One that the server cancels, and one whose time is over, need no answer.
     scene.log();
     scene.gets(&question(4, "elicitation/create", params.clone()));
     let id = json!({"taskId": scene.sent_one()["result"]["task"]["taskId"]});
-    scene.gets(&question(5, "tasks/cancel", id.clone()));
-    assert_eq!(scene.sent_one()["result"]["status"], "cancelled");
+    scene.gets(&question(10, "tasks/result", id.clone()));
+    scene.gets(&question(5, "tasks/cancel", id));
+    let sent = scene.sent();
+    let to = |id: u32| sent.iter().find(|message| message["id"] == id).unwrap();
+    assert_eq!(to(10)["error"]["code"], -32603);
+    assert_eq!(to(5)["result"]["status"], "cancelled");
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
     scene.gets(&question(6, "elicitation/create", params));
     scene.sent_one();
@@ -180,6 +197,58 @@ fn the_client_runs_a_question_as_a_task() {
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
     scene.gets(&question(7, "tasks/get", json!({"taskId": "unknown"})));
     assert_eq!(scene.sent_one()["error"]["code"], -32602);
+    // A new connection has none of the tasks of the last one.
+    scene.engine.end(&mut scene.person);
+    scene.connect();
+    scene.gets(&question(1, "tasks/list", json!({})));
+    assert_eq!(scene.sent_one()["result"]["tasks"], json!([]));
+}
+
+#[test]
+fn tsk_31_the_parameter_names_the_task_of_a_client() {
+    let mut scene = Scene::new(D);
+    scene.person.answers_later = true;
+    let ids = [1, 2].map(|id| {
+        let mut params = form_params("Who?");
+        params["task"] = json!({});
+        scene.gets(&question(id, "elicitation/create", params));
+        scene.sent_one()["result"]["task"]["taskId"].clone()
+    });
+    // The metadata names the other task, which counts for nothing.
+    let meta = json!({RELATED: {"taskId": ids[1]}});
+    let of = json!({"taskId": ids[0], "_meta": meta});
+    for (id, method, status) in [(10, "tasks/get", "working"), (11, "tasks/cancel", "cancelled")] {
+        scene.gets(&question(id, method, of.clone()));
+        let result = &scene.sent_one()["result"];
+        assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!(status)));
+    }
+    let input = scene.person.asked[1].0;
+    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    let meta = json!({RELATED: {"taskId": ids[0]}});
+    scene.gets(&question(12, "tasks/result", json!({"taskId": ids[1], "_meta": meta})));
+    assert_eq!(scene.sent_one()["result"]["_meta"][RELATED]["taskId"], ids[1]);
+}
+
+#[test]
+fn r3_l4_a_client_refuses_a_time_that_is_no_whole_number() {
+    let mut scene = Scene::new(D);
+    for task in [json!({"ttl": 1.5}), json!({"ttl": "1"}), json!({"ttl": -1}), json!(5)] {
+        let mut params = form_params("Who?");
+        params["task"] = task;
+        scene.gets(&question(1, "elicitation/create", params));
+        assert_eq!(scene.sent_one()["error"]["code"], -32602);
+    }
+}
+
+#[test]
+fn tsk_09_a_client_that_runs_no_tasks_ignores_the_wish() {
+    let mut scene = Scene::without_tasks();
+    let mut params = form_params("Who?");
+    params["task"] = json!({});
+    scene.gets(&question(1, "elicitation/create", params));
+    assert_eq!(scene.sent_one()["result"]["action"], "accept");
+    scene.gets(&question(2, "tasks/get", json!({"taskId": "t"})));
+    assert_eq!(scene.sent_one()["error"]["code"], -32601);
 }
 
 #[test]

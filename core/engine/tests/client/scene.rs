@@ -27,6 +27,9 @@ const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM
     .with(ClientFeatures::TASKS_LIST)
     .with(ClientFeatures::TASKS_CANCEL);
 const CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
+static PLAIN: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ELICITATION_FORM)
+        .revisions(Revisions::only(D));
 static BOTH: ClientConfig<'_> = CONFIG;
 static CONFIGS: [ClientConfig<'_>; 5] = [
     CONFIG.revisions(Revisions::only(ALL[0])),
@@ -133,6 +136,11 @@ impl Scene {
     pub(crate) fn with(revision: Revision, limits: Limits) -> Self {
         let at = ALL.iter().position(|known| *known == revision).unwrap();
         Self::of(&CONFIGS[at], revision, limits)
+    }
+
+    /// A client of 2025-11-25 that answers questions and runs no tasks.
+    pub(crate) fn without_tasks() -> Self {
+        Self::of(&PLAIN, D, Limits::DEFAULT)
     }
 
     /// A client of all revisions.

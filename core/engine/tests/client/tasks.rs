@@ -37,7 +37,7 @@ fn next(scene: &mut Scene, method: &str) -> Value {
 }
 
 #[test]
-fn a_call_waits_for_its_task() {
+fn tex_02_tex_11_tex_12_tsk_25_tsk_26_a_call_waits_for_its_task() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
@@ -60,7 +60,7 @@ fn a_call_waits_for_its_task() {
 }
 
 #[test]
-fn a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
+fn tsk_05_tsk_07_a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
     let mut scene = Scene::new(D);
     let (call, first) = scene.tool("slow");
     scene.gets(&error(&first, -32601));
@@ -77,12 +77,17 @@ fn a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
         json!({"tools": [tool("slow", "required"), tool("quick", "forbidden")]}),
     ));
     scene.take(list).unwrap();
+    // A result is no list, whatever it contains.
+    let (_, call) = scene.tool("quick");
+    let mut result = content(D, "plain");
+    result["tools"] = json!([tool("quick", "required")]);
+    scene.gets(&ok(&call, result));
     assert!(scene.tool("slow").1["params"].get("task").is_some());
     assert!(!scene.engine.asks_for_task("quick") && scene.engine.asks_for_task("other"));
 }
 
 #[test]
-fn a_task_asks_and_each_question_is_answered_once() {
+fn tex_21_tex_24_tex_25_tex_28_a_task_asks_and_each_question_is_answered_once() {
     let mut scene = Scene::new(E);
     scene.person.answers_later = true;
     let call = begin(&mut scene);
@@ -126,7 +131,7 @@ fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
 }
 
 #[test]
-fn a_refusal_and_the_end_of_its_time_cancel_the_task() {
+fn canc_10_tex_23_a_refusal_and_the_end_of_its_time_cancel_the_task() {
     let mut scene = Scene::new(E);
     let call = begin(&mut scene);
     let poll = next(&mut scene, "tasks/get");
@@ -151,7 +156,7 @@ fn a_refusal_and_the_end_of_its_time_cancel_the_task() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_names_its_task() {
+fn canc_10_tex_33_a_call_that_is_cancelled_names_its_task() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
@@ -167,7 +172,7 @@ fn a_call_that_is_cancelled_names_its_task() {
 }
 
 #[test]
-fn a_task_is_detached_and_resumed_on_another_connection() {
+fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let (undecided, _) = scene.tool("quick");
@@ -189,6 +194,7 @@ fn a_task_is_detached_and_resumed_on_another_connection() {
         assert_eq!(poll["method"], "tasks/get");
         scene.gets(&error(&poll, -32602));
         assert!(matches!(scene.take(call), Err(CallError::TaskGone(TaskGone::Unknown))));
+        assert!(scene.sent().is_empty(), "there is nothing to cancel");
         let mut other = Scene::new(if revision == D { E } else { D });
         assert_eq!(other.engine.resume(other.now, &task, &mut other.person), None);
         let renamed = task.to_json().replacen("\"lab\"", "\"other\"", 1);
@@ -198,7 +204,7 @@ fn a_task_is_detached_and_resumed_on_another_connection() {
 }
 
 #[test]
-fn a_notification_ends_the_wait_and_the_request_in_flight() {
+fn tsk_33_a_notification_ends_the_wait_and_the_request_in_flight() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
@@ -217,13 +223,14 @@ fn a_notification_ends_the_wait_and_the_request_in_flight() {
 }
 
 #[test]
-fn a_task_fails_is_cancelled_or_is_over() {
+fn tsk_57_tex_65_tex_66_a_task_fails_is_cancelled_or_is_over() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
         let poll = next(&mut scene, "tasks/get");
         scene.gets(&ok(&poll, state(revision, "cancelled", json!({}))));
         assert!(matches!(scene.take(call), Err(CallError::TaskCancelled)));
+        assert!(scene.sent().is_empty(), "there is nothing to cancel");
         let call = begin(&mut scene);
         let poll = next(&mut scene, "tasks/get");
         let refusal = json!({"code": -32000, "message": "no paper"});
@@ -235,6 +242,7 @@ fn a_task_fails_is_cancelled_or_is_over() {
         }
         let result = scene.take(call);
         assert!(matches!(result, Err(CallError::Server(error)) if error.code == -32000));
+        assert!(scene.sent().is_empty(), "there is nothing to cancel");
         // A server that never responds.
         let call = begin(&mut scene);
         while scene.now.as_millis() < 200_000 && scene.engine.next_timeout().is_some() {
@@ -246,7 +254,7 @@ fn a_task_fails_is_cancelled_or_is_over() {
 }
 
 #[test]
-fn progress_of_a_task_is_that_of_its_call() {
+fn prog_09_progress_of_a_task_is_that_of_its_call() {
     let mut scene = Scene::new(D);
     begin(&mut scene);
     let meta = json!({crate::scene::RELATED: {"taskId": "t-1"}});
@@ -310,4 +318,22 @@ fn a_question_of_several_is_asked_once_and_one_that_is_gone_does_not_block() {
         update["params"]["inputResponses"].as_object().unwrap().keys().collect();
     assert_eq!(sent, ["a", "c"]);
     assert!(scene.engine.task_status(call).is_some());
+}
+
+#[test]
+fn stored_tasks_are_read_or_refused() {
+    let good = r#"{"version":1,"server":"lab","taskId":"t","revision":"2026-07-28","tool":"slow","answered":["1","\u00e9"],"created":1700000000000,"ttl":1000}"#;
+    let kept = TaskRef::from_json(good).unwrap();
+    assert_eq!(TaskRef::from_json(&kept.to_json()), Some(kept));
+    for (from, to) in [
+        ("\"version\":1", "\"version\":2"),
+        ("\"version\":1,", ""),
+        ("2026-07-28", "2027-01-01"),
+        ("\"1\"", "1"),
+        ("1700000000000", "-1"),
+        ("1000}", "\"x\"}"),
+        ("}", ""),
+    ] {
+        assert_eq!(TaskRef::from_json(&good.replacen(from, to, 1)), None, "{from} {to}");
+    }
 }

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
 use mcp_sansio_adapters::blocking::client::{
-    ConnectionEnd, InputRefusal, InputResponse, ListError, MAX_LIST, MAX_PAGES, OwnedInputRequest,
-    Transferred, Transport,
+    ConnectionEnd, InputRefusal, InputResponse, OwnedInputRequest, Transferred, Transport,
 };
 
 use super::*;
@@ -69,11 +68,6 @@ impl Scripted {
             by_line: false,
             pace: 1,
         }
-    }
-
-    /// Limits each exchange to one line and 100 ms.
-    pub(super) fn line_by_line(self) -> Self {
-        Self { by_line: true, pace: 100, ..self }
     }
 
     fn flood(self, flood: &'static str) -> Self {
@@ -314,81 +308,6 @@ fn m1_responses_to_a_server_that_never_reads_have_a_limit() {
     assert!(((1 << 20)..(1 << 20) + 4096).contains(&most), "{most} bytes");
 }
 
-/// Returns the result of listing such pages; `page` gets the number of the page.
-fn list(
-    config: ClientConfig<'static>,
-    each_takes: u64,
-    page: impl Fn(usize) -> Value + Send + 'static,
-) -> (Error, usize, u64) {
-    let scene = Arc::<Scene>::default();
-    let pages = Arc::new(AtomicUsize::new(0));
-    let (counted, time) = (Arc::clone(&pages), Arc::clone(&scene));
-    let server = Scripted::new(&scene, move |message| {
-        if message["method"] != "tools/list" {
-            return Vec::new();
-        }
-        time.clock.fetch_add(each_takes, Relaxed);
-        let mut result = page(counted.fetch_add(1, Relaxed));
-        result["resultType"] = "complete".into();
-        (result["ttlMs"], result["cacheScope"]) = (0.into(), "private".into());
-        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
-    });
-    let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
-    let error = client.list_tools().unwrap_err();
-    (error, pages.load(Relaxed), scene.clock.load(Relaxed))
-}
-
-#[test]
-fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
-    let much = "x".repeat(4 << 20);
-    let (error, pages, _) = list(
-        asking(TIMEOUT),
-        0,
-        move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}),
-    );
-    assert!(
-        matches!(&error, Error::Call { error: CallError::List(ListError::TooLong(MAX_LIST)), .. }),
-        "{error}"
-    );
-    assert_eq!(pages, MAX_LIST / (4 << 20));
-}
-
-#[test]
-fn c7_a_list_without_an_end_has_a_limit_of_pages() {
-    let (error, pages, _) = list(
-        asking(Duration::from_secs(3600)),
-        0,
-        |n| json!({"tools": [], "nextCursor": n.to_string()}),
-    );
-    assert!(
-        matches!(error, Error::Call { error: CallError::List(ListError::TooManyPages), .. }),
-        "{error}"
-    );
-    assert_eq!(pages, MAX_PAGES);
-}
-
-#[test]
-fn c7_a_list_without_an_end_has_a_limit_of_time() {
-    // Each page arrives within the timeout of a call.
-    let config = asking(TIMEOUT).call_limit(10 * TIMEOUT);
-    let (error, pages, took) =
-        list(config, 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
-    assert!(matches!(error, Error::Call { error: CallError::TimedOut, .. }), "{error}");
-    assert_eq!(pages, 11);
-    assert!((20_000..22_000).contains(&took), "{took} ms");
-}
-
-#[test]
-fn c7_a_cursor_that_was_there_before_is_refused() {
-    let (error, pages, _) =
-        list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
-    assert!(
-        matches!(&error, Error::Call { error: CallError::List(ListError::RepeatedCursor), .. }),
-        "{error}"
-    );
-    assert_eq!(pages, 4);
-}
-
 /// Handler that panics at every event, and counts them.
 struct Panicking(Arc<AtomicUsize>);
 
@@ -464,36 +383,6 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     );
     assert_eq!(panics.load(Relaxed), 100);
     assert_eq!(data(&trick(&mut client, "other", &json!({})).unwrap()), json!(5));
-}
-
-#[test]
-fn m1_one_result_has_a_limited_number_of_input_requests() {
-    for (count, is_asked) in [(100, true), (101, false)] {
-        let (scene, config) = (Arc::<Scene>::default(), asking(TIMEOUT));
-        let server = Scripted::new(&scene, move |message| {
-            let result = match &message["params"]["inputResponses"] {
-                Value::Null => {
-                    let questions: serde_json::Map<_, _> =
-                        (0..count).map(|n| (format!("k{n}"), question())).collect();
-                    json!({"resultType": "input_required", "inputRequests": questions})
-                }
-                answers => {
-                    json!({"resultType": "complete", "content": [], "structuredContent": answers.as_object().unwrap().len()})
-                }
-            };
-            vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
-        });
-        let slow = Slow(Arc::clone(&scene));
-        let mut client =
-            connector(&config, &scene, Era::Modern).handler(slow).connect(server).unwrap();
-        match trick(&mut client, "ask", &json!({})) {
-            Ok(result) if is_asked => assert_eq!(data(&result), json!(count)),
-            Err(Error::Call { error: CallError::InputRefused { .. }, .. }) if !is_asked => {
-                assert!(scene.clock.load(Relaxed) < 10)
-            }
-            other => panic!("{other:?}"),
-        }
-    }
 }
 
 #[cfg(unix)]

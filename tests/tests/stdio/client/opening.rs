@@ -120,16 +120,6 @@ fn streams_are_opened_once() {
 }
 
 #[test]
-fn ver_13_a_server_silent_to_the_probe_gets_initialize() {
-    static SHORT: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
-            .probe_timeout(Duration::from_millis(300));
-    let (client, notes) = connect_noting(&SHORT, "late");
-    assert_eq!(client.unwrap().era(), Some(Era::Legacy));
-    assert_eq!(noted(&notes, "notifications/initialized"), 1);
-}
-
-#[test]
 fn time_05_life_17_initialize_is_never_cancelled() {
     static SHORT: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
@@ -144,22 +134,6 @@ fn time_05_life_17_initialize_is_never_cancelled() {
     );
     assert!(error.to_string().contains("did not respond in time"), "{error}");
     assert_eq!((noted(&notes, "initialize"), noted(&notes, "cancelled")), (1, 0));
-}
-
-#[test]
-fn a_known_era_is_not_probed() {
-    let notes = Notes::default();
-    let traced = Arc::clone(&notes);
-    let trace = move |_, line: &[u8]| {
-        traced.lock().unwrap().push(String::from_utf8_lossy(line).into_owned())
-    };
-    let connector = Connector::new(&CONFIG).trace(trace).era(Era::Modern);
-    let mut process = Process::new(server(""));
-    process.stderr = Stderr::Null;
-    let mut client = connector.connect(process).unwrap();
-    assert!(notes.lock().unwrap().is_empty() && client.connected().unwrap().result.is_none());
-    trick(&mut client, "echo", &json!({})).unwrap();
-    assert_eq!(noted(&notes, "tools/call"), 1);
 }
 
 #[test]
@@ -193,16 +167,4 @@ fn root_01_a_legacy_server_is_told_that_the_roots_have_changed() {
     client.unwrap().roots_changed().unwrap();
     let changed = r#"> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
     assert_eq!(noted(&notes, changed), 1);
-    // A modern server is not, and neither is one that was not told that roots may change.
-    let (client, notes) = connect_noting(&ROOTS, "");
-    assert!(matches!(
-        client.unwrap().roots_changed(),
-        Err(Error::Call { error: CallError::NotSent(_), .. })
-    ));
-    let (other, others) = connect_noting(&CONFIG, "legacy");
-    assert!(matches!(
-        other.unwrap().roots_changed(),
-        Err(Error::Call { error: CallError::NotSent(_), .. })
-    ));
-    assert_eq!(noted(&notes, "roots/list_changed") + noted(&others, "roots/list_changed"), 0);
 }

@@ -123,17 +123,3 @@ fn c7_an_iterator_of_pages_has_the_limits_of_a_list() {
         assert_eq!((pages.len(), seen.len()), (asked, asked));
     }
 }
-
-#[test]
-fn an_iterator_that_is_dropped_requests_no_more_pages() {
-    let ((), seen) = list(
-        Era::Legacy,
-        0,
-        |number| Ok((number < 2).then_some(number + 1)),
-        |client, _| {
-            client.pages::<Tools>(CallOptions::new()).next().unwrap().unwrap();
-            assert_eq!(client.list_tools().unwrap().len(), 3);
-        },
-    );
-    assert_eq!(seen, [0, 0, 1, 2]);
-}

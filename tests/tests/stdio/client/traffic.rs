@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use super::*;
 use mcp_sansio_adapters::blocking::client::{
-    CallError, ClientLimits, ListError, ThreadedStreams, Transferred, Transport,
+    CallError, ClientLimits, ThreadedStreams, Transferred, Transport,
 };
 
 /// Number of bytes that exceeds all pipes and buffers.
@@ -144,13 +144,6 @@ fn stdio_01_stdio_03_a_server_hears_one_message_a_line_and_nothing_else() {
 }
 
 #[test]
-fn ping_01_a_ping_gets_a_response_while_a_call_waits() {
-    let mut client = connect("legacy");
-    let pong = data(&trick(&mut client, "ping", &json!({})).unwrap());
-    assert_eq!(pong["pong"], r#"{"jsonrpc":"2.0","id":"are you there","result":{}}"#);
-}
-
-#[test]
 fn a_server_that_requests_much_and_reads_nothing_is_held_back() {
     let mut client = Connector::new(&CONFIG)
         .connect(process(server("legacy"), [Duration::from_millis(100); 2]))
@@ -175,24 +168,6 @@ fn an_error_of_the_server_is_reported_unchanged() {
     let error = client.list_prompts().unwrap_err();
     assert!(
         matches!(&error, Error::Call { method, error: CallError::NotSent(_) } if method == "prompts/list"),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_list_is_read_up_to_its_last_page() {
-    for mode in ["", "legacy"] {
-        let tools = connect(mode).list_tools().unwrap();
-        let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
-        assert_eq!((names.join(" ").as_str(), tools.pages().len()), ("trick-0 trick-1 trick-2", 3));
-    }
-}
-
-#[test]
-fn an_endless_list_is_an_error() {
-    let error = connect("circle").list_tools().unwrap_err();
-    assert!(
-        matches!(&error, Error::Call { error: CallError::List(ListError::RepeatedCursor), .. }),
         "{error}"
     );
 }
