@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::types::SubscriptionFilter;
-use mcp_sansio::{CallOptions, Json, RawJson};
-use mcp_sansio_adapters::asynchronous::client::CallError;
+use mcp_sansio::{CallOptions, RawJson};
 use serde_json::json;
 
-use crate::scene::{Response, Seen, call, event, legacy, modern, only, play};
-use crate::{CHUNKS, LEGACY, MODERN};
+use crate::scene::{Response, Seen, call, event, modern, play};
+use crate::{CHUNKS, MODERN};
 
 /// Responds to a slow call with a silent stream, or not at all.
 fn slow(otherwise: fn(&Seen) -> Response, with_head: bool) -> impl FnMut(&Seen) -> Response {
@@ -44,45 +43,6 @@ fn time_02_canc_14_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_noth
             played.trace
         );
         assert!(!played.trace.iter().any(|line| line.contains("cancelled")), "{:?}", played.trace);
-    }
-}
-
-#[test]
-fn canc_13_before_that_it_is_cancelled_by_a_notification() {
-    for chunk in CHUNKS {
-        let played = play(&LEGACY, chunk, slow(legacy, true), begin_and_drop);
-        assert_eq!(played.result, "called");
-        let slow = played.seen.iter().find(|seen| seen.body["params"]["name"] == "slow").unwrap();
-        let cancelled = only(&played.seen, "notifications/cancelled");
-        assert_eq!(cancelled.body["params"]["requestId"], slow.body["id"]);
-        assert_eq!(cancelled.field("mcp-session-id"), Some("s-1"));
-    }
-}
-
-#[test]
-fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
-    for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Response), (&LEGACY, legacy)] {
-        let played = play(config, 64, slow(otherwise, true), async |client| {
-            let options = CallOptions::new().timeout(Duration::from_millis(50));
-            let slow = client
-                .request("tools/call", &Json(json!({"name": "slow"})), options)
-                .await
-                .map(|_| ());
-            (slow, call(&client, "fast", &json!({})).await.unwrap())
-        });
-        assert!(matches!(played.result.0, Err(CallError::TimedOut)));
-        let is_modern = std::ptr::eq(config, &MODERN);
-        assert_eq!(
-            played.trace.iter().any(|line| line.contains("notifications/cancelled")),
-            !is_modern,
-            "{:?}",
-            played.trace
-        );
-        assert!(
-            played.trace.iter().any(|line| line.starts_with("closed: POST /mcp tools/call")),
-            "{:?}",
-            played.trace
-        );
     }
 }
 

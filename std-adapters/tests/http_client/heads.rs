@@ -1,80 +1,10 @@
 //! Header fields of requests.
 
-use mcp_sansio::types::{GetPromptParams, ResourceParams};
-use mcp_sansio::{CallOptions, ClientConfig, RawJson, Revision, Revisions};
 use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
-use crate::scene::{
-    Response, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with, text,
-};
-use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
-
-#[test]
-fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_body() {
-    for chunk in CHUNKS {
-        let played = play(&MODERN, chunk, modern, async |client| {
-            call(&client, "get weather \u{2600}", &json!({})).await?;
-            client
-                .request("resources/read", &ResourceParams::new("file:///a b"), CallOptions::new())
-                .await?;
-            client
-                .request("prompts/get", &GetPromptParams::new("=?base64?x?="), CallOptions::new())
-                .await?;
-            client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await
-        });
-        played.result.unwrap();
-        for seen in &played.seen {
-            assert_eq!(seen.field("accept"), Some("application/json, text/event-stream"));
-            assert_eq!(seen.field("content-type"), Some("application/json"));
-            assert_eq!(seen.field("mcp-method"), Some(seen.message()));
-            let version =
-                seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-            assert_eq!(seen.field("mcp-protocol-version"), version);
-            assert_eq!(
-                seen.field("content-length").unwrap().parse::<usize>().unwrap(),
-                seen.body.to_string().len()
-            );
-        }
-        let name = |message: &str| only(&played.seen, message).field("mcp-name").map(str::to_owned);
-        assert_eq!(name("tools/call").as_deref(), Some("=?base64?Z2V0IHdlYXRoZXIg4piA?="));
-        assert_eq!(name("resources/read").as_deref(), Some("file:///a b"));
-        assert_eq!(name("prompts/get").as_deref(), Some("=?base64?PT9iYXNlNjQ/eD89?="));
-        assert_eq!(name("tools/list"), None);
-        assert_eq!(name("server/discover"), None);
-    }
-}
-
-#[test]
-fn http_08_http_15_http_41_a_session_takes_both_types_of_responses_and_says_what_it_sends() {
-    static CONFIGS: [ClientConfig<'_>; 3] = [
-        BOTH.revisions(Revisions::only(Revision::V2025_03_26)),
-        BOTH.revisions(Revisions::only(Revision::V2025_06_18)),
-        BOTH.revisions(Revisions::only(Revision::V2025_11_25)),
-    ];
-    for config in &CONFIGS {
-        let revision = config.revisions.newest_legacy().unwrap();
-        for (chunk, as_events) in CHUNKS.into_iter().flat_map(|size| [(size, true), (size, false)])
-        {
-            let answer = move |seen: &Seen| match seen.message() {
-                "initialize" => Response::result(seen, &initialized(revision.as_str())),
-                "tools/call" if as_events => {
-                    Response::events(&event(&answer(seen, &text("called"))))
-                }
-                _ => legacy(seen),
-            };
-            let played =
-                play(config, chunk, answer, async |client| call(&client, "a", &json!({})).await);
-            assert_eq!(played.result.unwrap(), "called", "{revision}");
-            let posts: Vec<_> = played.seen.iter().filter(|seen| seen.method == "POST").collect();
-            assert_eq!(posts.len(), 3, "{:?}", played.trace);
-            for seen in posts {
-                assert_eq!(seen.field("accept"), Some("application/json, text/event-stream"));
-                assert_eq!(seen.field("content-type"), Some("application/json"));
-            }
-        }
-    }
-}
+use crate::scene::{Response, Seen, call, initialized, legacy, modern, only, play, play_with};
+use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
 fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_later_requests_name_the_session()

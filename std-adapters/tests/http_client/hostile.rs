@@ -20,9 +20,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 use serde_json::json;
 
 use crate::hostile_stream::{Hostile, Kind};
-use crate::scene::{
-    Response, call, error, event, initialized, legacy, modern, play, play_with, run,
-};
+use crate::scene::{Response, call, event, initialized, legacy, modern, play, play_with, run};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
@@ -112,32 +110,6 @@ fn beside(hostile: impl Future, steps: &AtomicUsize) -> usize {
     most.into_inner().unwrap()
 }
 
-#[test]
-fn c3_connecting_to_an_older_server_without_an_endpoint_times_out() {
-    static SOON: mcp_sansio::ClientConfig<'_> = LEGACY_SOON;
-    const LEGACY_SOON: mcp_sansio::ClientConfig<'_> = crate::BOTH
-        .probe_timeout(SHORT)
-        .call_timeout(SHORT)
-        .revisions(mcp_sansio::Revisions::only(mcp_sansio::Revision::V2024_11_05));
-    for body in [
-        ":\n\n".repeat(100_000),
-        "data: x\n".repeat(100_000),
-        format!("event: endpoint\ndata: /{}\n\n", "x".repeat(9_000)),
-    ] {
-        let answer = move |seen: &crate::scene::Seen| {
-            if seen.method == "GET" {
-                Response::events(&body).hold()
-            } else {
-                Response::status(404)
-            }
-        };
-        let played =
-            play(&SOON, 1 << 16, answer, async |client| client.connected().await.map(|_| ()));
-        assert!(played.result.is_err(), "{:?}", played.result);
-        assert!(!played.trace.iter().any(|line| line.starts_with("POST /x")), "{:?}", played.trace);
-    }
-}
-
 /// Requests the roots this many times.
 fn asks(times: usize) -> String {
     (0..times)
@@ -150,44 +122,6 @@ async fn a_while() {
     for _ in 0..2_000 {
         future::yield_now().await;
     }
-}
-
-#[test]
-fn c1_endless_requests_of_a_server_open_a_limited_number_of_connections() {
-    let posted = Arc::new(AtomicUsize::new(0));
-    let (count, seen_by_client) = (Arc::clone(&posted), Arc::clone(&posted));
-    let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
-    let played = play_with(
-        Connector::new(&LEGACY).on_input_request(roots),
-        |http| http.limits(HttpLimits { accept_timeout: Duration::MAX, ..HttpLimits::DEFAULT }),
-        1 << 16,
-        move |seen| match seen.message() {
-            "tools/call" if seen.body["params"]["name"] == "ask" => {
-                Response::events(&asks(2_000)).hold()
-            }
-            // It accepts no response.
-            "answer" => {
-                count.fetch_add(1, Ordering::Relaxed);
-                Response::silence()
-            }
-            _ => legacy(seen),
-        },
-        async |client: Client| {
-            client.connected().await.unwrap();
-            let arguments = json!({});
-            let asking = call(&client, "ask", &arguments);
-            let others = async {
-                while seen_by_client.load(Ordering::Relaxed) < MAX_ONE_WAY_POSTS {
-                    future::yield_now().await;
-                }
-                a_while().await;
-                client.close();
-            };
-            future::zip(asking, others).await.1
-        },
-    );
-    assert_eq!(posted.load(Ordering::Relaxed), MAX_ONE_WAY_POSTS);
-    assert!(played.dials.len() <= MAX_ONE_WAY_POSTS + 8, "{:?}", played.dials);
 }
 
 #[test]
@@ -264,57 +198,6 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
         "{:#?}",
         played.trace
     );
-}
-
-#[test]
-fn c3_an_event_without_an_end_is_cut_off() {
-    for said in ["data: x\n", ":\n\n"] {
-        let played = play_with(
-            Connector::new(&MODERN),
-            |http| http.limits(HttpLimits { max_message: 1024, ..HttpLimits::DEFAULT }),
-            1 << 16,
-            move |seen| match seen.message() {
-                "tools/call" => Response::events(&said.repeat(100_000)).hold(),
-                _ => modern(seen),
-            },
-            async |client| error(call(&client, "a", &json!({})).await),
-        );
-        assert_eq!(
-            played.result,
-            (
-                0,
-                "the connection ended before the response: repeat the call unless that does harm"
-                    .to_owned()
-            )
-        );
-    }
-}
-
-#[test]
-fn c6_a_stream_that_ends_at_once_is_resumed_after_a_delay() {
-    let gets = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&gets);
-    let played = play(
-        &LEGACY,
-        1 << 16,
-        move |seen| match seen.method.as_str() {
-            "GET" => {
-                count.fetch_add(1, Ordering::Relaxed);
-                Response::events("retry: 0\n\n")
-            }
-            _ => legacy(seen),
-        },
-        async |client| {
-            let begun = tokio::time::Instant::now();
-            call(&client, "a", &json!({})).await.unwrap();
-            while gets.load(Ordering::Relaxed) < 6 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-            begun.elapsed()
-        },
-    );
-    // The first attempt is immediate.
-    assert!(played.result >= Duration::from_millis(500), "{:?}", played.result);
 }
 
 #[test]

@@ -18,7 +18,6 @@ mod older;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
-mod refusals;
 mod scene;
 mod sessions;
 mod streams;

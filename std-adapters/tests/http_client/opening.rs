@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
-use mcp_sansio_adapters::asynchronous::client::{
-    CallError, ConnectError, ConnectionEnd, Connector,
-};
+use mcp_sansio::Revision;
+use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, ConnectionEnd};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::scene::{
-    Response, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
-};
-use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
+use crate::scene::{Response, Seen, answer, call, event, legacy, modern, play};
+use crate::{CHUNKS, CLIENT, LEGACY};
 
 #[test]
 fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
@@ -115,58 +111,6 @@ fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
 }
 
 #[test]
-fn ver_15_a_server_that_supports_the_version_after_all_is_probed_once_more() {
-    let refuse = |seen: &Seen| {
-        Response::error(
-            seen,
-            400,
-            &json!({"code": -32022, "message": "?", "data": {"supported": ["2026-07-28"]}}),
-        )
-    };
-    let mut first = true;
-    let answer =
-        move |seen: &Seen| if std::mem::take(&mut first) { refuse(seen) } else { modern(seen) };
-    let played = play(&MODERN, 7, answer, async |client| client.connected().await.map(|_| ()));
-    assert!(played.result.is_ok());
-    assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"; 2]);
-    // Not repeated for ever.
-    let played = play(&MODERN, 7, refuse, async |client| client.connected().await.map(|_| ()));
-    assert!(matches!(played.result, Err(CallError::ConnectFailed { .. })));
-    assert_eq!(played.trace.len(), 2);
-}
-
-#[test]
-fn bc_01_a_server_of_the_session_era_is_initialized() {
-    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
-        let answer = move |seen: &Seen| match seen.message() {
-            "initialize" => Response::result(seen, &initialized(revision)),
-            _ => legacy(seen),
-        };
-        static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
-            Revisions::only(Revision::V2025_03_26)
-                .with(Revisions::only(Revision::V2025_06_18))
-                .with(Revisions::only(Revision::V2025_11_25)),
-        );
-        let played = play(&OLD, 7, answer, async |client| call(&client, "greet", &json!({})).await);
-        assert_eq!(played.result.unwrap(), "called");
-        // 2025-03-26 does not have the field.
-        let version = if revision == "2025-03-26" { "-" } else { revision };
-        let expected = [
-            "POST /mcp initialize - -".to_owned(),
-            format!("POST /mcp notifications/initialized {version} -"),
-            format!("POST /mcp tools/call {version} -"),
-        ];
-        let posts: Vec<_> = played.trace.iter().filter(|line| line.starts_with("POST")).collect();
-        assert_eq!(posts, expected.iter().collect::<Vec<_>>());
-        assert!(played.trace.contains(&format!("GET /mcp - {version} -")), "{:?}", played.trace);
-        assert_eq!(
-            only(&played.seen, "initialize").field("accept"),
-            Some("application/json, text/event-stream")
-        );
-    }
-}
-
-#[test]
 fn errors_that_identify_no_era_fail_connecting() {
     let fail = |answer: fn(&Seen) -> Response| {
         let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
@@ -190,30 +134,6 @@ fn errors_that_identify_no_era_fail_connecting() {
 }
 
 #[test]
-fn a_rejected_initialize_is_reported() {
-    let played = play(
-        &LEGACY,
-        7,
-        |seen| {
-            Response::error(
-                seen,
-                200,
-                &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}}),
-            )
-        },
-        async |client| client.connected().await.map(|_| ()),
-    );
-    assert!(
-        matches!(
-            played.result,
-            Err(CallError::ConnectFailed { why: ConnectError::NoCommonRevision(Some(_)), .. })
-        ),
-        "{:?}",
-        played.result
-    );
-}
-
-#[test]
 fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() {
     let answer = |seen: &Seen| match seen.message() {
         "notifications/initialized" => Response::status(500),
@@ -230,21 +150,6 @@ fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() 
             "POST /mcp tools/call 2025-11-25 s-1",
         ]
     );
-}
-
-#[test]
-fn a_known_era_is_not_probed() {
-    let played = play_with(
-        Connector::new(&CLIENT).era(mcp_sansio::Era::Modern),
-        |http| http,
-        7,
-        modern,
-        async |client| {
-            client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await.map(|_| ())
-        },
-    );
-    assert!(played.result.is_ok());
-    assert_eq!(played.trace, ["POST /mcp tools/list 2026-07-28 -"]);
 }
 
 #[test]

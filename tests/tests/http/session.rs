@@ -134,10 +134,13 @@ fn a_message_without_version_has_the_era_of_the_last_request() {
     let mut session = initialized(Some("a"), "2025-11-25");
     let mut exchange = session.begin_post(&post(&modern(3, "tools/list", "")));
     assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
+    let mut exchange = session.begin_post(&post(&modern(4, "tools/list", "")));
+    reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b")]);
+    assert_eq!(session.id(), Some("a"));
 }
 
 #[test]
-fn requests_of_a_session_have_its_fields() {
+fn http_08_http_21_http_26_http_27_http_41_sess_03_requests_of_a_session_have_its_fields() {
     let version = "mcp-protocol-version: 2025-11-25";
     for (id, revision, expected) in [
         (Some("s-1"), "2025-11-25", &[version, "mcp-session-id: s-1"][..]),
@@ -158,7 +161,8 @@ fn requests_of_a_session_have_its_fields() {
 }
 
 #[test]
-fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
+fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_repeat_their_method_their_name_and_annotated_arguments()
+ {
     let session = HttpSession::new();
     for (method, params, name) in [
         ("tools/call", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
@@ -168,6 +172,9 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
         ("tasks/update", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
         ("tasks/cancel", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
         ("tools/list", r#""name":"a","uri":"u","taskId":"t","#, None),
+        ("resources/read", r#""uri":"file:///a b","#, Some("file:///a b")),
+        ("tools/call", r#""name":"weather \u2600","#, Some("=?base64?d2VhdGhlciDimIA=?=")),
+        ("prompts/get", r#""name":"=?base64?x?=","#, Some("=?base64?PT9iYXNlNjQ/eD89?=")),
     ] {
         let mut expected =
             vec!["mcp-protocol-version: 2026-07-28".to_owned(), format!("mcp-method: {method}")];
@@ -176,6 +183,7 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
     }
     let schema = r#"{"type":"object","properties":{
         "region":{"type":"string","x-mcp-header":"Region"},"dry":{"type":"boolean","x-mcp-header":"Dry"},
+        "count":{"type":"integer","x-mcp-header":"Count"},
         "none":{"type":"string","x-mcp-header":"None"},"other":{"type":"string"}}}"#;
     let call = modern(
         1,
@@ -188,13 +196,24 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
     );
     let list = modern(1, "tools/list", r#""arguments":{"region":"us"},"#);
     assert_eq!(posted(&session, &list, Some(schema)).len(), 2);
-    let call = modern(1, "tools/call", r#""name":"a","arguments":{"region":[]},"#);
     let schema = RawJson::parse(schema).unwrap();
-    assert!(session.post_fields(&post(&call), Some(schema), &mut |_, _| {}).is_err());
+    for wrong in [
+        r#""region":[]"#,
+        r#""region":1.5"#,
+        r#""count":9007199254740992"#,
+        r#""count":1.5"#,
+        r#""dry":{}"#,
+    ] {
+        let call = modern(1, "tools/call", &format!(r#""name":"a","arguments":{{{wrong}}},"#));
+        assert!(
+            session.post_fields(&post(&call), Some(schema), &mut |_, _| {}).is_err(),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]
-fn a_response_is_interpreted_by_its_status_and_content_type() {
+fn http_15_sess_06_a_response_is_interpreted_by_its_status_and_content_type() {
     const OTHER: (&str, &str) = ("content-type", "text/plain");
     let request = |session: &mut HttpSession| session.begin_post(&post(LEGACY));
     let notification = |session: &mut HttpSession| session.begin_post(&post(NOTIFICATION));
@@ -264,7 +283,7 @@ fn a_response_is_interpreted_by_its_status_and_content_type() {
 }
 
 #[test]
-fn a_server_that_refuses_initialize_may_be_an_older_one() {
+fn bc_02_bc_03_bc_04_a_server_that_refuses_initialize_may_be_an_older_one() {
     let with = |offer: &str| INITIALIZE.replace("2025-11-25", offer);
     let error = |code: i64| format!(r#"{{"code":{code},"message":""}}"#);
     for (message, status, code, expected) in [

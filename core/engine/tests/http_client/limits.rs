@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::scene::{CHUNKS, EVENTS, Scene, event, text};
 
 #[test]
-fn so_many_messages_without_a_response_are_in_flight_and_calls_go_on() {
+fn c1_so_many_messages_without_a_response_are_in_flight_and_calls_go_on() {
     let mut scene = Scene::modern();
     for _ in 0..300 {
         scene.notify("notifications/x");
@@ -48,7 +48,7 @@ fn a_message_that_is_not_accepted_in_time_counts_as_rejected() {
 }
 
 #[test]
-fn a_cancellation_ends_the_exchange_and_is_sent_before_2026_07_28() {
+fn canc_13_time_02_canc_14_a_cancellation_ends_the_exchange_and_is_sent_before_2026_07_28() {
     let mut scene = Scene::modern();
     let (call, sent) = scene.call("slow");
     scene.heads(&sent, 200, EVENTS);
@@ -88,7 +88,7 @@ fn messages_that_are_too_long_are_lost_alone() {
 }
 
 #[test]
-fn a_stream_without_events_ends() {
+fn c3_a_stream_without_events_ends() {
     let limits = HttpLimits { max_message: 1024, ..HttpLimits::DEFAULT };
     let mut scene = Scene::modern_with(limits);
     let (call, sent) = scene.call("a");

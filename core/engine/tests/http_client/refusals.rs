@@ -92,7 +92,7 @@ fn redirections_are_followed_within_the_origin_and_four_times() {
 }
 
 #[test]
-fn a_version_that_is_supported_after_all_is_tried_once_more() {
+fn ver_15_a_version_that_is_supported_after_all_is_tried_once_more() {
     let mut scene = Scene::modern();
     let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
     let (call, mut sent) = scene.call("a");
@@ -119,16 +119,41 @@ fn list(tools: &[Value]) -> Value {
 }
 
 #[test]
-fn tools_with_invalid_annotations_are_left_out_and_arguments_mirrored() {
+fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirrored() {
     let mut scene = Scene::modern();
     let call = scene.calls("tools/list", json!({}));
     let sent = scene.takes("POST /mcp tools/list");
-    let tools = list(&[tool("good", "Word"), tool("bad", "not a token")]);
+    let word = |schema: Value| json!({"name": "bad", "inputSchema": {"type": "object", "properties": schema}});
+    let bad = [
+        (tool("bad", "not a token"), "x-mcp-header must be a token of"),
+        (tool("bad", ""), "x-mcp-header must be a token of"),
+        (
+            word(json!({"a": {"type": "number", "x-mcp-header": "A"}})),
+            "x-mcp-header is allowed only on properties of type string, integer or boolean",
+        ),
+        (
+            word(
+                json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}),
+            ),
+            "two x-mcp-header names of the schema are equal",
+        ),
+        (
+            word(json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}})),
+            "x-mcp-header is allowed only under `properties`",
+        ),
+    ];
+    let mut tools = vec![tool("good", "Word")];
+    tools.extend(bad.iter().map(|(tool, _)| tool.clone()));
+    let tools = list(&tools);
     scene.responds(&sent, 200, EVENTS, &event(&sent.ok(tools)));
     let result = scene.engine.take(call).unwrap().result.unwrap();
     let result = result.as_raw().as_str().to_owned();
     assert!(result.contains("good") && !result.contains("bad"), "{result}");
-    assert!(scene.trace[1].starts_with("tool `bad` removed"), "{:?}", scene.trace);
+    assert_eq!(scene.trace.len(), 1 + bad.len());
+    for ((_, reason), told) in bad.iter().zip(&scene.trace[1..]) {
+        let expected = format!("tool `bad` removed from the list: {reason}");
+        assert!(told.starts_with(&expected), "{told}");
+    }
     let (_, sent) = scene.call("good");
     assert_eq!(sent.field("mcp-param-word"), Some("x"), "{:?}", sent.fields);
     assert_eq!(
@@ -138,7 +163,7 @@ fn tools_with_invalid_annotations_are_left_out_and_arguments_mirrored() {
 }
 
 #[test]
-fn a_head_that_does_not_match_is_corrected_by_the_whole_list() {
+fn hdr_22_a_head_that_does_not_match_is_corrected_by_the_whole_list() {
     for complete in [true, false] {
         let mut scene = Scene::modern();
         let (call, sent) = scene.call("good");
@@ -153,16 +178,80 @@ fn a_head_that_does_not_match_is_corrected_by_the_whole_list() {
         scene.responds_with(&first, 200, &first.ok(page.clone()));
         let second = scene.takes("POST /mcp tools/list");
         assert_eq!(second.body["params"]["cursor"], "c");
+        // The lists are requested with the capabilities of the call.
+        let about = |sent: &crate::scene::Sent| {
+            sent.body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"].clone()
+        };
+        assert!(about(&first) == about(&sent) && about(&second) == about(&sent));
         if complete {
             scene.responds_with(&second, 200, &second.ok(list(&[tool("good", "Word")])));
             let sent = scene.takes("POST /mcp tools/call");
             assert_eq!(sent.field("mcp-param-word"), Some("x"));
             scene.responds_with(&sent, 200, &sent.ok(text("called")));
             assert_eq!(scene.result(call), "called");
+            // A server that keeps rejecting is believed the second time.
+            let (call, mut sent) = scene.call("good");
+            for _ in 0..2 {
+                scene.responds_with(&sent, 400, &sent.error(-32020));
+                let Some(list_again) = scene.open.pop() else { break };
+                let tools = list(&[tool("good", "Word")]);
+                scene.responds_with(&list_again, 200, &list_again.ok(tools));
+                sent = scene.takes("POST /mcp tools/call");
+            }
+            assert!(scene.open.is_empty());
+            assert!(scene.result(call).contains("-32020"));
         } else {
             // The same cursor again: the list has no end.
             scene.responds_with(&second, 200, &second.ok(page));
             assert!(scene.result(call).contains("-32020"));
         }
+    }
+}
+
+#[test]
+fn hdr_20_before_2026_07_28_annotations_are_ignored() {
+    let mut scene = Scene::legacy();
+    let call = scene.calls("tools/list", json!({}));
+    let sent = scene.takes("POST /mcp tools/list");
+    let tools = list(&[tool("bad", "not a token"), tool("good", "Word")]);
+    scene.responds_with(&sent, 200, &sent.ok(tools));
+    let result = scene.engine.take(call).unwrap().result.unwrap();
+    assert!(result.as_raw().as_str().contains("bad"));
+    let (_, sent) = scene.call("good");
+    assert_eq!(sent.field("mcp-param-word"), None);
+    assert_eq!(scene.trace, ["POST /mcp tools/list", "POST /mcp tools/call"]);
+}
+
+#[test]
+fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
+    const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+    const HTML: &[(&str, &str)] = &[("content-type", "text/html")];
+    let whose = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#;
+    for mut scene in [Scene::modern(), Scene::legacy()] {
+        for (status, fields, body, said) in [
+            (500, HTML, "<html>", "HTTP status 500: the server or a proxy failed, see its log"),
+            (429, &[], "", "HTTP status 429: too many requests, wait before the next one"),
+            (400, JSON, "so not", "HTTP status 400"),
+            (400, &[], whose, "whose? (code -32600)"),
+            (200, HTML, "<p>", "the response is neither application/json nor text/event-stream"),
+            (
+                200,
+                JSON,
+                "no json",
+                "the connection ended before the response: repeat the call unless that does harm",
+            ),
+            (202, &[], "", "request accepted (HTTP 202) without a response"),
+        ] {
+            let (call, sent) = scene.call("bad");
+            scene.responds(&sent, status, fields, body);
+            let result = scene.result(call);
+            assert!(result.contains(said), "{result}");
+            let (call, sent) = scene.call("good");
+            scene.responds_with(&sent, 200, &sent.ok(text("called")));
+            assert_eq!(scene.result(call), "called");
+        }
+        let (call, sent) = scene.call("bad");
+        scene.responds_with(&sent, 400, &sent.error(-32602));
+        assert!(scene.result(call).contains("-32602"));
     }
 }

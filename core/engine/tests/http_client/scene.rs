@@ -58,6 +58,11 @@ impl Sent {
         field.map(|(_, value)| value.as_str())
     }
 
+    /// Returns the response with this error.
+    pub(crate) fn error(&self, code: i64) -> Value {
+        json!({"jsonrpc": "2.0", "id": self.body["id"], "error": {"code": code, "message": "no"}})
+    }
+
     /// Returns the response with this result.
     pub(crate) fn ok(&self, result: Value) -> Value {
         json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result})

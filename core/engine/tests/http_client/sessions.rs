@@ -5,22 +5,25 @@ use serde_json::json;
 use crate::scene::{Scene, text};
 
 #[test]
-fn a_session_is_opened_used_and_ended() {
-    let mut scene = Scene::legacy();
-    let (call, sent) = scene.call("a");
-    assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
-    assert_eq!(sent.field("mcp-protocol-version"), Some("2025-11-25"));
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
-    let (_, unanswered) = scene.call("b");
-    scene.open.push(unanswered);
-    scene.http.close(scene.now);
-    scene.work();
-    let end = scene.takes("DELETE /mcp");
-    assert!(!scene.http.is_closed());
-    scene.responds(&end, 405, &[], "");
-    assert!(scene.http.is_closed() && scene.http.has_ended());
-    assert!(scene.trace.contains(&"closed: POST /mcp tools/call".to_owned()));
+fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
+    for status in [200, 204, 404, 405, 500] {
+        let mut scene = Scene::legacy();
+        let (call, sent) = scene.call("a");
+        assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
+        assert_eq!(sent.field("mcp-protocol-version"), Some("2025-11-25"));
+        scene.responds_with(&sent, 200, &sent.ok(text("called")));
+        assert_eq!(scene.result(call), "called");
+        let (_, unanswered) = scene.call("b");
+        scene.open.push(unanswered);
+        scene.http.close(scene.now);
+        scene.work();
+        let end = scene.takes("DELETE /mcp");
+        assert!(!scene.http.is_closed());
+        assert_eq!(end.field("mcp-session-id"), Some("s-1"));
+        scene.responds(&end, status, &[], "");
+        assert!(scene.http.is_closed() && scene.http.has_ended());
+        assert!(scene.trace.contains(&"closed: POST /mcp tools/call".to_owned()));
+    }
 }
 
 #[test]
@@ -36,7 +39,7 @@ fn the_end_of_a_session_takes_a_second_at_most() {
 }
 
 #[test]
-fn calls_whose_session_has_ended_open_another_one_together() {
+fn sess_06_tol_09_calls_whose_session_has_ended_open_another_one_together() {
     let mut scene = Scene::legacy();
     let (one, first) = scene.call("a");
     let (two, second) = scene.call("b");

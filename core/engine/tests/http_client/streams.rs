@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::scene::{CHUNKS, EVENTS, Scene, event, initialized, text};
 
 #[test]
-fn a_stream_is_resumed_after_the_time_that_the_server_asks_for() {
+fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_that_the_server_asks_for()
+ {
     for chunk in CHUNKS {
         let mut scene = Scene::legacy();
         scene.chunk = chunk;
@@ -22,6 +23,8 @@ fn a_stream_is_resumed_after_the_time_that_the_server_asks_for() {
         scene.later(Duration::from_millis(1));
         let get = scene.takes("GET /mcp");
         assert_eq!(get.field("last-event-id"), Some("e-1"));
+        assert_eq!(get.field("mcp-session-id"), Some("s-1"));
+        assert_eq!(get.field("mcp-protocol-version"), Some("2025-11-25"));
         scene.heads(&get, 200, EVENTS);
         scene.says(&get, &event(&sent.ok(text("at last"))));
         assert_eq!(scene.http.reading(get.id), Reading::Rest);
@@ -32,7 +35,7 @@ fn a_stream_is_resumed_after_the_time_that_the_server_asks_for() {
 }
 
 #[test]
-fn a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_lost() {
+fn tol_12_a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_lost() {
     let mut scene = Scene::legacy();
     let (call, sent) = scene.call("slow");
     scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
@@ -46,15 +49,29 @@ fn a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_lost() 
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32]);
     assert!(scene.result(call).starts_with("the connection ended before the response"));
+    // Without an id, or where the server does not resume it, it is lost at once.
+    for (body, resumes) in [("retry: 1\ndata:\n\n", false), ("id: 1\nretry: 1\ndata:\n\n", true)] {
+        let (call, sent) = scene.call("slow");
+        scene.heads(&sent, 200, EVENTS);
+        scene.says(&sent, body);
+        scene.ends(&sent, Err(HttpError::ConnectionLost));
+        scene.later(Duration::from_secs(1));
+        if resumes {
+            let get = scene.takes("GET /mcp");
+            scene.responds(&get, 400, &[], "");
+        }
+        assert!(scene.result(call).starts_with("the connection ended before the response"));
+    }
 }
 
 #[test]
-fn a_stream_of_2026_07_28_is_not_resumed() {
+fn http_40_a_stream_of_2026_07_28_is_not_resumed_and_the_next_call_has_another_id() {
     let mut scene = Scene::modern();
     let (call, sent) = scene.call("slow");
     scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
     assert!(scene.http.next_timeout().is_none());
     assert!(scene.result(call).starts_with("the connection ended before the response"));
+    assert_ne!(scene.call("slow").1.body["id"], sent.body["id"]);
 }
 
 #[test]
@@ -78,12 +95,12 @@ fn the_get_stream_of_a_session_is_resumed_for_as_long_as_the_server_offers_it() 
 }
 
 #[test]
-fn a_server_of_2024_11_05_names_its_endpoint_first() {
-    for chunk in CHUNKS {
+fn bc_03_bc_06_old_03_old_05_old_06_a_server_of_2024_11_05_names_its_endpoint_first() {
+    for (chunk, refusal) in CHUNKS.into_iter().zip([400, 404, 405]) {
         let mut scene = Scene::old();
         scene.chunk = chunk;
         let initialize = scene.takes("POST /mcp initialize");
-        scene.responds(&initialize, 405, &[], "");
+        scene.responds(&initialize, refusal, &[], "");
         let stream = scene.takes("GET /mcp");
         scene.heads(&stream, 200, EVENTS);
         scene.says(&stream, ": hello\n\nevent: endpoint\ndata: /messages?id=7\n\n");
@@ -105,10 +122,11 @@ fn a_server_of_2024_11_05_names_its_endpoint_first() {
 }
 
 #[test]
-fn without_an_endpoint_the_first_error_counts() {
+fn c3_old_07_without_an_endpoint_the_first_error_counts() {
     for (body, wanted) in [
         ("data: {}\n\n", "HTTP status 404"),
         ("", "HTTP status 404"),
+        ("event: message\ndata: /messages\n\n", "HTTP status 404"),
         ("event: endpoint\ndata: http://elsewhere/m\n\n", "invalid endpoint event"),
     ] {
         let mut scene = Scene::old();
