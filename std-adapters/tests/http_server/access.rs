@@ -2,12 +2,11 @@
 
 use std::future::ready;
 
-use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, Principal, ProtectedResource,
 };
 
-use crate::site::{Site, call, get, initialize, modern, modern_with, post, principal, request};
+use crate::site::{Site, modern, modern_with, post, principal, request};
 
 fn guarded() -> Site {
     let resource =
@@ -83,86 +82,6 @@ fn d3_401_comes_before_405_406_and_415() {
     for path in ["/mcp", "/sse"] {
         assert_eq!(site.send(&request("OPTIONS", path, &[], "")).status, 204, "{path}");
     }
-}
-
-#[test]
-fn auth_08_auth_10_protected_resource_metadata_is_served() {
-    let site = guarded();
-    for path in
-        ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]
-    {
-        let answer = site.send(&request("GET", path, &[], ""));
-        assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
-        assert_eq!(
-            answer.body,
-            r#"{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["tools"],"bearer_methods_supported":["header"]}"#
-        );
-    }
-    assert_eq!(
-        site.send(&request("GET", "/.well-known/oauth-protected-resource/other", &[], "")).status,
-        404
-    );
-    assert_eq!(
-        Site::new().send(&request("GET", "/.well-known/oauth-protected-resource", &[], "")).status,
-        404
-    );
-}
-
-#[test]
-fn sess_10_a_session_can_be_used_only_by_its_principal() {
-    let site = guarded();
-    let with = |request: String, token: &str| {
-        request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
-    };
-    let session = site.send(&with(initialize("2025-11-25"), "anna"));
-    let session = session.field("mcp-session-id").unwrap();
-    assert_eq!(site.send(&call(session, 2, "who")).status, 401);
-    assert_eq!(site.send(&with(call(session, 2, "who"), "anna")).text(), "anna");
-    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", session)], "");
-    for request in [call(session, 3, "who"), get(session, &[]), delete] {
-        assert_eq!(site.send(&with(request, "otto")).status, 404);
-    }
-    assert_eq!(site.send(&with(call(session, 4, "who"), "anna")).text(), "anna");
-}
-
-#[test]
-fn http_03_http_04_http_45_a_page_of_another_origin_is_rejected() {
-    let site = Site::new();
-    for field in ["Origin: http://evil.example.com", "Origin: null"] {
-        let answer = site.send(&modern("echo").replace("Host:", &format!("{field}\r\nHost:")));
-        assert_eq!(
-            (answer.status, answer.field("access-control-allow-origin")),
-            (403, None),
-            "{field}"
-        );
-    }
-    let rebound = modern("echo").replace("Host: localhost", "Host: evil.example.com:8080");
-    assert_eq!(site.send(&rebound).status, 403);
-    assert_eq!(site.counts.begun.load(std::sync::atomic::Ordering::SeqCst), 0);
-}
-
-#[test]
-fn a_page_of_an_allowed_origin_may_read_responses() {
-    let site = Site::with(HttpOptions {
-        host_policy: HostPolicy::LOOPBACK.origins(&["https://chat.example.com"]),
-        ..HttpOptions::new()
-    });
-    let from = [
-        ("Origin", "https://chat.example.com"),
-        ("Access-Control-Request-Headers", "mcp-method, content-type"),
-    ];
-    let preflight = site.send(&request("OPTIONS", "/mcp", &from, ""));
-    assert_eq!(preflight.status, 204);
-    for (name, value) in [
-        ("access-control-allow-origin", "https://chat.example.com"),
-        ("access-control-allow-methods", "POST, GET, DELETE, OPTIONS"),
-        ("access-control-allow-headers", "mcp-method, content-type"),
-    ] {
-        assert_eq!(preflight.field(name), Some(value));
-    }
-    let answer = site.send(&modern_with("echo", &from[..1]));
-    assert_eq!(answer.field("access-control-allow-origin"), Some("https://chat.example.com"));
-    assert_eq!(answer.text(), "done");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
 }
 
 #[test]
-fn auth_149_auth_153_metadata_is_served_to_anyone_at_both_places() {
+fn auth_08_auth_10_auth_149_auth_153_metadata_is_served_to_anyone_at_both_places() {
     let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://a.example")
         .authorization_server("https://b.example/tenant")
         .scopes(["files:read", "offline_access", "files:write"])
@@ -218,6 +218,10 @@ fn auth_149_auth_153_metadata_is_served_to_anyone_at_both_places() {
         ] {
             assert_eq!(answer.field(name), Some(value));
         }
+    }
+    for (site, path) in [(&site, "/other"), (&Site::new(), "")] {
+        let target = format!("/.well-known/oauth-protected-resource{path}");
+        assert_eq!(site.send(&request("GET", &target, &[], "")).status, 404);
     }
     // The endpoint is as strict as before.
     assert_eq!(site.send(&request("GET", "/mcp", &from, "")).status, 403);

@@ -104,24 +104,6 @@ fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
 }
 
 #[test]
-pub(crate) fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
-    let site = Site::with(HttpOptions { body_budget: 250_000, ..HttpOptions::new() });
-    let text = long("echo", 80_000);
-    let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
-    for client in &mut clients {
-        client.write(&text[..40_000]);
-    }
-    // Partly read bodies have taken all of the room.
-    assert!(is_silent(clients.last_mut().unwrap()));
-    for client in &mut clients {
-        client.write(&text[40_000..]);
-    }
-    for client in clients.iter_mut().rev() {
-        assert_eq!(client.answer().text(), "done");
-    }
-}
-
-#[test]
 fn r3_l1_half_a_body_is_refused_at_the_time_of_a_shutdown() {
     let mut site = Site::with(HttpOptions { read_timeout: Duration::MAX, ..HttpOptions::new() });
     let mut client = site.connect();

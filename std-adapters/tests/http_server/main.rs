@@ -12,7 +12,6 @@ mod lost;
 mod many;
 mod memory;
 mod observer;
-mod old;
 mod owners;
 mod pump;
 #[path = "../recorder/mod.rs"]

@@ -1,16 +1,15 @@
 //! Everything that clients can make the server keep: each table is filled to its limit.
 
-use std::future::{Future, ready};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Wake, Waker};
 
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
-use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, Credentials, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, Limits};
 
-use crate::site::{Site, call, get, initialize, modern, post, principal, request};
+use crate::site::{Site, call, modern, post, request};
 
 /// Reports progress until there is no room. Returns the number of wakers that are kept for one
 /// future that is polled a thousand times, and for a thousand futures that are dropped.
@@ -49,106 +48,6 @@ pub(crate) async fn flood(ctx: &Context) -> HandlerResult {
 #[test]
 fn s5_a_handler_that_waits_for_room_keeps_one_waker() {
     assert_eq!(Site::new().send(&modern("flood")).text(), "1 kept, 0 left");
-}
-
-/// Opens a session without `initialized`, and returns its id.
-fn begin(site: &Site, token: &str) -> String {
-    let answer = site.send(&with(&initialize("2025-11-25"), token));
-    answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
-}
-
-/// Adds a token to a request.
-fn with(request: &str, token: &str) -> String {
-    request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
-}
-
-fn by_name() -> HttpOptions {
-    HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() }.authorize(
-        |credentials: Credentials| {
-            ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
-        },
-    )
-}
-
-#[test]
-fn d2_sessions_that_were_never_initialized_end_first() {
-    let site = Site::with(HttpOptions { max_sessions: 3, ..HttpOptions::new() });
-    let used = site.open("2025-11-25");
-    let begun = [begin(&site, ""), begin(&site, "")];
-    // Each replaces the oldest one without `initialized`.
-    let third = begin(&site, "");
-    assert_eq!(site.call(&begun[0], 2, "echo").status, 404);
-    let fourth = site.open("2025-11-25");
-    assert_eq!(site.call(&begun[1], 2, "echo").status, 404);
-    let fifth = site.open("2025-11-25");
-    assert_eq!(site.call(&third, 2, "echo").status, 404);
-    // All three are initialized.
-    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
-    for session in [&used, &fourth, &fifth] {
-        assert_eq!(site.call(session, 3, "echo").text(), "done");
-    }
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &used)], "")).status, 204);
-    site.open("2025-11-25");
-    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
-}
-
-#[test]
-fn d2_sessions_of_one_principal_leave_room_for_others() {
-    let site =
-        Site::with(HttpOptions { max_sessions: 5, max_sessions_per_principal: 2, ..by_name() });
-    let ready = |session: &str, token: &str| {
-        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        let answer = site.send(&with(&post(&[("Mcp-Session-Id", session)], body), token));
-        assert_eq!(answer.status, 202);
-    };
-    let anna = [begin(&site, "anna"), begin(&site, "anna")];
-    let otto = begin(&site, "otto");
-    // Her own is replaced, although there is room for more.
-    let again = begin(&site, "anna");
-    assert_eq!(site.send(&with(&call(&anna[0], 2, "echo"), "anna")).status, 404);
-    ready(&anna[1], "anna");
-    ready(&again, "anna");
-    assert_eq!(site.send(&with(&initialize("2025-11-25"), "anna")).status, 503);
-    assert_eq!(site.send(&with(&call(&otto, 2, "who"), "otto")).text(), "otto");
-    let others = [begin(&site, "otto"), begin(&site, "ida")];
-    // There are five: the oldest of all without `initialized` is replaced by another principal.
-    begin(&site, "eva");
-    assert_eq!(site.send(&with(&call(&otto, 3, "who"), "otto")).status, 404);
-    assert_eq!(site.send(&with(&call(&others[1], 3, "who"), "ida")).text(), "ida");
-    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", &again)], "");
-    assert_eq!(site.send(&with(&delete, "anna")).status, 204);
-    begin(&site, "anna");
-}
-
-#[test]
-fn d2_sessions_of_http_and_sse_have_the_same_limits() {
-    let site =
-        Site::with(HttpOptions { max_sessions: 3, max_sessions_per_principal: 2, ..by_name() });
-    let open = |token: &str| {
-        let mut stream = site.connect();
-        stream.write(&with(&request("GET", "/sse", &[], ""), token));
-        (stream.head().status, stream)
-    };
-    let streams = ["anna", "anna", "otto"].map(|token| {
-        let (status, stream) = open(token);
-        assert_eq!(status, 200);
-        stream
-    });
-    assert_eq!(open("otto").0, 503);
-    let [first, ..] = streams;
-    drop(first);
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while open("anna").0 != 200 {
-        assert!(std::time::Instant::now() < end);
-    }
-}
-
-#[test]
-fn d2_sessions_without_authorization_have_only_the_general_limit() {
-    let site = Site::with(HttpOptions { max_sessions_per_principal: 1, ..HttpOptions::new() });
-    for _ in 0..3 {
-        site.open("2025-11-25");
-    }
 }
 
 #[test]
@@ -190,13 +89,4 @@ fn m1_subscriptions_of_a_session_have_a_limit() {
         client.answer().body.contains("\"error\"")
     });
     assert!(is_refused);
-}
-
-#[test]
-fn m1_replay_keeps_the_newest_events_that_there_is_room_for() {
-    let site = Site::with(HttpOptions { replay: 400, ..HttpOptions::new() });
-    let session = site.open("2025-11-25");
-    assert_eq!(site.call(&session, 2, "steps").text(), "done");
-    let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")])).body;
-    assert!(rest.contains("id: 3-4\n") && !rest.contains("id: 3-1\n"), "{rest}");
 }

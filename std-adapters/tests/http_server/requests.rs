@@ -8,7 +8,7 @@ use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, ProtectedResource,
 };
 
-use crate::site::{Site, call, get, modern, post, principal, request};
+use crate::site::{Site, get, modern, post, principal, request};
 
 #[test]
 fn a_connection_serves_one_request_after_the_other_and_those_that_were_sent_ahead() {
@@ -159,20 +159,6 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
     refused.write("nonsense\r\n\r\n");
     assert_eq!(refused.answer().status, 400);
     assert!(refused.is_closed());
-}
-
-#[test]
-fn idle_streams_get_comments() {
-    let site =
-        Site::with(HttpOptions { keep_alive: Duration::from_millis(20), ..HttpOptions::new() });
-    let session = site.open("2025-11-25");
-    for request in [modern("wait"), call(&session, 2, "wait"), get(&session, &[])] {
-        let mut client = site.connect();
-        client.write(&request);
-        assert_eq!(client.head().field("content-type"), Some("text/event-stream"));
-        let chunks: Vec<_> = (0..4).map(|_| client.chunk().unwrap()).collect();
-        assert!(chunks.iter().filter(|chunk| *chunk == ":\n\n").count() >= 2, "{chunks:?}");
-    }
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! Sessions, and their life beyond connections.
 
-use mcp_sansio::Change;
-use mcp_sansio_adapters::asynchronous::http::HttpOptions;
-
-use crate::site::{Site, call, get, initialize, modern, post, request};
+use crate::site::{Site, call, get, modern, request};
 
 #[test]
 pub(crate) fn sess_09_ids_are_different_each_time() {
@@ -14,84 +11,7 @@ pub(crate) fn sess_09_ids_are_different_each_time() {
 }
 
 #[test]
-pub(crate) fn http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections()
-{
-    let site = Site::new();
-    for version in ["2025-06-18", "2025-11-25"] {
-        let session = site.open(version);
-        let mut asking = site.connect();
-        asking.write(&call(&session, 2, "ask"));
-        assert_eq!(asking.head().field("content-type"), Some("text/event-stream"));
-        let question = asking.chunk().unwrap();
-        assert!(question.contains("elicitation/create"), "{question}");
-        let ping = site.send(&post(
-            &[("Mcp-Session-Id", &session)],
-            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
-        ));
-        assert_eq!(ping.body, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-        let answer = post(
-            &[("Mcp-Session-Id", &session)],
-            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#,
-        );
-        assert_eq!(site.send(&answer).status, 202);
-        let result = asking.chunk().unwrap();
-        assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
-        assert!(asking.chunk().is_none());
-    }
-}
-
-#[test]
-fn rpc_17_a_modern_client_gets_input_requests_in_the_result_and_not_as_requests() {
-    let site = Site::new();
-    let body = modern("ask")
-        .split_once("\r\n\r\n")
-        .unwrap()
-        .1
-        .replace("Capabilities\":{}", "Capabilities\":{\"elicitation\":{}}");
-    let fields =
-        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "ask")];
-    let answer = site.send(&post(&fields, &body));
-    assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
-    assert!(
-        answer.body.contains("\"resultType\":\"input_required\"")
-            && answer.body.contains("\"who\""),
-        "{answer:?}"
-    );
-    // A client without the capability is rejected first.
-    let answer = site.send(&modern("ask"));
-    assert_eq!(answer.status, 400);
-    assert!(answer.body.contains("-32021"), "{answer:?}");
-}
-
-#[test]
-pub(crate) fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
-    let site = Site::new();
-    let session = site.open("2025-11-25");
-    let other = site.open("2025-06-18");
-    // No stream is open yet.
-    site.hub.publish(Change::tools());
-    let mut first = site.connect();
-    first.write(&get(&session, &[]));
-    assert_eq!(first.head().status, 200);
-    assert!(first.chunk().unwrap().starts_with(
-        "id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\""
-    ));
-    let mut second = site.connect();
-    second.write(&get(&session, &[]));
-    assert_eq!(second.head().status, 200);
-    assert_eq!(first.chunk().as_deref(), Some("retry: 1000\n\n"));
-    assert!(first.chunk().is_none());
-    site.hub.publish(Change::tools());
-    assert!(second.chunk().unwrap().starts_with("id: 0-1\n"));
-    let mut third = site.connect();
-    third.write(&get(&other, &[]));
-    assert_eq!(third.head().status, 200);
-    let both = third.chunk().unwrap() + &third.chunk().unwrap();
-    assert_eq!(both.matches("list_changed").count(), 2, "{both}");
-}
-
-#[test]
-pub(crate) fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
+fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut client = site.connect();
@@ -183,28 +103,4 @@ fn deleting_a_session_cuts_a_long_response_off_so_that_it_does_not_seem_complete
     assert_eq!(deleted.status, 204);
     let rest = calling.rest();
     assert!(rest.len() < 12_000_000 && !rest.ends_with("\r\n0\r\n\r\n"));
-}
-
-#[test]
-fn the_number_of_sessions_is_limited() {
-    let site = Site::with(HttpOptions { max_sessions: 2, ..HttpOptions::new() });
-    let first = site.open("2025-11-25");
-    site.open("2025-11-25");
-    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
-    assert_eq!(site.send(&modern("echo")).text(), "done");
-    assert_eq!(
-        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &first)], "")).status,
-        204
-    );
-    assert_eq!(site.send(&initialize("2025-11-25")).status, 200);
-}
-
-#[test]
-fn legacy_clients_can_be_served_without_sessions() {
-    let site = Site::with(HttpOptions { has_sessions: false, ..HttpOptions::new() });
-    let answer = site.send(&initialize("2025-11-25"));
-    assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
-    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#;
-    assert_eq!(site.send(&post(&[("MCP-Protocol-Version", "2025-11-25")], call)).text(), "done");
-    assert_eq!(site.send(&get("x", &[])).status, 405);
 }

@@ -131,19 +131,6 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
 }
 
 #[test]
-fn an_exchange_beyond_the_limit_gets_503() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("done") });
-    let options = HttpOptions { max_exchanges: 1, ..HttpOptions::new() };
-    let server = HttpServer::new(&app, options).unwrap();
-    run(server.run(&app), async {
-        let first = send(&server, ADA, "", &[], "");
-        assert_eq!(rest(&mut send(&server, BOB, "", &[], "")).await.0, 503);
-        drop(first);
-        assert_ne!(rest(&mut send(&server, BOB, "", &[], "")).await.0, 503);
-    });
-}
-
-#[test]
 fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
     let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("done") });
     let options = HttpOptions { max_waiting_checks: 4, ..HttpOptions::new() }.authorize(

@@ -138,6 +138,26 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_req
 }
 
 #[test]
+fn a_page_of_an_allowed_origin_may_read_responses() {
+    let mut host = Host::of(&CONFIG, |options| {
+        options.host_policy = HostPolicy::LOOPBACK.origins(&["https://chat.example.com"]);
+    });
+    let origin = ("Origin", "https://chat.example.com");
+    let asks = ("Access-Control-Request-Headers", "mcp-method, content-type");
+    let preflight = host.send(&bare("OPTIONS", &[origin, asks]));
+    assert_eq!(preflight.status, 204);
+    for (name, value) in [
+        ("access-control-allow-origin", origin.1),
+        ("access-control-allow-methods", "POST, GET, DELETE, OPTIONS"),
+        ("access-control-allow-headers", asks.1),
+    ] {
+        assert_eq!(preflight.field(name), Some(value));
+    }
+    let answer = host.send(&modern("tools/list", "{}", &[origin]));
+    assert_eq!((answer.status, answer.field("access-control-allow-origin")), (200, Some(origin.1)));
+}
+
+#[test]
 fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_streams() {
     let mut host = Host::modern_only();
     for method in ["GET", "DELETE"] {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_sansio::Change;
+
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -33,7 +35,7 @@ fn open_at(host: &mut Host, path: &str) -> (Connection, String) {
 }
 
 #[test]
-fn old_01_old_02_old_08_messages_are_accepted_and_their_responses_are_events() {
+fn old_01_old_02_old_04_old_08_messages_are_accepted_and_their_responses_are_events() {
     for (chunk, room) in [(usize::MAX, 1 << 16), (1, 400)] {
         let mut host = host(room);
         host.chunk = chunk;
@@ -51,7 +53,21 @@ fn old_01_old_02_old_08_messages_are_accepted_and_their_responses_are_events() {
             assert_eq!(events.matches("data: {").count(), count, "{events}");
             assert!(!events.contains("id: ") && !stream.is_done);
         }
+        // Errors, changes and what is under way are those of the stream.
+        let mut message = Connection::new(&to(&target, &post(&[], "nonsense")));
+        host.serve(&mut [&mut message, &mut stream]);
+        host.site.publish(&Change::tools());
+        let mut slow = Connection::new(&to(&target, &post(&[], &tool_call(4, "slow"))));
+        host.serve(&mut [&mut slow, &mut stream]);
+        assert_eq!((message.answer.status, slow.answer.status), (202, 202));
+        let events = &stream.answer.body;
+        let both = [r#"data: {"jsonrpc":"2.0","id":null,"error":{"code":-32700"#, "list_changed"];
+        assert!(both.iter().all(|event| events.contains(event)), "{events}");
+        let open = host.open.remove(0);
+        assert!(host.site.turn(host.now, open.server).is_some());
         stream.close(&mut host);
+        host.run();
+        assert!(host.site.turn(host.now, open.server).is_none());
         assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 404);
         assert_eq!((host.site.sessions(), host.site.exchanges(), host.ended.len()), (0, 0, 1));
     }
@@ -89,7 +105,7 @@ fn a_path_of_any_length_is_told() {
 }
 
 #[test]
-fn only_its_own_path_and_id_lead_to_a_stream() {
+fn old_05_old_06_bc_05_only_its_own_path_and_id_lead_to_a_stream() {
     let mut host = host(1 << 16);
     let (mut stream, target) = open(&mut host);
     let session = host.open("2025-11-25");
@@ -103,6 +119,25 @@ fn only_its_own_path_and_id_lead_to_a_stream() {
     assert_eq!((answer.status, answer.field("allow")), (405, Some("GET, POST, OPTIONS")));
     host.serve(&mut [&mut stream]);
     assert_eq!((stream.answer.body.as_str(), stream.is_done), ("", false));
+    let (mut other, to_other) = open(&mut host);
+    assert_ne!(target, to_other);
+    let ping = |id: u32| post(&[], &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+    for (id, target) in [(2, &to_other), (1, &target)] {
+        assert_eq!(host.send(&to(target, &ping(id))).status, 202);
+    }
+    host.serve(&mut [&mut stream, &mut other]);
+    assert!(stream.answer.body.contains("\"id\":1") && other.answer.body.contains("\"id\":2"));
+    let foreign = [("Host", "evil.example.com")];
+    for request in [to("/sse", &bare("GET", &foreign)), to(&target, &post(&foreign, INITIALIZED))] {
+        assert_eq!(host.send(&request).status, 403);
+    }
+    // It is off by default.
+    assert_eq!(
+        Host::of(&CONFIG, |options| options.path = Some("/mcp"))
+            .send(&to("/sse", &bare("GET", &[])))
+            .status,
+        404
+    );
 }
 
 #[test]

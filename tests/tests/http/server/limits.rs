@@ -12,7 +12,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 #[test]
-fn at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
+fn d2_at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
     let mut host = Host::of(&CONFIG, |options| options.max_sessions = 3);
     let used = host.open("2025-11-25");
     let session = |host: &mut Host| {
@@ -30,6 +30,8 @@ fn at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
     assert_eq!(host.call(&used, PING).status, 200);
     let refused = host.send(&initialize("2025-11-25"));
     assert_eq!((refused.status, refused.field("retry-after")), (503, Some("5")));
+    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &used)])).status, 204);
+    assert_eq!(session(&mut host).0, 200);
     // Requests without a session are not limited.
     assert_eq!(host.send(&modern("tools/list", "{}", &[])).status, 200);
     // Sessions that are about to be opened count as well.
@@ -41,24 +43,64 @@ fn at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
 }
 
 #[test]
-fn s3_a_principal_has_a_limit_of_its_own() {
+fn d2_sessions_of_one_principal_leave_room_for_others() {
     let mut host = Host::of(&CONFIG, |options| {
         options.authorizes = true;
-        options.max_sessions_per_principal = 1;
+        (options.max_sessions, options.max_sessions_per_principal) = (5, 2);
     });
-    let mut open = |token: &str| {
-        let request = initialize("2025-11-25")
-            .replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"));
-        let answer = host.send(&request);
-        let id = answer.field("mcp-session-id").map(str::to_owned);
-        if let Some(id) = &id {
-            let token = format!("Bearer {token}");
-            let fields = [("Mcp-Session-Id", id.as_str()), ("Authorization", token.as_str())];
-            assert_eq!(host.send(&post(&fields, INITIALIZED)).status, 202);
-        }
-        answer.status
+    let begin = |host: &mut Host, token: &str| {
+        let answer = host.send(&with(token, &initialize("2025-11-25")));
+        (answer.status, answer.field("mcp-session-id").unwrap_or_default().to_owned())
     };
-    assert_eq!([open("a"), open("a"), open("b"), open("b")], [200, 503, 200, 503]);
+    let send = |host: &mut Host, token: &str, id: &str, body: &str| {
+        host.send(&with(token, &post(&[("Mcp-Session-Id", id)], body))).status
+    };
+    let [(_, first), (_, second)] = [(); 2].map(|()| begin(&mut host, "anna"));
+    let (_, otto) = begin(&mut host, "otto");
+    // Her own is replaced, although there is room for more.
+    let (_, third) = begin(&mut host, "anna");
+    assert_eq!(send(&mut host, "anna", &first, PING), 404);
+    for session in [&second, &third] {
+        assert_eq!(send(&mut host, "anna", session, INITIALIZED), 202);
+    }
+    assert_eq!(begin(&mut host, "anna").0, 503);
+    assert_eq!(send(&mut host, "otto", &otto, PING), 200);
+    begin(&mut host, "otto");
+    let (_, ida) = begin(&mut host, "ida");
+    // There are five: the oldest of all without `initialized` is replaced by another principal.
+    begin(&mut host, "eva");
+    assert_eq!(send(&mut host, "otto", &otto, PING), 404);
+    assert_eq!(send(&mut host, "ida", &ida, PING), 200);
+    let delete = bare("DELETE", &[("Mcp-Session-Id", &third)]);
+    assert_eq!(host.send(&with("anna", &delete)).status, 204);
+    assert_eq!(begin(&mut host, "anna").0, 200);
+    // Without authorization there is only the general limit.
+    let mut host = Host::of(&CONFIG, |options| options.max_sessions_per_principal = 1);
+    assert!((0..3).all(|_| !host.open("2025-11-25").is_empty()));
+}
+
+#[test]
+fn d2_sessions_of_http_and_sse_have_the_same_limits() {
+    let mut host = Host::of(&CONFIG, |options| {
+        (options.authorizes, options.sse_path) = (true, Some("/sse"));
+        (options.max_sessions, options.max_sessions_per_principal) = (3, 2);
+    });
+    let open = |host: &mut Host, token: &str| {
+        let get = bare("GET", &[]).replacen("/mcp", "/sse", 1);
+        let mut stream = Connection::new(&with(token, &get));
+        host.serve(&mut [&mut stream]);
+        stream
+    };
+    let streams = ["anna", "anna", "otto", "otto"].map(|token| open(&mut host, token));
+    assert_eq!(streams.each_ref().map(|stream| stream.answer.status), [200, 200, 200, 503]);
+    let [mut first, ..] = streams;
+    first.close(&mut host);
+    host.run();
+    assert_eq!(open(&mut host, "anna").answer.status, 200);
+}
+
+fn with(token: &str, request: &str) -> String {
+    request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
 }
 
 #[test]
