@@ -31,6 +31,8 @@
 //! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a
 //! server then, and options, actions and events are those in [`client`].
 //!
+//! Conversations that differ in a setting and what follows from it are written by `families.rs`.
+//!
 //! Each file is played with its input in pieces of several sizes, and through output buffers of
 //! several sizes. Its input is played once more through a connection.
 
@@ -40,6 +42,7 @@ mod claims;
 mod client;
 mod connection;
 mod events;
+mod families;
 mod machine;
 mod parse;
 mod play;
@@ -99,7 +102,7 @@ fn read() -> Vec<(String, String)> {
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         by_revision(&path.strip_prefix(&root).unwrap_or(path).to_string_lossy(), &text)
     };
-    paths.iter().flat_map(read).collect()
+    paths.iter().flat_map(read).chain(families::all()).collect()
 }
 
 /// Returns the names and texts of the conversations in a file: one for each revision of `config:

@@ -21,6 +21,43 @@ fn all_transcripts_go_as_they_are_written() {
     );
 }
 
+/// Plays the conversations that a program has written.
+fn play_family(name: &str) {
+    let transcripts = transcript::all();
+    let family: Vec<_> = transcripts.iter().filter(|member| member.name.contains(name)).collect();
+    assert!(family.len() > 5, "{name}");
+    let faults: Vec<String> =
+        family.into_iter().filter_map(|member| transcript::play(member).err()).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+#[test]
+fn life_09_life_10_life_11_versions_are_offered_to_a_server() {
+    play_family("life-09-life-10-life-11-versions-are-offered-to-a-server");
+}
+
+#[test]
+fn life_07_life_08_the_newest_revision_is_offered() {
+    play_family("life-07-life-08-the-newest-revision-is-offered");
+}
+
+#[test]
+fn cap_01_cap_02_cap_03_cap_04_cap_05_cap_22_tol_24_capabilities_are_declared_in_each_revision() {
+    play_family(
+        "cap-01-cap-02-cap-03-cap-04-cap-05-cap-22-tol-24-capabilities-are-declared-in-each-revision",
+    );
+}
+
+#[test]
+fn cap_20_cap_21_cap_22_only_the_methods_of_what_is_declared() {
+    play_family("cap-20-cap-21-cap-22-only-the-methods-of-what-is-declared");
+}
+
+#[test]
+fn tol_24_cap_21_cap_24_only_changes_that_are_declared_are_sent() {
+    play_family("tol-24-cap-21-cap-24-only-changes-that-are-declared-are-sent");
+}
+
 #[test]
 fn a_file_is_played_with_each_of_its_revisions() {
     let text = "# Why.\nconfig: each A D\nconfig: session ${letter}\n> ${revision}\n: done\n";
