@@ -11,6 +11,7 @@
 //! | `# text` | a comment |
 //! | `config: OPTION` | at the top: see [`Setup`](setup::Setup) |
 //! | `config: each A B C D` | the conversation is played once with each of these revisions |
+//! | `[A B] LINE` | in such a file: this line is for these revisions only |
 //! | `< TEXT` | the peer sends this line |
 //! | `<\ TEXT` | the peer sends these bytes, no newline added; `\n`, `\r`, `\t`, `\\`, `\xHH` are escapes |
 //! | `> TEXT` | the next line that is sent, byte for byte |
@@ -118,11 +119,24 @@ pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
     };
     let with = |letter: &str| {
         let revision = setup::revision(letter).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-        let text = text.replacen(each, &format!("# {letter}"), 1);
+        let line = |line| match line {
+            _ if line == each => format!("# {letter}\n"),
+            _ => format!("{}\n", of_revision(line, letter)),
+        };
+        let text: String = text.lines().map(line).collect();
         let text = text.replace("${revision}", revision.as_str()).replace("${letter}", letter);
         (format!("{name} ({letter})"), text)
     };
     each[EACH.len()..].split(' ').map(with).collect()
+}
+
+/// Returns what a line says to a revision: a comment if it is for others.
+fn of_revision<'l>(line: &'l str, letter: &str) -> &'l str {
+    match line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((letters, line)) if letters.split(' ').any(|own| own == letter) => line,
+        Some(_) => "#",
+        None => line,
+    }
 }
 
 const EACH: &str = "config: each ";
