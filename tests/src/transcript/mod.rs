@@ -27,7 +27,8 @@
 //! the client, too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N
 //! times the text, and `${NAME}` for what `config: let NAME = TEXT` said. In a file with
 //! `config: each`, `${revision}` stands for the date of the revision and `${letter}` for its
-//! letter.
+//! letter, `${?meta}` and `${?client}` for `${meta}` and `${client}` in 2026-07-28 and for nothing
+//! before, and `${,meta}` and `${,client}` for the same with a comma in front.
 //!
 //! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a
 //! server then, and options, actions and events are those in [`client`].
@@ -124,7 +125,13 @@ pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
             _ => format!("{}\n", of_revision(line, letter)),
         };
         let text: String = text.lines().map(line).collect();
-        let text = text.replace("${revision}", revision.as_str()).replace("${letter}", letter);
+        let mut text = text.replace("${revision}", revision.as_str()).replace("${letter}", letter);
+        for name in ["meta", "client"] {
+            let member = if revision.is_modern() { format!("${{{name}}}") } else { String::new() };
+            let after = if revision.is_modern() { format!(",{member}") } else { String::new() };
+            text = text.replace(&format!("${{?{name}}}"), &member);
+            text = text.replace(&format!("${{,{name}}}"), &after);
+        }
         (format!("{name} ({letter})"), text)
     };
     each[EACH.len()..].split(' ').map(with).collect()

@@ -60,13 +60,15 @@ fn tol_24_cap_21_cap_24_only_changes_that_are_declared_are_sent() {
 
 #[test]
 fn a_file_is_played_with_each_of_its_revisions() {
-    let text = "# Why.\nconfig: each A D\nconfig: session ${letter}\n[D] > ${revision}\n[A C] ! a\n: done\n";
+    let text = "# Why.\nconfig: each A D\nconfig: session ${letter}\n[D] > ${revision}\n[A C] ! a\n< {${?meta}}{1${,client}}\n: done\n";
     let expected = [
-        ("x.txt (A)", "# Why.\n# A\nconfig: session A\n#\n! a\n: done\n"),
-        ("x.txt (D)", "# Why.\n# D\nconfig: session D\n> 2025-11-25\n#\n: done\n"),
+        ("x.txt (A)", "# Why.\n# A\nconfig: session A\n#\n! a\n< {}{1}\n: done\n"),
+        ("x.txt (D)", "# Why.\n# D\nconfig: session D\n> 2025-11-25\n#\n< {}{1}\n: done\n"),
     ];
     let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(transcript::by_revision("x.txt", text), expected);
+    let modern = transcript::by_revision("x.txt", "config: each E\n< {${?meta}}{1${,client}}");
+    assert_eq!(modern[0].1, "# E\n< {${meta}}{1,${client}}\n");
     let same = ("x.txt".to_owned(), ": done\n".to_owned());
     assert_eq!(transcript::by_revision("x.txt", ": done\n"), [same]);
     assert!(transcript::Transcript::parse("x.txt", text).is_err(), "of which revision?");
