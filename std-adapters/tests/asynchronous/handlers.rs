@@ -1,18 +1,16 @@
 //! Handlers: results, errors, cancellation.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{LoggingLevel, Prompt, Resource, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, ErrorCode, Json, LogMessage, NoOutput, OrToolError as _, Progress, RawJson,
-    RpcError, ToolContext, ToolError, ToolOutput, ToolResult, entries,
+    Catalog, Change, Json, LogMessage, NoOutput, OrToolError as _, Progress, RawJson, ToolContext,
+    ToolError, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits, boxed,
@@ -21,7 +19,6 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::pipe;
-use crate::recorder::Recorder;
 use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
 
@@ -158,66 +155,6 @@ fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
 }
 
 #[test]
-fn answers_are_the_same_in_pieces_of_any_size() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG);
-    let conversation = |sizes| {
-        let (said, end) = talk(&app, sizes, async move |mut client| {
-            let mut said = Vec::new();
-            client.initialize().await;
-            for message in [
-                call(1, "echo", json!({"text": "one\ntwo"})),
-                call(2, "echo", json!({})),
-                modern(3, "tools/list", json!({})),
-                call(4, "nobody", json!({})),
-                legacy(
-                    5,
-                    "tools/call",
-                    json!({"name": "echo", "arguments": {"text": "x".repeat(300)}}),
-                ),
-            ] {
-                client.send(&message).await;
-                loop {
-                    let answer = client.next().await;
-                    said.push(answer);
-                    if said.last().unwrap()["id"] == message["id"] {
-                        break;
-                    }
-                }
-            }
-            said
-        });
-        assert_eq!(end, ConnectionEnd::Closed);
-        said
-    };
-    let whole = conversation(WIDE);
-    assert_eq!(whole.len(), 7);
-    assert_eq!(whole[2]["result"]["content"][0]["text"], "one\ntwo");
-    for capacity in 1..=40 {
-        for chunk in [1, 2, 7, usize::MAX] {
-            assert_eq!(conversation((capacity, chunk)), whole, "{capacity} {chunk}");
-        }
-    }
-}
-
-#[test]
-fn a_slow_handler_delays_neither_ping_nor_other_requests() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
-    })
-    .catalog(&CATALOG);
-    let ((), end) = talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
-        client.send(&call(1, "wait", json!({}))).await;
-        assert_eq!(client.ask(&legacy(2, "ping", json!({}))).await["id"], 2);
-        client
-            .send(&legacy(3, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}})))
-            .await;
-        assert_eq!(client.next().await["id"], 3);
-    });
-    assert_eq!(end, ConnectionEnd::Closed);
-}
-
-#[test]
 fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_sends_no_response() {
     let alive = Rc::new(Cell::new(0));
     let app = App::new(&CONFIG, |_: Context| {
@@ -271,67 +208,6 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
         assert_eq!(client.next().await["id"], 1);
         assert_eq!(polls.get(), 2);
     });
-}
-
-#[test]
-fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
-    let recorder = Recorder::default();
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        Err(
-            match ctx
-                .request()?
-                .arguments()
-                .get("kind")
-                .and_then(RawJson::as_string)
-                .map(|kind| kind.to_string())
-                .as_deref()
-            {
-                Some("tool") => ToolError::failed("no luck"),
-                Some("arguments") => ToolError::invalid_arguments("wrong"),
-                Some("answer") => ToolError::invalid_input_response("unusable"),
-                Some("error") => RpcError::new(ErrorCode::Application(7), "seven").into(),
-                Some("other") => {
-                    return Err(std::fs::read_to_string("/no/such/file").unwrap_err())
-                        .or_internal();
-                }
-                Some("list") => return ctx.reply(&[1]),
-                _ => return ctx.reply(&Json(json!({"content": [], "contents": []}))),
-            },
-        )
-    })
-    .observer(recorder.clone())
-    .catalog(&CATALOG);
-    let answer = |message: Value| {
-        let (answer, _) = talk(&app, WIDE, async move |mut client| {
-            client.initialize().await;
-            client.ask(&message).await
-        });
-        answer
-    };
-    let told = |kind: &str| {
-        let params = json!({"name": "fail", "arguments": {"kind": kind}});
-        [modern(1, "tools/call", params.clone()), legacy(1, "tools/call", params)].map(|message| {
-            let answer = answer(message);
-            let text = answer["result"]["content"][0]["text"].clone();
-            if answer["result"]["isError"] == true { text } else { answer["error"]["code"].clone() }
-        })
-    };
-    assert_eq!(told("tool"), ["no luck", "no luck"]);
-    assert_eq!(told("arguments"), ["wrong", "wrong"]);
-    assert_eq!(told("answer"), [json!(-32602), json!("unusable")]);
-    assert_eq!(told("error"), [7, 7]);
-    assert_eq!(told("other"), [-32603, -32603]);
-    let no_file = std::fs::read_to_string("/no/such/file").unwrap_err().to_string();
-    let errors = ["no luck", "wrong", "unusable", "seven", &no_file];
-    let twice = errors.iter().flat_map(|error| [error, error]);
-    let failed: Vec<String> = twice.map(|error| format!("1 failed: {error}")).collect();
-    assert_eq!(recorder.lines_with(" failed: "), failed);
-    let other = json!({"name": "fail", "arguments": {"kind": "other"}});
-    let told_other = answer(modern(1, "tools/call", other))["error"].clone();
-    assert_eq!(told_other, json!({"code": -32603, "message": "Internal error"}));
-    assert_eq!(told("list"), [-32603, -32603]);
-    let read = answer(modern(1, "resources/read", json!({"uri": "test://r"})));
-    assert_eq!(read["result"]["resultType"], "complete");
 }
 
 #[test]
@@ -427,24 +303,6 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
         (ConnectionEnd::Closed, ConnectionEnd::Closed)
     );
     assert_eq!(app.broadcaster().connections(), 0);
-}
-
-#[test]
-fn one_application_serves_many_with_one_state() {
-    let calls = AtomicU32::new(0);
-    let calls = &calls;
-    let app = App::new(&CONFIG, move |ctx: Context| async move {
-        let number = calls.fetch_add(1, Ordering::Relaxed);
-        ctx.reply(&TextResult::new(&number.to_string()))
-    })
-    .catalog(&CATALOG);
-    let mut texts = BTreeMap::new();
-    for connection in 0..3 {
-        let (answer, _) =
-            talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
-        texts.insert(connection, answer["result"]["content"][0]["text"].clone());
-    }
-    assert_eq!(texts.into_values().collect::<Vec<_>>(), ["0", "1", "2"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Limits of room and time: full buffers, deadlines, idle connections, shutdown.
 
 use std::cell::Cell;
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::client::{Client, WIDE, call, legacy, modern, talk};
 use crate::pipe::{Pipe, pipe};
 use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
@@ -64,25 +64,6 @@ fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
 }
 
 #[test]
-fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        for step in 1..=200 {
-            ctx.tool(&ctx.request()?).progress(&Progress::of(step).total(200)).await?;
-        }
-        ctx.reply(&TextResult::new("done"))
-    })
-    .catalog(&CATALOG)
-    .limits(Limits { max_pending: 1024, ..Limits::new() });
-    talk(&app, (1, 1), async move |mut client| {
-        client.send(&call(1, "steps", json!({}))).await;
-        for step in 1..=200 {
-            assert_eq!(client.next().await["params"]["progress"], step);
-        }
-        assert_eq!(client.next().await["id"], 1);
-    });
-}
-
-#[test]
 fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
     /// Counts how often it is written.
     struct Counted<'c>(&'c Cell<usize>);
@@ -114,64 +95,6 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
     });
     // Not once for each byte that the client reads.
     assert!(written.get() < 500, "{}", written.get());
-}
-
-#[test]
-fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_end() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        let len = ctx.request()?.arguments().get("len").and_then(RawJson::as_u64).unwrap_or(1);
-        future::yield_now().await;
-        ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len).or_arguments()?)))
-    })
-    .catalog(&CATALOG)
-    .limits(Limits { max_pending: 1024, ..Limits::new() });
-    for sizes in [(1, 1), (100, 7), (2048, usize::MAX)] {
-        talk(&app, sizes, async move |mut client| {
-            client.initialize().await;
-            for id in 1..=6 {
-                client.send(&call(id, "echo", json!({"len": id * 1000}))).await;
-            }
-            // The cancellation arrives when the response may have been started; it is finished
-            // then.
-            client.send(&cancel(1)).await;
-            client.send(&legacy(7, "ping", json!({}))).await;
-            let mut ids = Vec::new();
-            while ids.last() != Some(&7) || !ids.contains(&6) {
-                let answer = client.next().await;
-                let id = answer["id"].as_u64().unwrap();
-                if id < 7 {
-                    assert_eq!(
-                        answer["result"]["content"][0]["text"].as_str().unwrap().len() as u64,
-                        id * 1000
-                    );
-                }
-                ids.push(id);
-                if ids.len() == 7 {
-                    break;
-                }
-            }
-            assert!((2..=7).all(|id| ids.contains(&id)), "{ids:?}");
-        });
-    }
-}
-
-#[test]
-fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
-        max_pending: 1024,
-        max_line: 2048,
-        ..Limits::new()
-    });
-    talk(&app, (16, 16), async move |mut client| {
-        client.initialize().await;
-        let long = "z".repeat(5000);
-        for id in 1..=3 {
-            let refused = client.ask(&call(id, "echo", json!({"text": long}))).await;
-            assert_eq!(refused["id"], id, "{refused}");
-            assert!(refused["error"]["code"].is_i64());
-        }
-        assert_eq!(client.ask(&call(4, "echo", json!({"text": "short"}))).await["id"], 4);
-    });
 }
 
 #[test]
@@ -269,89 +192,6 @@ fn ping_06_an_unresponsive_client_is_disconnected() {
 }
 
 #[test]
-fn the_end_of_input_flushes_responses_and_drops_unfinished_handlers() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
-    })
-    .limits(Limits { end_of_input_timeout: Duration::ZERO, ..Limits::new() })
-    .catalog(&CATALOG);
-    for sizes in [WIDE, (1, 1)] {
-        talk(&app, sizes, async move |mut client| {
-            let mut lines = String::new();
-            for id in 1..=20 {
-                let tool = if id % 2 == 0 { "wait" } else { "echo" };
-                lines += &format!("{}\n", call(id, tool, json!({"text": "x"})));
-            }
-            // The last line is unterminated.
-            let (mut input, mut output) = (Vec::new(), lines.trim_end().as_bytes());
-            let client = &mut client;
-            poll_fn(|cx| {
-                let mut chunk = [0; 64];
-                loop {
-                    let mut stream = Pin::new(&mut client.stream);
-                    let mut moved = false;
-                    if !output.is_empty()
-                        && let Poll::Ready(written) = stream.as_mut().poll_write(cx, output)
-                    {
-                        output = &output[written.unwrap()..];
-                        moved = true;
-                        if output.is_empty() {
-                            assert!(stream.as_mut().poll_close(cx).is_ready());
-                        }
-                    }
-                    if let Poll::Ready(read) = stream.poll_read(cx, &mut chunk) {
-                        let read = read.unwrap();
-                        if read == 0 {
-                            return Poll::Ready(());
-                        }
-                        input.extend_from_slice(&chunk[..read]);
-                        moved = true;
-                    }
-                    if !moved {
-                        return Poll::Pending;
-                    }
-                }
-            })
-            .await;
-            let input = String::from_utf8(input).unwrap();
-            assert_eq!(input.lines().count(), 10, "{input}");
-        });
-    }
-}
-
-#[test]
-fn shutdown_finishes_requests_in_flight_and_starts_none() {
-    let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = App::new(&CONFIG, |ctx: Context| {
-        let gate = gate.clone();
-        async move {
-            gate.recv().await.or_internal()?;
-            ctx.reply(&TextResult::new("finished"))
-        }
-    })
-    .catalog(&CATALOG);
-    let hub = app.broadcaster().clone();
-    let (kept, end) = talk(&app, (5, 5), async move |mut client| {
-        client.initialize().await;
-        client.send(&call(1, "wait", json!({}))).await;
-        let listen =
-            modern(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
-        assert!(client.ask(&listen).await["method"].is_string());
-        hub.shut_down();
-        assert_eq!(client.next().await["method"], "notifications/cancelled");
-        assert_eq!(client.next().await["id"], 2);
-        let refused = client.ask(&call(3, "wait", json!({}))).await;
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(3), &json!(-32603)));
-        release.send(()).await.unwrap();
-        assert_eq!(client.next().await["result"]["content"][0]["text"], "finished");
-        assert_eq!(client.line().await, None);
-        client
-    });
-    assert_eq!(end, ConnectionEnd::ShutDown);
-    drop(kept);
-}
-
-#[test]
 fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down() {
     let app = App::new(&CONFIG, echo).catalog(&CATALOG);
     let (server, client) = pipe(64, 64);
@@ -363,27 +203,6 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
         app.broadcaster().shut_down();
         assert_eq!(connection.await.unwrap(), ConnectionEnd::ShutDown);
         assert_eq!(client.line().await, None);
-    });
-}
-
-#[test]
-fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
-    let app = App::new(&CONFIG, |_: Context| pending::<HandlerResult>())
-        .limits(Limits {
-            max_in_flight: 2,
-            full_timeout: Duration::from_millis(50),
-            ..Limits::new()
-        })
-        .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        for id in 1..=3 {
-            client.send(&call(id, "wait", json!({}))).await;
-        }
-        let refused = client.next().await;
-        assert_eq!((&refused["id"], refused["error"]["code"].is_i64()), (&json!(3), true));
-        client.send(&cancel(1)).await;
-        client.send(&call(4, "wait", json!({}))).await;
-        client.initialize().await;
     });
 }
 

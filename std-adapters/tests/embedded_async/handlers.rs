@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 
 use mcp_sansio_adapters::embedded_async::Connection;
 
-use crate::app::{
-    App, CONFIG, TestConnection, call, cancel, connection, initialize, legacy, list, play,
-};
+use crate::app::{App, CONFIG, TestConnection, call, cancel, connection, initialize, legacy, play};
 use crate::stage::Stage;
 
 #[test]
@@ -133,28 +131,6 @@ fn responses_to_a_burst_of_immediate_calls_are_in_order() {
         .collect();
     let answers: Vec<_> = (2..10).map(|id| format!("< {id} {id}")).collect();
     assert_eq!(burst::<4>(&messages), (answers, vec![]));
-}
-
-#[test]
-fn short_responses_do_not_delay_a_long_one() {
-    let stage = Stage::new(64);
-    let connection = connection::<4096, 512, 4>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.send(&initialize());
-    player.run();
-    stage.log();
-    stage.takes(0);
-    for id in 1..=2 {
-        stage.send(&call(id, "echo", json!({"text": "x".repeat(250)})));
-    }
-    for id in 3..=6 {
-        stage.send(&legacy(id, "ping", json!({})));
-    }
-    player.run();
-    stage.takes(usize::MAX);
-    player.run();
-    let ids: Vec<_> = stage.log().iter().map(|response| response.as_bytes()[2]).collect();
-    assert_eq!(ids, *b"123456");
 }
 
 #[test]
@@ -391,36 +367,4 @@ fn m1_pending_changes_have_a_limit() {
     let mut player = play(&connection, &stage);
     player.run();
     assert!(connection.publish(mcp_sansio::Change::resource("a:9")));
-}
-
-#[test]
-fn answers_are_the_same_in_pieces_of_any_size() {
-    fn conversation<const TX: usize>(chunk: usize) -> Vec<u8> {
-        let stage = Stage::new(chunk);
-        let connection = connection::<1024, TX, 2>(&stage);
-        let mut player = play(&connection, &stage);
-        let mut said = Vec::new();
-        for message in [
-            list(1),
-            initialize(),
-            call(2, "long", json!({"n": 700})),
-            call(3, "echo", json!({"text": "one\ntwo"})),
-            call(4, "nobody", json!({})),
-            legacy(5, "tools/list", json!({})),
-            legacy(6, "tools/list", json!({"cursor": "9"})),
-            legacy(7, "resources/read", json!({"uri": "test://absent"})),
-        ] {
-            stage.send(&message);
-            assert_eq!(player.run(), None);
-            said.extend(stage.output());
-        }
-        said
-    }
-    let whole = conversation::<4096>(usize::MAX);
-    assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), 8);
-    for chunk in [1, 2, 7, 63, 64, usize::MAX] {
-        assert!(conversation::<2000>(chunk) == whole);
-        assert!(conversation::<257>(chunk) == whole);
-        assert!(conversation::<256>(chunk) == whole);
-    }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::app::{call, connection, initialize, legacy, list, play};
+use crate::app::{call, connection, list, play};
 use crate::stage::Stage;
 
 #[test]
@@ -24,47 +24,6 @@ fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
         ["< - error -32700 Parse error: the message is not UTF-8", refused, refused, "< 1 here"];
     assert_eq!(stage.log(), expected);
     assert_eq!(stage.notes(), ["NotUtf8", "NotJson", "NotJson"]);
-}
-
-#[test]
-fn a_line_that_is_too_long_is_refused_with_its_id() {
-    let stage = Stage::new(64);
-    let connection = connection::<256, 256, 2>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.bytes(format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"{}\"}}\n",
-        "x".repeat(5000)
-    ));
-    stage.bytes(format!("{}\n", "y".repeat(3000)));
-    stage.send(&legacy(8, "ping", json!({})));
-    player.run();
-    assert_eq!(
-        stage.log(),
-        ["< 7 error -32600 The message is longer than this peer's receive buffer", "< 8"]
-    );
-    assert_eq!(stage.notes(), ["TooLong", "TooLong"]);
-}
-
-#[test]
-fn an_error_longer_than_the_output_buffer_is_sent_in_pieces() {
-    let stage = Stage::new(64);
-    let connection = connection::<1024, 64, 2>(&stage);
-    let mut player = play(&connection, &stage);
-    let id = "i".repeat(400);
-    stage.bytes(format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\",\"params\":\"{}\"}}\n",
-        "x".repeat(5000)
-    ));
-    stage.send(&legacy(8, "ping", json!({})));
-    player.run();
-    let log = stage.log();
-    assert_eq!(
-        log,
-        [
-            format!("< {id} error -32600 The message is longer than this peer's receive buffer"),
-            "< 8".into()
-        ]
-    );
 }
 
 #[test]
@@ -131,50 +90,4 @@ fn half_a_line_that_waits_because_of_us_is_not_ended() {
     stage.takes(usize::MAX);
     player.run();
     assert_eq!((stage.log().len(), stage.notes().len()), (6, 0));
-}
-
-/// Tests a client that writes all its requests before it reads.
-#[test]
-fn reading_continues_while_responses_wait() {
-    let stage = Stage::new(64);
-    let connection = connection::<4096, 256, 4>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.takes(0);
-    stage.send(&initialize());
-    for id in 1..=9 {
-        stage.send(&list(id));
-    }
-    player.run();
-    assert_eq!(stage.unread(), 0);
-    stage.takes(usize::MAX);
-    player.run();
-    assert_eq!(stage.log().len(), 10);
-}
-
-/// Tests two peers that write as much as the other accepts, before they read: there is no deadlock.
-#[test]
-fn two_peers_with_full_buffers_go_on() {
-    let stage = Stage::new(64);
-    let connection = connection::<512, 256, 4>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.takes(0);
-    for id in 1..=50 {
-        stage.send(&list(id));
-    }
-    player.run();
-    assert!(stage.unread() > 0);
-    let mut ids = Vec::new();
-    let mut line = Vec::new();
-    while ids.len() < 50 {
-        stage.takes(1);
-        assert_eq!(player.run(), None);
-        line.extend(stage.output());
-        if line.last() == Some(&b'\n') {
-            let answer: Value = serde_json::from_slice(&line).unwrap();
-            assert_eq!(answer["result"]["tools"].as_array().map(Vec::len), Some(9), "{answer}");
-            ids.push(answer["id"].as_u64().unwrap());
-            line.clear();
-        }
-    }
-    assert_eq!(ids, (1..=50).collect::<Vec<_>>());
 }

@@ -9,7 +9,7 @@ use mcp_sansio::{Catalog, Change, LogMessage, Progress, ToolContext, ToolOutput,
 use mcp_sansio_adapters::embedded_async::{Clock as _, Connection, Handler};
 use serde_json::{Value, json};
 
-use crate::app::{CONFIG, call, cancel, initialize, legacy};
+use crate::app::{CONFIG, call, initialize, legacy};
 use crate::stage::{Player, Stage};
 
 static CATALOG: Catalog<'_> = Catalog::new().calls::<Call<'_>>();
@@ -98,75 +98,6 @@ fn ping(id: u32) -> Value {
 }
 
 #[test]
-fn a_ping_is_answered_while_two_slow_tools_run() {
-    let stage = Stage::new(64);
-    let connection = kettle::<1024, 512, 1024>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.send(&initialize());
-    stage.send(&brew(1, "green", 2));
-    stage.send(&brew(2, "black", 1));
-    stage.send(&ping(3));
-    player.run();
-    let progress = "< notifications/progress 1";
-    let capabilities = "< 0 capabilities,protocolVersion,serverInfo";
-    assert_eq!(stage.log(), [capabilities, progress, progress, "< 3"]);
-    assert_eq!(connection.handler().running.get(), 2);
-    stage.pass(10);
-    player.run();
-    let black = r#"< 2 {"sort":"black","steps":1}"#;
-    let brewed = "< notifications/message brewed";
-    assert_eq!(stage.log(), ["< notifications/progress 2", brewed, black]);
-    stage.pass(10);
-    player.run();
-    assert_eq!(stage.log(), [brewed, r#"< 1 {"sort":"green","steps":2}"#]);
-    assert_eq!(connection.handler().running.get(), 0);
-}
-
-#[test]
-fn a_cancelled_call_is_dropped_and_its_place_is_free() {
-    let stage = Stage::new(64);
-    let connection = kettle::<1024, 512, 1024>(&stage);
-    let mut player = play(&connection, &stage);
-    for id in 1..=3 {
-        stage.send(&brew(id, "green", 100));
-        stage.send(&brew(10 + id, "green", 100));
-        player.run();
-        assert_eq!(connection.handler().running.get(), 2);
-        stage.send(&cancel(id));
-        stage.send(&cancel(10 + id));
-        player.run();
-        assert_eq!(connection.handler().running.get(), 0);
-    }
-    stage.log();
-    stage.pass(1000);
-    player.run();
-    assert_eq!(stage.log(), [""; 0]);
-}
-
-#[test]
-fn a_client_that_was_reset_in_the_middle_of_a_line_begins_anew() {
-    let stage = Stage::new(7);
-    let connection = kettle::<1024, 512, 1024>(&stage).line_timeout(Duration::from_secs(2));
-    let mut player = play(&connection, &stage);
-    let brew = json!({"name": "brew", "arguments": {"sort": "green", "steps": 100}});
-    for _ in 0..2 {
-        stage.send(&initialize());
-        stage.send(&legacy(1, "tools/call", brew.clone()));
-        player.run();
-        assert_eq!(connection.handler().running.get(), 1);
-        stage.bytes(r#"{"jsonrpc":"2.0","id":2,"method":"tools/ca"#);
-        player.run();
-        stage.pass(2000);
-        player.run();
-    }
-    stage.log();
-    stage.send(&initialize());
-    player.run();
-    assert_eq!(connection.handler().running.get(), 0);
-    assert_eq!(stage.log(), ["< 0 capabilities,protocolVersion,serverInfo"]);
-}
-
-#[test]
 fn arguments_are_refused_as_the_revision_wants_and_no_tool_runs() {
     let stage = Stage::new(64);
     let connection = kettle::<1024, 512, 1024>(&stage);
@@ -213,28 +144,6 @@ fn a_result_that_borrows_from_its_request_is_longer_than_the_buffer() {
         let result = format!(r#"< 1 {{"sort":"{sort}","steps":1}}"#);
         assert!(log.contains(&result) && log.contains(&"< 2 told".to_owned()), "{log:?}");
     }
-}
-
-#[test]
-fn a_change_of_a_long_uri_is_told_in_pieces() {
-    let uri = format!("test://{}", "r".repeat(300));
-    let stage = Stage::new(64);
-    let connection = kettle::<2048, 64, 2048>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.send(&initialize());
-    stage.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    stage.send(&legacy(1, "resources/subscribe", json!({"uri": uri})));
-    player.run();
-    stage.log();
-    stage.takes(100);
-    stage.send(&call(2, "tell", json!({"uri": uri})));
-    stage.send(&ping(3));
-    player.run();
-    stage.takes(usize::MAX);
-    player.run();
-    let mut log = stage.log();
-    log.sort();
-    assert_eq!(log, ["< 2 told", "< 3", &*format!("< notifications/resources/updated {uri}")]);
 }
 
 #[test]
