@@ -8,7 +8,7 @@ use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 use crate::site::{Client, Site, modern, post, request};
 
 /// A stateless call whose body has this many bytes more than it needs.
-fn long(tool: &str, bytes: usize) -> String {
+pub(crate) fn long(tool: &str, bytes: usize) -> String {
     let text = modern(tool);
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
     let body = body.replace(
@@ -32,7 +32,7 @@ fn long_of(session: &str, tool: &str, bytes: usize) -> String {
 }
 
 /// Returns whether nothing is received for a while.
-fn is_silent(client: &mut Client) -> bool {
+pub(crate) fn is_silent(client: &mut Client) -> bool {
     client.stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     let read = client.stream.read(&mut [0]);
     client.stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

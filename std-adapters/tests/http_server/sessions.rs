@@ -11,7 +11,7 @@ pub(crate) fn sess_09_ids_are_different_each_time() {
 }
 
 #[test]
-fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
+pub(crate) fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut client = site.connect();

@@ -15,8 +15,9 @@ use mcp_sansio_adapters::asynchronous::http::{
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 
-use crate::site::{Client, Site, THREADS, get, initialize, modern, post, request};
-use crate::{bodies, old, sessions};
+use crate::bodies::{self, is_silent, long};
+use crate::sessions;
+use crate::site::{Client, Site, THREADS, call, get, initialize, modern, post, request};
 
 /// Each new connection is to the next thread, so that requests of a session come to others than
 /// its own.
@@ -25,27 +26,101 @@ fn any_thread_serves_what_another_has_begun() {
     THREADS.set(3);
     for scenario in [
         sessions::sess_09_ids_are_different_each_time,
-        sessions::http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections,
-        sessions::http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last,
         sessions::canc_12_sse_09_events_after_a_lost_connection_are_replayed,
         sessions::sse_07_a_handler_can_release_its_connection,
         sessions::a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection,
-        old::old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the_responses,
-        old::old_05_old_06_bc_05_streams_are_independent_and_only_available_if_enabled,
+        an_answer_comes_to_another_thread_than_its_question,
+        a_message_of_http_sse_comes_to_another_thread_than_its_stream,
     ] {
         scenario();
     }
 }
 
+fn an_answer_comes_to_another_thread_than_its_question() {
+    let site = Site::new();
+    for version in ["2025-06-18", "2025-11-25"] {
+        let session = site.open(version);
+        let mut asking = site.connect();
+        asking.write(&call(&session, 2, "ask"));
+        assert_eq!(asking.head().field("content-type"), Some("text/event-stream"));
+        let question = asking.chunk().unwrap();
+        assert!(question.contains("elicitation/create"), "{question}");
+        let ping = site.send(&post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+        ));
+        assert_eq!(ping.body, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+        let answer = post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#,
+        );
+        assert_eq!(site.send(&answer).status, 202);
+        let result = asking.chunk().unwrap();
+        assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
+        assert!(asking.chunk().is_none());
+    }
+}
+
+fn open_sse(site: &Site) -> (Client, String) {
+    let mut stream = site.connect();
+    stream.write(&request("GET", "/sse", &[("Accept", "text/event-stream")], ""));
+    let head = stream.head();
+    assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream")));
+    let first = stream.chunk().unwrap();
+    let endpoint = first
+        .strip_prefix("event: endpoint\ndata: ")
+        .and_then(|rest| rest.strip_suffix("\n\n"))
+        .unwrap()
+        .to_owned();
+    (stream, endpoint)
+}
+
+fn a_message_of_http_sse_comes_to_another_thread_than_its_stream() {
+    let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
+    let (mut stream, endpoint) = open_sse(&site);
+    assert!(endpoint.starts_with("/sse?session="), "{endpoint}");
+    let send = |body: &str| {
+        let answer = site.send(&request("POST", &endpoint, &[("Accept", "*/*")], body));
+        assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{body}");
+    };
+    send(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    let answer = stream.chunk().unwrap();
+    assert!(
+        answer.starts_with(
+            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\""
+        ),
+        "{answer}"
+    );
+    send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    send(
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":"p"}}}"#,
+    );
+    let mut all = String::new();
+    while !all.contains("\"result\"") {
+        all += &stream.chunk().unwrap();
+    }
+    assert_eq!(all.matches("data: ").count(), 4);
+    assert!(!all.contains("id: ") && all.contains("\"done\""), "{all}");
+    // Invalid messages get an error on the stream as well.
+    send("nonsense");
+    assert!(stream.chunk().unwrap().contains("-32700"));
+    site.hub.publish(Change::tools());
+    assert!(stream.chunk().unwrap().contains("list_changed"));
+    // The end of the stream ends everything.
+    send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait"}}"#);
+    site.wait_for(2, 1);
+    drop(stream);
+    site.wait_for(2, 2);
+    assert_eq!(site.send(&request("POST", &endpoint, &[], "{}")).status, 404);
+}
+
 #[test]
 fn limits_are_of_all_threads() {
     THREADS.set(3);
-    for scenario in [
-        bodies::d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is,
-        bodies::d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other,
-    ] {
-        scenario();
-    }
+    bodies::d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is();
+    bodies_that_have_all_begun_come_to_their_end();
     let site = Site::with(HttpOptions { max_sessions: 3, ..HttpOptions::new() });
     // None is initialized, so a fourth takes the place of one of them, wherever that is.
     let begin = || site.send(&initialize("2025-11-25"));
@@ -53,6 +128,23 @@ fn limits_are_of_all_threads() {
     let ids = begun.iter().map(|answer| answer.field("mcp-session-id").unwrap());
     let is_open = |id: &&str| site.call(id, 2, "echo").status == 200;
     assert_eq!(ids.filter(is_open).count(), 3);
+}
+
+fn bodies_that_have_all_begun_come_to_their_end() {
+    let site = Site::with(HttpOptions { body_budget: 250_000, ..HttpOptions::new() });
+    let text = long("echo", 80_000);
+    let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
+    for client in &mut clients {
+        client.write(&text[..40_000]);
+    }
+    // Partly read bodies have taken all of the room.
+    assert!(is_silent(clients.last_mut().unwrap()));
+    for client in &mut clients {
+        client.write(&text[40_000..]);
+    }
+    for client in clients.iter_mut().rev() {
+        assert_eq!(client.answer().text(), "done");
+    }
 }
 
 #[test]
