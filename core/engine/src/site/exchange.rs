@@ -351,13 +351,8 @@ impl<O> Site<'_, O> {
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
-        self.options.host_policy.check(&head)?;
+        let origin = self.options.host_policy.checked_origin(&head)?;
         let fields = &mut exchange.fields;
-        let origin = match head.fields.single("origin") {
-            // The origin was checked.
-            SingleValue::Value(origin) => Some(origin),
-            _ => None,
-        };
         if let Some(origin) = origin {
             fields.push(("access-control-allow-origin", origin.to_owned()));
             let exposed = "mcp-session-id, www-authenticate, dpop-nonce";
@@ -483,7 +478,7 @@ impl<O> Site<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
         let mut method = None;
-        if self.options.sse_path != Some(head.path()) {
+        if self.options.sse_path.is_none_or(|path| path != head.path()) {
             method = Some(self.endpoint.check_method(&head)?);
         } else if head.method == "POST" {
             check_content_type(&head)?;

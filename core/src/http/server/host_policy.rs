@@ -67,6 +67,15 @@ impl<'c> HostPolicy<'c> {
     /// # Errors
     /// 403; 400 if `Host` is no host beside an absolute-form target.
     pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
+        self.checked_origin(head).map(|_| ())
+    }
+
+    /// As [`check`](Self::check). Returns the origin, if there is one.
+    #[doc(hidden)]
+    pub fn checked_origin<'h>(
+        &self,
+        head: &RequestHead<'h>,
+    ) -> Result<Option<&'h str>, Refusal<'static>> {
         let host = match (head.fields.single("host"), head.authority()) {
             (SingleValue::Value(host), Some(_)) if !is_well_formed(host) => {
                 return Err(Refusal::bad("Host is malformed"));
@@ -83,8 +92,8 @@ impl<'c> HostPolicy<'c> {
             return Err(Refusal::forbidden("Host not allowed"));
         }
         match head.fields.single("origin") {
-            SingleValue::Absent => Ok(()),
-            SingleValue::Value(origin) if self.is_origin(origin) => Ok(()),
+            SingleValue::Absent => Ok(None),
+            SingleValue::Value(origin) if self.is_origin(origin) => Ok(Some(origin)),
             _ => Err(Refusal::forbidden("Origin not allowed")),
         }
     }

@@ -407,7 +407,8 @@ fn covers(range: &[u8], wanted: &str) -> bool {
 /// Whether a `Content-Type` is `application/json`, with any parameters.
 fn is_json(content_type: &str) -> bool {
     let kind = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-    kind.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
+    // The usual spelling is not searched for parameters.
+    !cfg!(small) && content_type == JSON || kind.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
 }
 
 fn is_zero(parameter: &[u8]) -> bool {
