@@ -119,6 +119,16 @@ impl<T: Keyed> GrowingTable<T> {
         }
     }
 
+    pub(crate) const fn limit(&self) -> u16 {
+        self.limit
+    }
+
+    /// Returns an empty table with the same limit, which is this one if it is short and empty.
+    pub(crate) fn renewed(self) -> Self {
+        let is_short = self.head.len == 0 && self.places.len() <= KEPT_ENTRIES;
+        if is_short { self } else { Self::new(self.limit) }
+    }
+
     /// Returns the table with this number of free entries, or as many as the limit allows.
     #[inline]
     pub(crate) fn table(&mut self, free: usize) -> Table<'_, T> {
@@ -409,6 +419,10 @@ impl Call {
         self.0.index as usize
     }
 }
+
+/// Maximum number of entries of a table that is kept for another peer.
+#[cfg(feature = "alloc")]
+const KEPT_ENTRIES: usize = 8;
 
 #[cfg(test)]
 mod tests {

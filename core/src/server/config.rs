@@ -377,6 +377,13 @@ impl GrowingServerState {
         }
     }
 
+    /// Begins anew, for another peer, in the memory of the tables if they are short and empty.
+    pub fn renew(&mut self) {
+        let new = Self::new(self.requests.limit(), self.max_subscriptions);
+        let Self { requests, calls, .. } = core::mem::replace(self, new);
+        (self.requests, self.calls) = (requests.renewed(), calls.renewed());
+    }
+
     /// Returns the server, whose tables have room for one more request and, in a session, for
     /// eight more calls, if the limits allow. Each view of a state must have the same
     /// configuration.

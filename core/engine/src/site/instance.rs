@@ -93,6 +93,20 @@ impl<O> Instance<O> {
         }
     }
 
+    /// Creates the server of a request that stands alone.
+    pub(super) fn alone(options: &SiteOptions<'_>) -> Self {
+        let own = Stream::new(response_buffer(options, Vec::new()), 0, None);
+        Self::new(options, InstanceKind::Alone, own, None)
+    }
+
+    /// Begins anew for another request that stands alone. Memory of tables is all that is left.
+    pub(super) fn renew(&mut self, options: &SiteOptions<'_>) {
+        let mut old = core::mem::replace(self, Self::alone(options));
+        old.state.renew();
+        (old.touched.clear(), old.origins.clear());
+        (self.state, self.touched, self.origins) = (old.state, old.touched, old.origins);
+    }
+
     /// Creates a session that `initialize` has yet to open.
     pub(super) fn new_session(
         options: &SiteOptions<'_>,
@@ -602,7 +616,7 @@ impl<O> Site<'_, O> {
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 let (owner, id) = (*owner, *id);
                 let Some(instance) = self.instances.get_mut(owner) else { return };
-                let Instance { streams, kind, .. } = instance;
+                let Instance { streams, kind, .. } = &mut **instance;
                 let stream = streams.get_mut(id);
                 stream.advance(n, kind);
                 let is_awaited = stream.is_awaited || stream.outbox.has_blocked_outcome();

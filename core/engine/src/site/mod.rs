@@ -161,7 +161,9 @@ pub struct Site<'c, O = Infallible> {
     random: Box<dyn FnMut() -> [u8; 16] + Send + 'c>,
     exchanges: Slab<Exchange>,
     counts: SiteCounts,
-    instances: Slab<Instance<O>>,
+    instances: Slab<Box<Instance<O>>>,
+    /// That of a request which has ended, for the next one.
+    spare: Option<Box<Instance<O>>>,
     /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
     /// compared in constant time.
     by_id: BTreeMap<u32, SlabKey>,
@@ -278,6 +280,7 @@ impl<'c, O> Site<'c, O> {
             exchanges: Slab::new(),
             counts: SiteCounts::default(),
             instances: Slab::new(),
+            spare: None,
             by_id: BTreeMap::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),

@@ -1,6 +1,7 @@
 //! Steps: an exchange or a server that has something to do, and where a whole request goes.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
@@ -108,7 +109,7 @@ impl<'c, O> Site<'c, O> {
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
-        let Instance { state, streams, .. } = instance;
+        let Instance { state, streams, .. } = &mut **instance;
         let stream = streams.get_mut(stream_id);
         if !stream.outbox.may_handle() {
             stream.waiting.push(key);
@@ -290,14 +291,17 @@ impl<'c, O> Site<'c, O> {
         for exchange in &instance.awaiting_entry {
             self.schedule.turn(Work::Exchange(*exchange));
         }
+        self.spare_output.keep(instance.streams.own.outbox.tx.take_storage());
         let is_alone = matches!(instance.kind, InstanceKind::Alone);
         if !is_alone {
             self.counts.sessions.give_back(1, instance.holder().as_ref());
         }
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
+        } else {
+            instance.renew(&self.options);
+            self.spare = Some(instance);
         }
-        self.spare_output.keep(instance.streams.own.outbox.tx.take_storage());
     }
 }
 
@@ -392,10 +396,12 @@ impl<O> Site<'_, O> {
         match decision {
             Decision::Reply(head, body) => self.reply(key, head, body),
             Decision::Alone(revision) => {
-                let tx = response_buffer(&self.options, self.spare_output.take());
-                let own = Stream::new(tx, 0, Some(key));
+                let options = &self.options;
                 let mut instance =
-                    Instance::new(&self.options, InstanceKind::Alone, own, principal);
+                    self.spare.take().unwrap_or_else(|| Box::new(Instance::alone(options)));
+                let tx = response_buffer(options, self.spare_output.take());
+                instance.streams.own = Stream::new(tx, 0, Some(key));
+                instance.principal = principal;
                 if let Some(revision) = revision {
                     instance.state.server(self.config).start_legacy(revision);
                 }
@@ -405,7 +411,7 @@ impl<O> Site<'_, O> {
             Decision::NewSession => {
                 let mut instance = Instance::new_session(&self.options, now, principal);
                 instance.peer = peer;
-                let owner = self.instances.insert(instance);
+                let owner = self.instances.insert(Box::new(instance));
                 self.post(key, owner);
             }
             Decision::Post(owner) => self.post(key, owner),
@@ -428,7 +434,7 @@ impl<O> Site<'_, O> {
                 let mut instance =
                     Instance::new(&self.options, InstanceKind::Sse(id), own, principal);
                 instance.peer = peer;
-                let owner = self.instances.insert(instance);
+                let owner = self.instances.insert(Box::new(instance));
                 self.by_id.insert(id_prefix(id.as_str()), owner);
                 if let Some(exchange) = self.exchanges.get_mut(key) {
                     let uri = format!("{path}?{PARAMETER}{}", id.as_str());
@@ -592,9 +598,8 @@ impl<O> Site<'_, O> {
             return;
         }
         self.free_body(key);
-        let Some(Instance { kind: InstanceKind::Session(session), state, .. }) =
-            self.instances.get_mut(owner)
-        else {
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        let Instance { kind: InstanceKind::Session(session), state, .. } = &mut **instance else {
             return;
         };
         if session.id.is_some() || state.server(self.config).legacy_revision().is_none() {
@@ -602,8 +607,8 @@ impl<O> Site<'_, O> {
         }
         let id = self.new_id();
         self.opened += 1;
-        if let Some(Instance { kind: InstanceKind::Session(session), .. }) =
-            self.instances.get_mut(owner)
+        if let Some(instance) = self.instances.get_mut(owner)
+            && let InstanceKind::Session(session) = &mut instance.kind
         {
             (session.id, session.number) = (Some(id), self.opened);
         }
