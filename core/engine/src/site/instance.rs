@@ -103,7 +103,8 @@ impl<O> Instance<O> {
     pub(super) fn renew(&mut self, options: &SiteOptions<'_>) {
         let mut old = core::mem::replace(self, Self::alone(options));
         old.state.renew();
-        (old.touched.clear(), old.origins.clear());
+        old.touched.clear();
+        old.origins.clear();
         (self.state, self.touched, self.origins) = (old.state, old.touched, old.origins);
     }
 
