@@ -31,7 +31,6 @@ use crate::rounds::Round;
 pub struct Context {
     pub(crate) active: Arc<ActiveRequest>,
     pub(crate) source: Arc<dyn RequestSource>,
-    pub(crate) broadcaster: Broadcaster,
 }
 
 /// A request that has been admitted, until its handler has ended.
@@ -266,7 +265,7 @@ impl Context {
     /// Returns the broadcaster, which reaches all connections, this one included.
     #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
-        &self.broadcaster
+        &self.source.settings().broadcaster
     }
 }
 

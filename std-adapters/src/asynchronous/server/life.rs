@@ -221,11 +221,7 @@ where
         let Self { app, request, source, future, is_begun } = self.get_mut();
         if !*is_begun {
             *is_begun = true;
-            let context = Context {
-                active: Arc::clone(request),
-                source: Arc::clone(source),
-                broadcaster: app.broadcaster().clone(),
-            };
+            let context = Context { active: Arc::clone(request), source: Arc::clone(source) };
             match request.run(|| (app.handler)(context)) {
                 Ok(begun) => future.set(Some(begun)),
                 Err(panic) => return Poll::Ready(Outcome(Err(panic))),

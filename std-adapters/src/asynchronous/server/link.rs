@@ -40,7 +40,7 @@ impl Link for Context {
     }
 
     fn publish(&self, change: &Change<'_>) -> bool {
-        self.broadcaster.publish(*change);
+        self.broadcaster().publish(*change);
         true
     }
 
