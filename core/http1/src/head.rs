@@ -21,14 +21,15 @@ pub struct HeadFields<'f> {
 impl<'f> HeadFields<'f> {
     /// Notes where the fields of a head are, which has at most 65,535 bytes.
     pub(super) fn of(lines: &'f [u8], fields: &[httparse::Header<'f>]) -> Self {
-        let mut places = [FieldPlace::default(); MAX_FIELDS];
+        let places = [FieldPlace::default(); MAX_FIELDS];
+        let mut all = Self { lines, places, len: fields.len() };
         let at = |part: &[u8]| part.as_ptr().addr().wrapping_sub(lines.as_ptr().addr()) as u16;
-        for (place, field) in places.iter_mut().zip(fields) {
+        for (place, field) in all.places.iter_mut().zip(fields) {
             let (name, value) = (field.name.as_bytes(), field.value.trim_ascii());
             let (name_len, value_len) = (name.len() as u16, value.len() as u16);
             *place = FieldPlace { name: at(name), name_len, value: at(value), value_len };
         }
-        Self { lines, places, len: fields.len() }
+        all
     }
 
     fn places(&self) -> &[FieldPlace] {

@@ -59,6 +59,10 @@ impl<'o> HeadWriter<'o> {
         if !(100..=999).contains(&status) {
             writer.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
+        if status == 200 {
+            writer.put(b"HTTP/1.1 200 OK\r\n");
+            return writer;
+        }
         writer.put(b"HTTP/1.1 ");
         writer.put(Decimal::new(status.into(), false).as_bytes());
         writer.put(b" ");
