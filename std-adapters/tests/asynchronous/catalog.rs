@@ -1,56 +1,26 @@
 //! A catalog that changes while its application runs.
 
-use std::sync::{Arc, Mutex};
-
-use futures_lite::future;
 use mcp_sansio::types::{Prompt, TextResult, Tool};
 use mcp_sansio::{RawJson, Target};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
-use crate::client::{Client, WIDE, call, legacy, modern, talk};
-use crate::pipe::Pipe;
+use crate::client::{WIDE, call, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
-/// Responds with the name of the tool; `wait` waits until it may.
-async fn name(ctx: Context, may_end: Arc<Mutex<bool>>) -> HandlerResult {
-    while ctx.name() == "wait" && !*may_end.lock().unwrap() {
-        future::yield_now().await;
-    }
+/// Responds with the name of the tool.
+async fn name(ctx: Context) -> HandlerResult {
     let Target::Tool(tool) = ctx.target() else { panic!("{:?}", ctx.target()) };
     ctx.reply(&TextResult::new(&tool.key().to_string()))
-}
-
-async fn tools(client: &mut Client<Pipe>, id: u32) -> Vec<String> {
-    let list = client.ask(&modern(id, "tools/list", json!({}))).await;
-    let tools = list["result"]["tools"].as_array().unwrap();
-    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
-}
-
-#[test]
-fn a_call_goes_on_although_its_tool_is_removed() {
-    let catalog = SharedCatalog::new(&CATALOG);
-    let may_end = Arc::new(Mutex::new(false));
-    let app = App::new(&CONFIG, |ctx| name(ctx, Arc::clone(&may_end))).catalog(&catalog);
-    talk(&app, WIDE, async |mut client| {
-        client.send(&call(1, "wait", json!({}))).await;
-        assert!(tools(&mut client, 2).await.contains(&"wait".to_owned()));
-        assert_eq!(catalog.update(|tools| Ok(tools.remove_tool("wait"))), Ok(true));
-        let refused = client.ask(&call(3, "wait", json!({}))).await;
-        assert_eq!(refused["error"], json!({"code": -32602, "message": "Unknown tool"}));
-        *may_end.lock().unwrap() = true;
-        let response = client.next().await;
-        assert_eq!(response["result"]["content"][0]["text"], "wait");
-    });
 }
 
 #[test]
 fn both_eras_are_told_once_of_each_update() {
     let catalog = SharedCatalog::new(&CATALOG);
-    let app = App::new(&CONFIG, |ctx| name(ctx, Arc::default())).catalog(&catalog);
+    let app = App::new(&CONFIG, name).catalog(&catalog);
     talk(&app, WIDE, async |mut client| {
         client.initialize().await;
         let listen = json!({"notifications": {"toolsListChanged": true}});
@@ -90,8 +60,7 @@ fn a_list_that_waits_for_its_reader_is_of_the_catalog_that_it_began_with() {
     let remove_all =
         || catalog.update(|tools| Ok(names.iter().all(|name| tools.remove_tool(name))));
     add_all().unwrap();
-    let handler = |ctx| name(ctx, Arc::default());
-    let app = App::new(&CONFIG, handler)
+    let app = App::new(&CONFIG, name)
         .catalog(&catalog)
         .limits(Limits { max_pending: 1024, ..Limits::new() });
     for chunk in [1, 7, 100] {

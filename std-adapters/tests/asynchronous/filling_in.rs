@@ -99,19 +99,6 @@ fn forms_are_filled_in_and_values_borrow_from_them() {
 }
 
 #[test]
-fn who_declines_or_dismisses_gives_no_value() {
-    for is_modern in [false, true] {
-        let done = play(is_modern, &[json!({"action": "cancel"})]);
-        assert_eq!(done["result"]["content"][0]["text"], "no one");
-        let decline = json!({"action": "decline"});
-        let answers = [accept(json!({"name": "Al"})), decline.clone(), decline];
-        let done = play(is_modern, &answers);
-        let text = done["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.starts_with("Al no one else 0 "), "{text}");
-    }
-}
-
-#[test]
 fn what_does_not_fit_the_form_fails_the_tool_or_in_2026_07_28_the_request() {
     let answers = [accept(json!({"name": ""}))];
     let words = "Invalid response to input request first: name: must be a string of 1 to 8 characters, has 0";

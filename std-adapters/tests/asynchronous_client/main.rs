@@ -20,7 +20,6 @@ mod script;
 mod servers;
 mod task_script;
 mod tasks;
-mod typed;
 #[path = "../virtual_time/mod.rs"]
 mod virtual_time;
 

@@ -2,17 +2,15 @@
 
 use futures_lite::io::BufReader;
 use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
-use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
+use mcp_sansio::{Revision, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, ConnectError, ConnectionEnd, Connector,
 };
 use serde_json::{Value, json};
 
 use crate::pipe::{Pipe, pipe};
-use crate::script::{Session, call, play, play_on, text};
+use crate::script::{Session, call, play, play_on};
 use crate::{CLIENT, LEGACY, MODERN};
-
-static ONLY_MODERN: ClientConfig<'_> = CLIENT.revisions(Revisions::only(Revision::LATEST));
 
 fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     if let ServerEvent::Request(request) = event {
@@ -54,28 +52,6 @@ fn the_servers_era_is_found_out_and_can_be_kept() {
 }
 
 #[test]
-fn a_server_known_to_be_modern_is_not_probed() {
-    let mut methods = Vec::new();
-    let server = async |pipe| {
-        by_hand(pipe, |message| {
-            methods.push(message["method"].as_str().unwrap().to_owned());
-            Some(json!({"result": {"resultType": "complete", "content": [{"type": "text", "text": "echo"}]}}))
-        })
-        .await;
-    };
-    let connector = Connector::new(&CLIENT).era(Era::Modern);
-    let (opened, _) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
-        assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
-        client.connected().await.unwrap()
-    });
-    assert_eq!(methods, ["tools/call"]);
-    assert_eq!(
-        (opened.revision, opened.capabilities, opened.result.is_none()),
-        (Revision::LATEST, None, true)
-    );
-}
-
-#[test]
 fn if_connecting_fails_all_calls_and_the_connection_end_with_the_reason() {
     let refusing = async |pipe| {
         by_hand(pipe, |_| Some(json!({"error": {"code": -32603, "message": "not today"}}))).await;
@@ -101,25 +77,4 @@ fn if_connecting_fails_all_calls_and_the_connection_end_with_the_reason() {
             }
         });
     assert!(matches!(end, ConnectionEnd::ConnectFailed(ConnectError::Refused(_))), "{end:?}");
-}
-
-#[test]
-fn without_a_common_revision_connecting_fails() {
-    let (result, end) =
-        play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
-    assert!(matches!(result, Err(CallError::ConnectFailed { .. })), "{result:?}");
-    assert!(
-        matches!(end, ConnectionEnd::ConnectFailed(ConnectError::NoCommonRevision(_))),
-        "{end:?}"
-    );
-    // Set to an era that the client does not support.
-    let connector = Connector::new(&ONLY_MODERN).era(Era::Legacy);
-    let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
-    assert!(
-        matches!(
-            result,
-            Err(CallError::ConnectFailed { why: ConnectError::NoCommonRevision(None), .. })
-        ),
-        "{result:?}"
-    );
 }

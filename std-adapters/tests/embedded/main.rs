@@ -31,46 +31,6 @@ fn the_output_is_the_same_in_any_chunking() {
 }
 
 #[test]
-fn log_lines_and_noise_are_refused_and_the_next_line_is_served() {
-    let mut bench = Bench::new(7).opened();
-    for (noise, answer, event) in [
-        ("ets Jul 29 2019 12:21:46", PARSE_ERROR, "NotJson"),
-        ("[12.345] wifi: connected, \"rssi\": -70}", PARSE_ERROR, "NotJson"),
-        ("\x1b[0;32mI (312) cpu_start\x1b[0m", PARSE_ERROR, "NotJson"),
-        ("\0\0\0\0", PARSE_ERROR, "NotJson"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#, PARSE_ERROR, "NotJson"),
-    ] {
-        let (call, answered) = echo(1);
-        assert_eq!(
-            bench.hears(noise).hears("\n").hears(call).said(),
-            format!("{answer}\n{answered}"),
-            "{noise}"
-        );
-        assert_eq!(bench.events(), event);
-    }
-    assert_eq!(
-        bench.hears([0xff, 0xfe, 0xc3, b'\n']).hears(PING).said(),
-        format!("{NOT_UTF8}\n{PONG}")
-    );
-}
-
-#[test]
-fn a_line_that_is_too_long_is_refused_by_its_id_and_the_next_line_is_served() {
-    let mut bench = Bench::new(16).opened();
-    let long = "x".repeat(5 * RX);
-    let refusal = r#""error":{"code":-32600,"message":"The message is longer than this peer's receive buffer"}"#;
-    let (call, answered) = echo(2);
-    for overlong in [
-        line(&format!(r#""id":7,"method":"tools/call","params":{{"name":"{long}"}}"#)),
-        line(&format!(r#""method":"tools/call","params":{{"name":"{long}"}},"id":7"#)),
-    ] {
-        let said = bench.hears(overlong).hears(&call).said();
-        assert_eq!(said, line(&format!(r#""id":7,{refusal}"#)) + &answered);
-        assert_eq!(bench.events(), "TooLong");
-    }
-}
-
-#[test]
 fn a_line_that_lost_bytes_is_refused_even_if_it_is_valid() {
     // The rest of the line has 15 instead of 12345.
     let mut bench = Bench::new(1000).opened();

@@ -9,24 +9,6 @@ use crate::app::{call, connection, list, play};
 use crate::stage::Stage;
 
 #[test]
-fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
-    let stage = Stage::new(5);
-    let connection = connection::<1024, 512, 2>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.bytes(b"\x00\xff\xfe\x80 noise\n");
-    stage.bytes(b"rst:0x1 (POWERON_RESET),boot:0x13\r\n");
-    stage.bytes(b"ol\",\"arguments\":{}}}\n");
-    stage.bytes(b"\r\n  \n");
-    stage.send(&call(1, "echo", json!({"text": "here"})));
-    player.run();
-    let refused = "< - error -32700 Parse error: the message is not JSON";
-    let expected =
-        ["< - error -32700 Parse error: the message is not UTF-8", refused, refused, "< 1 here"];
-    assert_eq!(stage.log(), expected);
-    assert_eq!(stage.notes(), ["NotUtf8", "NotJson", "NotJson"]);
-}
-
-#[test]
 fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
     let stage = Stage::new(1000);
     let connection = connection::<1024, 512, 2>(&stage);

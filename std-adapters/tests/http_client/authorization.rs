@@ -9,7 +9,7 @@ use futures_lite::future;
 use mcp_sansio::{CallOptions, ClientConfig, RawJson, Revision};
 use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, ClientLimits, ConnectError, ConnectionEnd, Connector, HttpError, Tools,
+    CallError, ClientLimits, ConnectError, ConnectionEnd, Connector, HttpError,
 };
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -128,26 +128,6 @@ fn a_call_does_not_time_out_while_a_person_logs_in_and_does_afterwards() {
 }
 
 #[test]
-fn auth_20_auth_100_a_second_refusal_is_reported_with_all_challenges() {
-    let played = play_with(
-        Connector::new(&MODERN),
-        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
-        1 << 16,
-        |seen| match seen.message() {
-            "tools/call" => unauthorized().field("WWW-Authenticate", "DPoP algs=\"ES256\""),
-            _ => modern(seen),
-        },
-        async |client| call(&client, "a", &json!({})).await,
-    );
-    let Err(CallError::Http(HttpError::Unauthorized { status: 401, challenge })) = played.result
-    else {
-        panic!("{:?}", played.result)
-    };
-    assert_eq!(challenge, "Bearer, DPoP algs=\"ES256\"");
-    assert_eq!(played.seen.iter().filter(|seen| seen.message() == "tools/call").count(), 2);
-}
-
-#[test]
 fn auth_102_a_session_that_is_opened_again_may_want_another_token() {
     let mut sessions = 0;
     let answer = move |seen: &Seen| {
@@ -260,67 +240,6 @@ fn logs_in(takes: u64) -> impl FnOnce(HttpTransport) -> HttpTransport {
             sleep(Duration::from_millis(takes)).await;
             Some("new".to_owned())
         })
-    }
-}
-
-#[test]
-fn calls_that_wait_for_a_session_have_their_time_after_the_login_to_it() {
-    for is_silent in [false, true] {
-        let mut sessions = 0;
-        let answer = move |seen: &Seen| {
-            let has_token = seen.field("authorization").is_some();
-            match (seen.message(), seen.field("mcp-session-id")) {
-                ("initialize", _) if sessions == 1 && !has_token => unauthorized(),
-                ("initialize", _) => {
-                    sessions += 1;
-                    let id = format!("s-{sessions}");
-                    Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &id)
-                }
-                ("x", Some("s-1")) => Response::status(404),
-                ("x", _) if is_silent => Response::silence(),
-                _ => legacy(seen),
-            }
-        };
-        let connector = Connector::new(&LEGACY);
-        let played = play_with(connector, logs_in(300), 1 << 16, answer, async |client| {
-            let options = CallOptions::new().timeout(Duration::from_millis(150));
-            let after = async |wait| {
-                sleep(Duration::from_millis(wait)).await;
-                client.request("x", &RawJson::EMPTY, options).await
-            };
-            // One opens the session, one waits for that, and one is not sent yet.
-            let (both, third) = future::zip(future::zip(after(0), after(0)), after(50)).await;
-            [both.0, both.1, third]
-        });
-        for called in played.result {
-            assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
-            assert_eq!(called.is_ok(), !is_silent, "{called:?}");
-        }
-    }
-}
-
-#[test]
-fn a_call_that_waits_for_the_connection_has_its_time_after_the_login() {
-    for is_silent in [false, true] {
-        let answer = move |seen: &Seen| match (seen.message(), seen.field("authorization")) {
-            (_, None) => unauthorized(),
-            ("x" | "tools/list", _) if is_silent => Response::silence(),
-            _ => modern(seen),
-        };
-        let connector = Connector::new(&MODERN);
-        let played = play_with(connector, logs_in(400), 1 << 16, answer, async |client| {
-            let options = CallOptions::new().limit(Duration::from_millis(200));
-            let one = async { client.request("x", &RawJson::EMPTY, options).await.map(drop) };
-            let list = async { client.list::<Tools>(options).await.map(drop) };
-            let begun = Instant::now();
-            (future::zip(one, list).await, begun.elapsed())
-        });
-        let ((one, list), took) = played.result;
-        for called in [one, list] {
-            assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
-            assert_eq!(called.is_ok(), !is_silent, "{called:?}");
-        }
-        assert_eq!(took, Duration::from_millis(if is_silent { 600 } else { 400 }));
     }
 }
 

@@ -20,7 +20,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 use serde_json::json;
 
 use crate::hostile_stream::{Hostile, Kind};
-use crate::scene::{Response, call, event, initialized, legacy, modern, play, play_with, run};
+use crate::scene::{Response, call, event, legacy, modern, play, play_with, run};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
@@ -117,13 +117,6 @@ fn asks(times: usize) -> String {
         .collect()
 }
 
-/// Lets other tasks run for a while.
-async fn a_while() {
-    for _ in 0..2_000 {
-        future::yield_now().await;
-    }
-}
-
 #[test]
 fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
     let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
@@ -156,47 +149,6 @@ fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
         played.notices.iter().all(|notice| notice.starts_with("message rejected")),
         "{:?}",
         played.notices
-    );
-}
-
-#[test]
-fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
-    let mut sessions = 0;
-    let mut is_forgotten = false;
-    let played = play(
-        &LEGACY,
-        1 << 16,
-        move |seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) => Response::events(":\n\n").hold(),
-            (_, "initialize") => {
-                sessions += 1;
-                Response::result(seen, &initialized("2025-11-25"))
-                    .field("Mcp-Session-Id", &format!("s-{sessions}"))
-            }
-            (_, "tools/call") => {
-                is_forgotten = !is_forgotten;
-                if is_forgotten { Response::status(404) } else { legacy(seen) }
-            }
-            _ => legacy(seen),
-        },
-        async |client| {
-            for _ in 0..10 {
-                call(&client, "a", &json!({})).await.unwrap();
-                a_while().await;
-            }
-            a_while().await;
-        },
-    );
-    let count = |what: &str| played.trace.iter().filter(|line| line.starts_with(what)).count();
-    assert_eq!(count("GET /mcp"), 11, "{:#?}", played.trace);
-    assert_eq!(count("closed: GET /mcp"), 11, "{:#?}", played.trace);
-    let at = |wanted: &str| played.trace.iter().rposition(|line| line.starts_with(wanted)).unwrap();
-    // The stream of each session is closed when the next one has been opened.
-    let before_last_call = &played.trace[..at("POST /mcp tools/call")];
-    assert!(
-        before_last_call.iter().filter(|line| line.starts_with("closed: GET")).count() >= 9,
-        "{:#?}",
-        played.trace
     );
 }
 

@@ -21,8 +21,6 @@ mod pipe;
 mod scene;
 mod sessions;
 mod streams;
-mod tasks;
-mod tools;
 #[path = "../virtual_time/mod.rs"]
 mod virtual_time;
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use mcp_sansio::Revision;
-use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, ConnectionEnd};
+use mcp_sansio_adapters::asynchronous::client::{ConnectError, ConnectionEnd};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::scene::{Response, Seen, answer, call, event, legacy, modern, play};
-use crate::{CHUNKS, CLIENT, LEGACY};
+use crate::scene::{Response, Seen, answer, call, event, modern, play};
+use crate::{CHUNKS, CLIENT};
 
 #[test]
 fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
@@ -41,76 +40,6 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
 }
 
 #[test]
-fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
-    for chunk in CHUNKS {
-        for refuse in [
-            |_| Response::status(400),
-            |_| Response::status(404).body("<html>not here</html>"),
-            |_| Response::status(405),
-            |_| {
-                Response::status(400)
-                    .body(r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#)
-            },
-            |_| {
-                Response::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
-            },
-            |seen| {
-                Response::error(seen, 200, &json!({"code": -32601, "message": "no such method"}))
-            },
-            |seen| {
-                Response::error(seen, 404, &json!({"code": -32601, "message": "no such method"}))
-            },
-            |seen| Response::result(seen, &json!({})),
-        ] as [fn(&Seen) -> Response; 8]
-        {
-            let answer = move |seen: &Seen| {
-                if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) }
-            };
-            let played = play(&CLIENT, chunk, answer, async |client| {
-                client.connected().await.map(|opened| opened.revision)
-            });
-            assert_eq!(played.result.unwrap(), Revision::V2025_11_25);
-            assert_eq!(
-                played.trace[..2],
-                ["POST /mcp server/discover 2026-07-28 -", "POST /mcp initialize - -"],
-                "{chunk}"
-            );
-        }
-    }
-}
-
-#[test]
-fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
-    for (code, data) in [
-        (-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})),
-        (-32020, json!({})),
-        (-32021, json!({})),
-    ] {
-        // With the id of the request, and without.
-        for with_id in [true, false] {
-            let data = data.clone();
-            let played = play(
-                &CLIENT,
-                7,
-                move |seen| {
-                    let error = json!({"code": code, "message": "no", "data": data});
-                    let id = if with_id { seen.body["id"].clone() } else { json!(null) };
-                    Response::status(400)
-                        .body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
-                },
-                async |client| client.connected().await.map(|_| ()),
-            );
-            assert!(
-                matches!(played.result, Err(CallError::ConnectFailed { .. })),
-                "{code} {:?}",
-                played.result
-            );
-            assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"], "{code}");
-        }
-    }
-}
-
-#[test]
 fn errors_that_identify_no_era_fail_connecting() {
     let fail = |answer: fn(&Seen) -> Response| {
         let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
@@ -130,25 +59,6 @@ fn errors_that_identify_no_era_fail_connecting() {
         challenged,
         "cannot connect to `http://server/mcp`: authentication required (HTTP status 401, \
          Bearer resource_metadata=\"http://server/m\"): log in, or set another token"
-    );
-}
-
-#[test]
-fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() {
-    let answer = |seen: &Seen| match seen.message() {
-        "notifications/initialized" => Response::status(500),
-        _ => legacy(seen),
-    };
-    let played =
-        play(&LEGACY, 1 << 16, answer, async |client| call(&client, "a", &json!({})).await);
-    assert_eq!(played.result.unwrap(), "called");
-    assert_eq!(
-        played.trace[..3],
-        [
-            "POST /mcp initialize - -",
-            "POST /mcp notifications/initialized 2025-11-25 s-1",
-            "POST /mcp tools/call 2025-11-25 s-1",
-        ]
     );
 }
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::{Implementation, InputRequest};
+use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures, ToolContext,
-    ToolResult,
+    Catalog, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
 };
 use mcp_sansio_adapters::asynchronous::http::{
     Credentials, HttpExchange, HttpOptions, HttpServer, OwnedHead,
@@ -94,10 +93,6 @@ async fn rest(exchange: &mut HttpExchange) -> String {
         text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
     }
     text
-}
-
-async fn next_text(exchange: &mut HttpExchange) -> String {
-    String::from_utf8(exchange.next_piece().await.unwrap().unwrap()).unwrap()
 }
 
 #[test]
@@ -193,39 +188,6 @@ fn a_shutdown_ends_streams_at_once_and_calls_after_its_limit() {
     });
     // It ends, because the server has.
     virtual_time::block_on(served);
-}
-
-#[test]
-fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
-    let (release, gate) = smol::channel::unbounded::<()>();
-    let app = App::new(&CONFIG, |ctx: Context| {
-        let gate = gate.clone();
-        async move {
-            let asked = async {
-                ctx.tool(&ctx.request()?)
-                    .request_input("roots", InputRequest::ListRoots)
-                    .await
-                    .map(drop)
-            };
-            let late = async { gate.recv().await.or_internal() };
-            future::or(asked, late).await?;
-            ctx.text("too late")
-        }
-    });
-    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
-    let client = async {
-        let id = open_session(&server, &[]).await;
-        let session = [("Mcp-Session-Id", id.as_str())];
-        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        assert_eq!(send(&server, "POST", &session, ready).await.response().await.status, 202);
-        let mut exchange = send(&server, "POST", &session, &call("ask")).await;
-        while !next_text(&mut exchange).await.contains("roots/list") {}
-        release.send(()).await.unwrap();
-        let rest = rest(&mut exchange).await;
-        let [cancelled, response] = ["notifications/cancelled", "too late"].map(|it| rest.find(it));
-        assert!(cancelled.is_some() && cancelled < response, "{rest}");
-    };
-    virtual_time::block_on(future::or(server.run(&app), client));
 }
 
 #[test]

@@ -231,60 +231,6 @@ fn tol_27_a_call_is_a_task_or_not_as_the_server_likes() {
 }
 
 #[test]
-fn subscribers_are_told_of_each_change() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        let id = create(&mut client, "ask", json!({})).await;
-        let listen =
-            json!({"notifications": {"taskIds": [id, "00000000000000000000000000000000"]}});
-        let acknowledged = client.ask(&request(2, "subscriptions/listen", listen)).await;
-        assert_eq!(acknowledged["params"]["notifications"]["taskIds"], json!([id]));
-        let mut told = client.next().await;
-        for answer in ["Ada", "Lovelace"] {
-            // The state when it was subscribed to, or the change.
-            while told["params"]["status"] != "input_required" {
-                told = client.next().await;
-            }
-            assert_eq!(told["method"], "notifications/tasks");
-            let (key, _) =
-                told["params"]["inputRequests"].as_object().unwrap().iter().next().unwrap();
-            let key = key.clone();
-            let responses = json!({"taskId": id, "inputResponses": {&key: filled_in(answer)}});
-            client.send(&request(3, "tasks/update", responses)).await;
-            loop {
-                told = client.next().await;
-                if told["params"]["status"] == "completed"
-                    || told["params"]["inputRequests"].get(&key).is_none()
-                        && told["method"].is_string()
-                {
-                    break;
-                }
-            }
-        }
-        while told["params"]["status"] != "completed" {
-            told = client.next().await;
-        }
-        assert_eq!(told["params"]["result"]["content"][0]["text"], "Ada Lovelace");
-        // One that has ended is told at once, and once.
-        let listen = json!({"notifications": {"taskIds": [id]}});
-        client.send(&request(4, "subscriptions/listen", listen)).await;
-        let mut ends = 0;
-        client.send(&call(5, "plain", json!({}))).await;
-        loop {
-            let message = client.next().await;
-            ends += usize::from(
-                message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == json!(4)
-                    && message["params"]["status"] == "completed",
-            );
-            if message["id"] == 5 {
-                break;
-            }
-        }
-        assert_eq!(ends, 1);
-    });
-}
-
-#[test]
 fn a_change_of_a_task_that_a_tool_publishes_is_none_of_the_resources() {
     static LISTED: ServerConfig<'_> = ServerConfig::new(
         Implementation::new("test", "1"),

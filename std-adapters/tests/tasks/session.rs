@@ -162,53 +162,6 @@ fn a_task_asks_while_its_result_is_waited_for() {
     }
 }
 
-#[test]
-fn messages_of_a_task_have_its_token_and_its_id() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
-        client.ask(&legacy(9, "logging/setLevel", json!({"level": "debug"}))).await;
-        let id = create(&mut client, "steps", json!({"ms": 5})).await;
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        let (_, before) = response(&mut client, 2).await;
-        let of = |method: &str| -> Vec<&Value> {
-            let same = before.iter().filter(|message| message["method"] == method);
-            same.map(|message| &message["params"]).collect()
-        };
-        let progress = of("notifications/progress");
-        let last = progress.last().unwrap();
-        assert_eq!((&last["progressToken"], &last["progress"]), (&json!("p"), &json!(3)));
-        let log = of("notifications/message");
-        assert_eq!(log[0]["data"], "three steps");
-        assert!(progress.iter().chain(&log).all(|it| it["_meta"][RELATED]["taskId"] == id));
-        let status = of("notifications/tasks/status");
-        assert!(status.iter().all(|it| it["taskId"] == id && it.get("_meta").is_none()));
-        assert!(status.iter().any(|it| it["statusMessage"] == "3 of 3"), "{status:?}");
-    });
-}
-
-#[test]
-fn a_failed_task_responds_as_its_call_would_have() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
-        let id = create(&mut client, "fail", json!({})).await;
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        assert_eq!(response(&mut client, 2).await.0["result"]["isError"], true);
-        client.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
-        let (state, _) = response(&mut client, 3).await;
-        assert_eq!(state["result"]["status"], "failed");
-        assert_eq!(state["result"]["statusMessage"], "It broke");
-        let id = create(&mut client, "refuse", json!({})).await;
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        let (refused, _) = response(&mut client, 2).await;
-        assert_eq!(
-            (&refused["error"]["code"], &refused["error"]["message"]),
-            (&json!(-32602), &json!("Not this one"))
-        );
-    });
-}
-
 /// Tools as types.
 #[derive(Tools)]
 enum Typed {

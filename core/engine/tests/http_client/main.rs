@@ -3,6 +3,7 @@
 #![cfg(feature = "http")]
 
 mod limits;
+mod opening;
 mod refusals;
 mod scene;
 mod sessions;

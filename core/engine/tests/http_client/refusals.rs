@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio_engine::{HttpError, Reading};
 use serde_json::{Value, json};
 
-use crate::scene::{EVENTS, Scene, event, text};
+use crate::scene::{EVENTS, JSON, Scene, event, text};
 
 #[test]
 fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
@@ -163,6 +163,60 @@ fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirro
 }
 
 #[test]
+fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_headers_mirror_arguments()
+{
+    let weather = json!({
+        "city": {"type": "string", "x-mcp-header": "City"},
+        "days": {"type": "integer", "x-mcp-header": "Days"},
+        "wind": {"type": "boolean", "x-mcp-header": "Wind"},
+        "note": {"type": "string"},
+        "where": {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Method"}}},
+    });
+    let weather =
+        json!({"name": "weather", "inputSchema": {"type": "object", "properties": weather}});
+    let mut scene = Scene::modern();
+    let mut first = list(&[tool("other", "A")]);
+    first["nextCursor"] = json!("2");
+    for (params, page) in [(json!({}), first), (json!({"cursor": "2"}), list(&[weather]))] {
+        scene.calls("tools/list", params);
+        let sent = scene.takes("POST /mcp tools/list");
+        scene.responds_with(&sent, 200, &sent.ok(page));
+    }
+    for (arguments, expected) in [
+        (
+            json!({"city": "Bern", "days": 3, "wind": true, "note": "x"}),
+            vec![("Mcp-Param-City", "Bern"), ("Mcp-Param-Days", "3"), ("Mcp-Param-Wind", "true")],
+        ),
+        (
+            json!({"city": "Z\u{fc}rich", "days": -7, "wind": false}),
+            vec![
+                ("Mcp-Param-City", "=?base64?WsO8cmljaA==?="),
+                ("Mcp-Param-Days", "-7"),
+                ("Mcp-Param-Wind", "false"),
+            ],
+        ),
+        (json!({"city": "", "days": null}), vec![("Mcp-Param-City", "")]),
+        (
+            json!({"city": " a\r\nX-Evil: b"}),
+            vec![("Mcp-Param-City", "=?base64?IGENClgtRXZpbDogYg==?=")],
+        ),
+        (
+            json!({"city": "=?base64?YQ==?="}),
+            vec![("Mcp-Param-City", "=?base64?PT9iYXNlNjQ/WVE9PT89?=")],
+        ),
+        (json!({"city": "=?BASE64?YQ==?="}), vec![("Mcp-Param-City", "=?BASE64?YQ==?=")]),
+        (json!({"where": {"region": "us-west1"}}), vec![("Mcp-Param-Method", "us-west1")]),
+        (json!({"note": "x"}), vec![]),
+    ] {
+        scene.calls("tools/call", json!({"name": "weather", "arguments": arguments}));
+        let sent = scene.takes("POST /mcp tools/call");
+        let params = sent.fields.iter().filter(|(name, _)| name.starts_with("Mcp-Param-"));
+        let params: Vec<_> = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(params, expected, "{arguments}");
+    }
+}
+
+#[test]
 fn hdr_22_a_head_that_does_not_match_is_corrected_by_the_whole_list() {
     for complete in [true, false] {
         let mut scene = Scene::modern();
@@ -224,7 +278,6 @@ fn hdr_20_before_2026_07_28_annotations_are_ignored() {
 
 #[test]
 fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
-    const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
     const HTML: &[(&str, &str)] = &[("content-type", "text/html")];
     let whose = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#;
     for mut scene in [Scene::modern(), Scene::legacy()] {

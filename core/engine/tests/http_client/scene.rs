@@ -6,8 +6,8 @@ use mcp_sansio::http::client::Origin;
 use mcp_sansio::http::{Fields, ResponseHead};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientFeatures, Era, Instant, OwnedJson, RawJson, Revision,
-    Revisions,
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, OwnedJson, RawJson,
+    Revision, Revisions,
 };
 use mcp_sansio_engine::{
     CallError, CallId, ClientEngine, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
@@ -16,9 +16,9 @@ use mcp_sansio_engine::{
 use serde_json::{Value, json};
 
 pub(crate) const CHUNKS: [usize; 3] = [1, 7, 1 << 20];
-static LEGACY: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
-        .revisions(Revisions::only(Revision::V2025_11_25));
+static ANY: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::TASKS);
+static LEGACY: ClientConfig<'_> = ANY.revisions(Revisions::only(Revision::V2025_11_25));
 static OLD: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE).revisions(
         Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_11_25)),
@@ -27,9 +27,22 @@ static MODERN: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
         .revisions(Revisions::only(Revision::V2026_07_28));
 
-struct Nobody;
+/// Counts changes and reports of progress.
+#[derive(Default)]
+pub(crate) struct Nobody {
+    pub(crate) changes: usize,
+    pub(crate) reports: Vec<CallId>,
+}
 
 impl Driver for Nobody {
+    fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Changed { .. } => self.changes += 1,
+            ClientEvent::Progress { .. } => self.reports.extend(about),
+            _ => {}
+        }
+    }
+
     fn unix_ms(&mut self) -> u64 {
         1_800_000_000_000
     }
@@ -89,6 +102,7 @@ pub(crate) struct Scene {
     pub(crate) get: Option<Sent>,
     /// Requests, connections that are closed, and reports.
     pub(crate) trace: Vec<String>,
+    pub(crate) nobody: Nobody,
 }
 
 impl Scene {
@@ -97,14 +111,22 @@ impl Scene {
         let mut engine = ClientEngine::new(config, Limits::DEFAULT);
         engine.set_over_http(true);
         let now = Instant::from_millis(0);
-        let era = if std::ptr::eq(config, &MODERN) { Era::Modern } else { Era::Legacy };
-        engine.core().set_era(Some(era));
-        engine.connect(now, &mut Nobody).unwrap();
+        if !std::ptr::eq(config, &ANY) {
+            let era = if std::ptr::eq(config, &MODERN) { Era::Modern } else { Era::Legacy };
+            engine.core().set_era(Some(era));
+        }
+        let mut nobody = Nobody::default();
+        engine.connect(now, &mut nobody).unwrap();
         let http = HttpClient::new(&origin, target, limits);
-        let mut scene =
-            Self { engine, http, now, chunk: 7, open: Vec::new(), get: None, trace: Vec::new() };
+        let (chunk, open, get, trace) = (7, Vec::new(), None, Vec::new());
+        let mut scene = Self { engine, http, now, chunk, open, get, trace, nobody };
         scene.work();
         scene
+    }
+
+    /// A client that has asked for the revisions of the server.
+    pub(crate) fn any() -> Self {
+        Self::with(&ANY, HttpLimits::DEFAULT)
     }
 
     pub(crate) fn modern() -> Self {
@@ -147,7 +169,7 @@ impl Scene {
         let mut moved = true;
         while moved {
             moved = false;
-            while self.engine.step(self.now, &mut Nobody) {}
+            while self.engine.step(self.now, &mut self.nobody) {}
             moved |= self.http.take_posts(self.now, &mut self.engine) > 0;
             while let Some(step) = self.http.next_step(self.now) {
                 self.takes_step(step);
@@ -157,7 +179,7 @@ impl Scene {
                 && let Some(received) = self.http.next_received()
             {
                 self.engine.set_session(self.http.sessions());
-                received.hand_to(&mut self.engine, self.now, &mut Nobody);
+                received.hand_to(&mut self.engine, self.now, &mut self.nobody);
                 moved = true;
             }
         }
@@ -229,13 +251,13 @@ impl Scene {
     }
 
     pub(crate) fn responds_with(&mut self, sent: &Sent, status: u16, body: &Value) {
-        self.responds(sent, status, &[("content-type", "application/json")], &body.to_string());
+        self.responds(sent, status, JSON, &body.to_string());
     }
 
     pub(crate) fn later(&mut self, time: Duration) {
         self.now = self.now.saturating_add(time);
         self.http.handle_timeouts(self.now);
-        self.engine.handle_timeouts(self.now, false, &mut Nobody).unwrap();
+        self.engine.handle_timeouts(self.now, false, &mut self.nobody).unwrap();
         self.work();
     }
 
@@ -246,20 +268,28 @@ impl Scene {
     }
 
     pub(crate) fn calls(&mut self, method: &str, params: Value) -> CallId {
+        self.calls_with(method, params, CallOptions::new().timeout(THOUSAND).limit(THOUSAND))
+    }
+
+    pub(crate) fn calls_with(
+        &mut self,
+        method: &str,
+        params: Value,
+        options: CallOptions,
+    ) -> CallId {
         let params: OwnedJson = RawJson::parse(&params.to_string()).unwrap().into();
-        let options = CallOptions::new().timeout(THOUSAND).limit(THOUSAND);
-        let call = self.engine.call(self.now, method, &params, options, &mut Nobody).unwrap();
+        let call = self.engine.call(self.now, method, &params, options, &mut self.nobody).unwrap();
         self.work();
         call
     }
 
     pub(crate) fn notify(&mut self, method: &str) {
-        self.engine.notify(self.now, method, &RawJson::EMPTY, &mut Nobody).unwrap();
+        self.engine.notify(self.now, method, &RawJson::EMPTY, &mut self.nobody).unwrap();
         self.work();
     }
 
     pub(crate) fn cancel(&mut self, call: CallId) {
-        self.engine.cancel(self.now, call, None, &mut Nobody);
+        self.engine.cancel(self.now, call, None, &mut self.nobody);
         self.work();
     }
 
@@ -282,13 +312,16 @@ pub(crate) fn text(text: &str) -> Value {
 
 pub(crate) fn initialized(revision: &str) -> Value {
     let info = json!({"name": "lab", "version": "1"});
-    json!({"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": info})
+    let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+    let capabilities = json!({"tools": {"listChanged": true}, "tasks": tasks});
+    json!({"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info})
 }
 
 pub(crate) fn event(message: &Value) -> String {
     format!("data: {message}\n\n")
 }
 
+pub(crate) const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 pub(crate) const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
 
 /// The time limit of each call.

@@ -1,8 +1,12 @@
 //! Sessions: opened, renewed, ended.
 
+use std::time::Duration;
+
+use mcp_sansio::{CallOptions, TaskGone};
+use mcp_sansio_engine::CallError;
 use serde_json::json;
 
-use crate::scene::{Scene, text};
+use crate::scene::{EVENTS, JSON, Scene, Sent, initialized, text};
 
 #[test]
 fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
@@ -27,13 +31,80 @@ fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
 }
 
 #[test]
+fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_later_requests_name_the_session() {
+    let about = |sent: &Sent| {
+        ["mcp-protocol-version", "mcp-session-id", "mcp-method"]
+            .map(|name| sent.field(name).map(str::to_owned))
+    };
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    assert_eq!(about(&initialize), [None, None, None]);
+    let result = initialize.ok(initialized("2025-11-25")).to_string();
+    let session = [JSON[0], ("mcp-session-id", "s~!1")];
+    scene.responds(&initialize, 200, &session, &result);
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.responds(&opened, 202, &[], "");
+    let (_, called) = scene.call("a");
+    let get = scene.takes("GET /mcp");
+    scene.heads(&get, 200, EVENTS);
+    scene.open.push(get.clone());
+    scene.http.close(scene.now);
+    scene.work();
+    let end = scene.takes("DELETE /mcp");
+    for sent in [&opened, &called, &get, &end] {
+        let named = ["2025-11-25", "s~!1"].map(|text| Some(text.to_owned()));
+        assert_eq!(about(sent)[..2], named, "{sent:?}");
+        assert!(sent.field("mcp-method").is_none() && sent.body.is_object(), "{sent:?}");
+    }
+    let stream = ["accept", "content-length", "last-event-id"].map(|name| get.field(name));
+    assert_eq!(stream, [Some("text/event-stream"), None, None]);
+    assert_eq!(scene.trace.iter().filter(|line| *line == "closed: GET /mcp").count(), 1);
+}
+
+#[test]
+fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
+    let mut scene = Scene::legacy();
+    for n in 2..12 {
+        let (call, sent) = scene.call("a");
+        scene.responds(&sent, 404, &[], "");
+        let last = scene.get.take().unwrap();
+        scene.open.push(last);
+        scene.opens(&format!("s-{n}"));
+        assert_eq!(scene.trace.iter().filter(|line| *line == "closed: GET /mcp").count(), n - 1);
+        let sent = scene.takes("POST /mcp tools/call");
+        scene.responds_with(&sent, 200, &sent.ok(text("called")));
+        assert_eq!(scene.result(call), "called");
+    }
+}
+
+#[test]
+fn tsk_43_a_new_session_may_hide_the_tasks_of_the_last_one() {
+    let mut scene = Scene::legacy();
+    let options = CallOptions::new().task(Some(Duration::from_secs(60)));
+    let call = scene.calls_with("tools/call", json!({"name": "slow"}), options);
+    let sent = scene.takes("POST /mcp tools/call");
+    let time = "2026-01-01T00:00:00Z";
+    let task = json!({"taskId": "t 1", "status": "working", "createdAt": time,
+        "lastUpdatedAt": time, "ttl": null, "pollInterval": 100});
+    scene.responds_with(&sent, 200, &sent.ok(json!({ "task": task })));
+    scene.later(Duration::from_millis(200));
+    let poll = scene.takes("POST /mcp tasks/get");
+    scene.responds(&poll, 404, &[], "");
+    scene.opens("s-2");
+    let poll = scene.takes("POST /mcp tasks/get");
+    scene.responds_with(&poll, 200, &poll.error(-32602));
+    let result = scene.engine.take(call).unwrap().result;
+    assert!(matches!(result, Err(CallError::TaskGone(TaskGone::NewSession))), "{result:?}");
+}
+
+#[test]
 fn the_end_of_a_session_takes_a_second_at_most() {
     let mut scene = Scene::legacy();
     scene.http.close(scene.now);
     scene.work();
     let due = scene.http.next_timeout().unwrap();
     assert_eq!(due.as_millis(), 1000);
-    scene.later(std::time::Duration::from_secs(1));
+    scene.later(Duration::from_secs(1));
     assert!(scene.http.is_closed());
     assert_eq!(scene.trace.last().unwrap(), "closed: DELETE /mcp");
 }
@@ -86,7 +157,7 @@ fn a_session_is_renewed_once_for_a_call_and_must_have_the_same_revision() {
     let (call, sent) = scene.call("a");
     scene.responds(&sent, 404, &[], "");
     let initialize = scene.takes("POST /mcp initialize");
-    let older = initialize.ok(crate::scene::initialized("2025-03-26"));
+    let older = initialize.ok(initialized("2025-03-26"));
     scene.responds_with(&initialize, 200, &older);
     let initialized = scene.takes("POST /mcp notifications/initialized");
     scene.responds(&initialized, 202, &[], "");
@@ -129,9 +200,9 @@ fn opening_another_session_takes_as_long_as_accepting_a_message() {
     let mut scene = Scene::legacy();
     let (call, sent) = scene.call("a");
     scene.responds(&sent, 404, &[], "");
-    scene.later(std::time::Duration::from_secs(29));
+    scene.later(Duration::from_secs(29));
     assert!(scene.trace.iter().all(|line| !line.starts_with("closed")));
-    scene.later(std::time::Duration::from_secs(1));
+    scene.later(Duration::from_secs(1));
     assert_eq!(scene.trace.last().unwrap(), "closed: POST /mcp initialize");
     assert!(scene.result(call).contains("timed out"));
 }

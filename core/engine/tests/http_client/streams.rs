@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_sansio::CallOptions;
 use mcp_sansio_engine::{ConnectState, HttpError, Reading};
 use serde_json::json;
 
@@ -31,6 +32,34 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_
         assert_eq!(scene.result(call), "at last");
         scene.ends(&get, Ok(()));
         assert_eq!(scene.http.reading(get.id), Reading::Over);
+    }
+}
+
+#[test]
+fn tol_08_tol_14_progress_arrives_before_the_response_on_several_streams_at_once() {
+    for mut scene in [Scene::modern(), Scene::legacy()] {
+        let options = CallOptions::new().progress(true);
+        let calls = [1, 2, 3].map(|_| {
+            let call = scene.calls_with("tools/call", json!({"name": "a"}), options);
+            let sent = scene.takes("POST /mcp tools/call");
+            scene.heads(&sent, 200, EVENTS);
+            (call, sent)
+        });
+        for n in [1, 2] {
+            for (_, sent) in &calls {
+                let token = &sent.body["params"]["_meta"]["progressToken"];
+                let params = json!({"progressToken": token, "progress": n});
+                scene.says(sent, &event(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})));
+            }
+        }
+        let told = std::mem::take(&mut scene.nobody.reports);
+        assert!(told.into_iter().eq([&calls, &calls].into_iter().flatten().map(|(call, _)| *call)));
+        for (call, sent) in &calls {
+            assert!(scene.engine.take(*call).is_none());
+            scene.says(sent, &event(&sent.ok(text("done"))));
+            scene.ends(sent, Ok(()));
+            assert_eq!(scene.result(*call), "done");
+        }
     }
 }
 
@@ -75,16 +104,20 @@ fn http_40_a_stream_of_2026_07_28_is_not_resumed_and_the_next_call_has_another_i
 }
 
 #[test]
-fn the_get_stream_of_a_session_is_resumed_for_as_long_as_the_server_offers_it() {
+fn tol_10_messages_arrive_on_the_get_stream_for_as_long_as_the_server_resumes_it() {
     let mut scene = Scene::legacy();
+    let changed = event(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
     let get = scene.get.clone().unwrap();
-    scene.says(&get, "id: 7\ndata:\n\n");
+    scene.says(&get, &format!("id: 7\n{changed}"));
     scene.ends(&get, Ok(()));
-    for _ in 0..20 {
+    for n in 1..=20 {
+        assert_eq!(scene.nobody.changes, n);
         let due = scene.http.next_timeout().unwrap();
         scene.later(due.saturating_duration_since(scene.now));
         let get = scene.takes("GET /mcp");
         assert_eq!(get.field("last-event-id"), Some("7"));
+        scene.heads(&get, 200, EVENTS);
+        scene.says(&get, &changed);
         scene.ends(&get, Err(HttpError::ConnectionLost));
     }
     let due = scene.http.next_timeout().unwrap();

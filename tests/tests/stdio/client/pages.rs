@@ -104,22 +104,3 @@ fn an_iterator_of_pages_ends_with_its_first_error() {
     );
     assert_eq!(seen, [0, 1, 2]);
 }
-
-#[test]
-fn c7_an_iterator_of_pages_has_the_limits_of_a_list() {
-    let next: [fn(u64) -> u64; 2] = [|number| number % 3 + 1, |number| number + 1];
-    let (limits, asked) = ([ListError::RepeatedCursor, ListError::TooManyPages], [4, MAX_PAGES]);
-    for ((next, limit), asked) in next.into_iter().zip(limits).zip(asked) {
-        let (pages, seen) = list(
-            Era::Modern,
-            0,
-            move |number| Ok(Some(next(number))),
-            |client, _| client.pages::<Tools>(CallOptions::new()).collect::<Vec<_>>(),
-        );
-        let Some((Err(error), before)) = pages.split_last() else { panic!("{pages:?}") };
-        let Error::Call { error: CallError::List(error), .. } = error else { panic!("{error}") };
-        assert_eq!(*error, limit);
-        assert!(before.iter().all(Result::is_ok));
-        assert_eq!((pages.len(), seen.len()), (asked, asked));
-    }
-}

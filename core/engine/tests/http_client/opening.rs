@@ -1,0 +1,76 @@
+//! Which revision the server speaks.
+
+use mcp_sansio::Revision;
+use mcp_sansio_engine::ConnectState;
+use serde_json::json;
+
+use crate::scene::{CHUNKS, JSON, Scene, Sent, initialized, text};
+
+#[test]
+fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
+    for chunk in CHUNKS {
+        for refuse in [
+            |_| (400, String::new()),
+            |_| (404, "<html>not here</html>".to_owned()),
+            |_| (405, String::new()),
+            |_| {
+                (400, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#.to_owned())
+            },
+            |_| {
+                (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#.to_owned())
+            },
+            |sent| (200, sent.error(-32601).to_string()),
+            |sent| (404, sent.error(-32601).to_string()),
+            |sent| (200, sent.ok(json!({})).to_string()),
+        ] as [fn(&Sent) -> (u16, String); 8]
+        {
+            let mut scene = Scene::any();
+            scene.chunk = chunk;
+            let discover = scene.takes("POST /mcp server/discover");
+            assert_eq!(discover.field("mcp-protocol-version"), Some("2026-07-28"));
+            let (status, body) = refuse(&discover);
+            scene.responds(&discover, status, JSON, &body);
+            assert_eq!(scene.trace, ["POST /mcp server/discover", "POST /mcp initialize"]);
+            assert_eq!(scene.open[0].field("mcp-protocol-version"), None);
+            scene.opens("s-1");
+            assert_eq!(scene.engine.core().revision(), Some(Revision::V2025_11_25));
+        }
+    }
+}
+
+#[test]
+fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
+    for (code, data) in [
+        (-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})),
+        (-32020, json!({})),
+        (-32021, json!({})),
+    ] {
+        // With the id of the request, and without.
+        for with_id in [true, false] {
+            let mut scene = Scene::any();
+            let discover = scene.takes("POST /mcp server/discover");
+            let mut error = discover.error(code);
+            error["error"]["data"] = data.clone();
+            if !with_id {
+                error["id"] = json!(null);
+            }
+            scene.responds_with(&discover, 400, &error);
+            assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)), "{code}");
+            assert_eq!(scene.trace, ["POST /mcp server/discover"], "{code}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() {
+    let mut scene = Scene::any();
+    let discover = scene.takes("POST /mcp server/discover");
+    scene.responds(&discover, 400, &[], "no session");
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.responds(&opened, 500, &[], "");
+    let (call, sent) = scene.call("a");
+    scene.responds_with(&sent, 200, &sent.ok(text("called")));
+    assert_eq!(scene.result(call), "called");
+}
