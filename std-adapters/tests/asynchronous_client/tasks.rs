@@ -117,43 +117,21 @@ fn tex_02_tex_12_a_call_waits_for_the_end_of_its_task() {
 }
 
 #[test]
-fn tsk_05_tsk_07_a_listed_tool_is_called_as_it_must_be() {
-    let listed = json!({"tools": [
-        {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
-        {"name": "either", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
-        {"name": "quick", "inputSchema": {"type": "object"}},
-    ]});
-    let mut slow = slow(D);
-    let script = |message: &Value| match message["method"].as_str() {
-        Some("tools/list") => vec![ok(message, listed.clone())],
-        Some("tools/call") if message["params"].get("task").is_none() => {
-            // A result is no list, whatever it contains.
-            let mut result = content("plain");
-            result["tools"] = json!([{"name": "quick", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}]);
-            vec![ok(message, result)]
-        }
-        _ => slow(message),
-    };
-    let ((), seen) = play(D, script, async |client| {
-        client.list_tools().await.unwrap();
-        let call = async |name: &str| text(&client.call_tool(name, &RawJson::EMPTY).await.unwrap());
-        assert_eq!(call("slow").await, "done");
-        assert_eq!((call("either").await, call("quick").await), ("plain".into(), "plain".into()));
-        let ttl = Some(Duration::from_secs(9));
-        let mut quick = client.call_tool_as_task("quick", &RawJson::EMPTY, ttl).await.unwrap();
+fn a_call_that_is_no_task_is_not_detached() {
+    let script = |message: &Value| vec![ok(message, content("plain"))];
+    play(E, script, async |client| {
+        let mut quick = client.call_tool_as_task("quick", &RawJson::EMPTY, None).await.unwrap();
         assert_eq!((text(&quick.wait().await.unwrap()), quick.status()), ("plain".into(), None));
         assert_eq!(quick.detach(), None);
-        let either = client.call_tool_as_task("either", &RawJson::EMPTY, ttl).await.unwrap();
-        assert_eq!(either.status(), Some(TaskStatus::Working));
-        either.cancel().await.unwrap();
     });
-    let asks: Vec<Value> = seen
-        .iter()
-        .filter(|(method, _)| method == "tools/call")
-        .map(|(_, params)| params.get("task").cloned().unwrap_or_default())
-        .collect();
-    let null = Value::Null;
-    assert_eq!(asks, [json!({}), null.clone(), null.clone(), null, json!({"ttl": 9000})]);
+    let ((), seen) = play(D, slow(D), async |client| {
+        let ttl = Some(Duration::from_secs(9));
+        let task = client.call_tool_as_task("slow", &RawJson::EMPTY, ttl).await.unwrap();
+        assert_eq!(task.status(), Some(TaskStatus::Working));
+        task.cancel().await.unwrap();
+    });
+    assert_eq!(methods(&seen), ["tools/call", "tasks/cancel"]);
+    assert_eq!(seen[0].1["task"], json!({"ttl": 9000}));
 }
 
 #[test]
@@ -180,23 +158,7 @@ fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
 #[test]
 fn tex_13_a_task_is_resumed_by_another_connection() {
     for revision in [D, E] {
-        let script = |seen_states: &'static [&str]| {
-            let mut states = seen_states.iter();
-            let mut slow = slow(revision);
-            move |message: &Value| match message["method"].as_str() {
-                Some("tasks/get") => {
-                    let status = states.next().copied().unwrap_or("completed");
-                    let result = match status {
-                        "completed" => json!({"result": content("late")}),
-                        _ => json!({}),
-                    };
-                    vec![ok(message, state(revision, status, result))]
-                }
-                Some("tasks/result") => vec![ok(message, content("late"))],
-                _ => slow(message),
-            }
-        };
-        let (kept, seen) = play(revision, script(&["working"]), async |client| {
+        let (kept, seen) = play(revision, slow(revision), async |client| {
             let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
             task.detach().unwrap()
         });
@@ -205,16 +167,16 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
         assert!(kept.expires().unwrap() > std::time::SystemTime::now());
         let stored = kept.to_json();
         assert!(!format!("{kept:?}").contains("t-1"));
-        let (done, seen) = play(revision, script(&["working"]), async |client| {
+        let (done, seen) = play(revision, slow(revision), async |client| {
             let kept = TaskRef::from_json(&stored).unwrap();
             let mut task = client.resume(&kept).await.unwrap();
             task.wait().await.unwrap()
         });
-        assert_eq!(text(&done), "late");
+        assert_eq!(text(&done), "done");
         assert_eq!(methods(&seen)[..2], ["tasks/get"; 2]);
         // Not by a connection of another revision.
         let other = if revision == D { E } else { D };
-        play(other, script(&[]), async |client| {
+        play(other, slow(other), async |client| {
             let resumed = client.resume(&TaskRef::from_json(&stored).unwrap()).await;
             assert!(matches!(resumed, Err(CallError::OtherServer)), "{resumed:?}");
         });

@@ -128,37 +128,6 @@ fn a_call_does_not_time_out_while_a_person_logs_in_and_does_afterwards() {
 }
 
 #[test]
-fn auth_102_a_session_that_is_opened_again_may_want_another_token() {
-    let mut sessions = 0;
-    let answer = move |seen: &Seen| {
-        let session = seen.field("mcp-session-id").map(str::to_owned);
-        match (seen.message(), seen.field("authorization"), session.as_deref()) {
-            // The server starts anew before the second session, and knows no token of the first.
-            ("initialize", Some("Bearer old"), _) if sessions == 1 => unauthorized(),
-            ("initialize", ..) => {
-                sessions += 1;
-                let id = format!("s-{sessions}");
-                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &id)
-            }
-            ("tools/call", _, Some("s-1")) => Response::status(404),
-            _ => legacy(seen),
-        }
-    };
-    let played = play_with(
-        Connector::new(&LEGACY),
-        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
-        1 << 16,
-        answer,
-        async |client| call(&client, "a", &json!({})).await,
-    );
-    assert_eq!(played.result.unwrap(), "called");
-    let calls = played.seen.iter().filter(|seen| seen.message() == "tools/call");
-    let calls: Vec<_> =
-        calls.map(|seen| (seen.field("mcp-session-id"), seen.field("authorization"))).collect();
-    assert_eq!(calls, [(Some("s-1"), Some("Bearer old")), (Some("s-2"), Some("Bearer new"))]);
-}
-
-#[test]
 fn auth_102_the_stream_of_a_server_of_2024_11_05_may_want_a_token() {
     static PATIENT: ClientConfig<'_> = BOTH.call_timeout(Duration::from_millis(150));
     for (chunk, token) in CHUNKS.into_iter().zip([Some("t"), Some("t"), None]) {
@@ -201,38 +170,6 @@ fn auth_102_the_stream_of_a_server_of_2024_11_05_may_want_a_token() {
     }
 }
 
-#[test]
-fn auth_102_a_call_says_that_its_stream_or_its_session_is_refused() {
-    // The stream is resumed, or the session is opened again.
-    for resumes in [true, false] {
-        let mut sessions = 0;
-        let answer = move |seen: &Seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) if seen.field("last-event-id").is_some() => unauthorized(),
-            (_, "initialize") if sessions == 1 => unauthorized(),
-            (_, "initialize") => {
-                sessions += 1;
-                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
-            }
-            (_, "tools/call") if resumes => Response::events("id: 1\nretry: 0\ndata:\n\n"),
-            (_, "tools/call") => Response::status(404),
-            _ => legacy(seen),
-        };
-        let played = play_with(
-            Connector::new(&LEGACY),
-            |http| http.bearer("t"),
-            64,
-            answer,
-            async |client| call(&client, "a", &json!({})).await,
-        );
-        let Err(CallError::Http(HttpError::Unauthorized { status: 401, challenge })) =
-            played.result
-        else {
-            panic!("{resumes}: {:?}", played.result)
-        };
-        assert_eq!(challenge, "Bearer");
-    }
-}
-
 /// A person who logs in within this time, in milliseconds.
 fn logs_in(takes: u64) -> impl FnOnce(HttpTransport) -> HttpTransport {
     move |http| {
@@ -262,34 +199,4 @@ fn a_server_is_not_unresponsive_while_a_person_logs_in() {
     });
     assert_eq!(played.result.unwrap(), "called");
     assert!(matches!(played.end, Ok(ConnectionEnd::Closed)), "{:?}", played.end);
-}
-
-#[test]
-fn auth_102_a_list_that_the_transport_reads_again_may_want_another_token() {
-    let answer = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
-        ("tools/call", Some("Bearer old")) => {
-            Response::error(seen, 400, &json!({"code": -32020, "message": "other fields"}))
-        }
-        ("tools/list", Some("Bearer old")) => unauthorized(),
-        _ => modern(seen),
-    };
-    let played = play_with(
-        Connector::new(&MODERN),
-        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
-        64,
-        answer,
-        async |client| call(&client, "a", &json!({})).await,
-    );
-    assert_eq!(played.result.unwrap(), "called");
-    let tokens: Vec<_> =
-        played.seen.iter().map(|seen| (seen.message(), seen.field("authorization"))).collect();
-    let (old, new) = (Some("Bearer old"), Some("Bearer new"));
-    let expected = [
-        ("server/discover", old),
-        ("tools/call", old),
-        ("tools/list", old),
-        ("tools/list", new),
-        ("tools/call", new),
-    ];
-    assert_eq!(tokens, expected);
 }

@@ -92,11 +92,6 @@ impl Response {
     }
 
     /// A JSON-RPC error.
-    pub(crate) fn error(seen: &Seen, status: u16, error: &Value) -> Self {
-        let reply = Self::json(&json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error}));
-        reply.with_status(status)
-    }
-
     pub(crate) fn events(body: &str) -> Self {
         let reply =
             Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);

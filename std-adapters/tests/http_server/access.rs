@@ -61,30 +61,6 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_invalid_or_no_token_g
 }
 
 #[test]
-fn d3_401_comes_before_405_406_and_415() {
-    let site = guarded();
-    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    for (asked, otherwise) in [
-        (request("PUT", "/mcp", &[], ""), 405),
-        (request("GET", "/mcp", &[], ""), 405),
-        (post(&[("Accept", "text/html")], ping), 406),
-        (request("GET", "/mcp", &[("Mcp-Session-Id", "x"), ("Accept", "text/html")], ""), 406),
-        (post(&[], ping).replace("application/json\r\nContent-L", "text/html\r\nContent-L"), 415),
-        (request("PUT", "/sse", &[], ""), 405),
-    ] {
-        let answer = site.send(&asked);
-        assert_eq!(answer.status, 401, "{asked}");
-        assert!(answer.field("www-authenticate").is_some());
-        let authorized = asked.replace("Host:", "Authorization: Bearer anna\r\nHost:");
-        assert_eq!(site.send(&authorized).status, otherwise, "{asked}");
-    }
-    // A browser sends a preflight without a token.
-    for path in ["/mcp", "/sse"] {
-        assert_eq!(site.send(&request("OPTIONS", path, &[], "")).status, 204, "{path}");
-    }
-}
-
-#[test]
 fn s8_the_challenge_names_the_metadata_of_a_resource_with_a_query_or_a_slash() {
     for resource in [
         "http://localhost/mcp?x=y",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio_engine::{HttpError, Reading};
+use mcp_sansio_engine::{CallError, HttpError, Reading};
 use serde_json::{Value, json};
 
 use crate::scene::{EVENTS, JSON, Scene, event, text};
@@ -30,6 +30,54 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
     scene.heads(&sent, 403, &[]);
     scene.ends(&sent, Err(HttpError::NotAuthorized("nobody is there".to_owned())));
     assert_eq!(scene.result(call), "not authorized: nobody is there");
+}
+
+#[test]
+fn auth_102_a_new_session_and_a_list_may_want_other_credentials() {
+    // The session is opened again.
+    let mut scene = Scene::legacy();
+    let (call, sent) = scene.call("a");
+    scene.responds(&sent, 404, &[], "");
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.authorizes(initialize);
+    scene.opens("s-2");
+    let sent = scene.takes("POST /mcp tools/call");
+    scene.responds_with(&sent, 200, &sent.ok(text("called")));
+    assert_eq!(scene.result(call), "called");
+    // The list that says what the head of a call needs.
+    let mut scene = Scene::modern();
+    let (call, sent) = scene.call("good");
+    scene.responds_with(&sent, 400, &sent.error(-32020));
+    let listed = scene.takes("POST /mcp tools/list");
+    scene.authorizes(listed);
+    let listed = scene.takes("POST /mcp tools/list");
+    scene.responds_with(&listed, 200, &listed.ok(list(&[tool("good", "Word")])));
+    let sent = scene.takes("POST /mcp tools/call");
+    scene.responds_with(&sent, 200, &sent.ok(text("called")));
+    assert_eq!(scene.result(call), "called");
+}
+
+#[test]
+fn auth_102_a_call_says_that_its_stream_or_its_session_is_refused() {
+    for resumes in [true, false] {
+        let mut scene = Scene::legacy();
+        let (call, sent) = scene.call("a");
+        let refused = if resumes {
+            scene.responds(&sent, 200, EVENTS, "id: 1\nretry: 0\ndata:\n\n");
+            scene.later(Duration::from_secs(1));
+            scene.takes("GET /mcp")
+        } else {
+            scene.responds(&sent, 404, &[], "");
+            scene.takes("POST /mcp initialize")
+        };
+        scene.responds(&refused, 401, &[("www-authenticate", "Bearer")], "");
+        let result = scene.engine.take(call).unwrap().result;
+        let Err(CallError::Http(HttpError::Unauthorized { status: 401, challenge })) = result
+        else {
+            panic!("{resumes}: {result:?}")
+        };
+        assert_eq!(challenge, "Bearer");
+    }
 }
 
 #[test]

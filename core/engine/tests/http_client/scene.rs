@@ -238,6 +238,17 @@ impl Scene {
         }
     }
 
+    /// Refuses a request, which then leaves again with other credentials.
+    pub(crate) fn authorizes(&mut self, sent: Sent) {
+        self.heads(&sent, 401, &[("www-authenticate", "Bearer")]);
+        assert_eq!(self.http.reading(sent.id), Reading::Refused);
+        self.http.authorized(sent.id);
+        let again = self.http.request(sent.id, self.now).unwrap();
+        let body: Value = serde_json::from_slice(again.body.unwrap()).unwrap();
+        assert_eq!(body, sent.body);
+        self.open.push(sent);
+    }
+
     pub(crate) fn responds(
         &mut self,
         sent: &Sent,

@@ -17,9 +17,18 @@ fn with(token: &str, request: &str) -> String {
 }
 
 #[test]
-fn a_request_without_a_valid_token_gets_a_challenge_whatever_else_is_wrong_with_it() {
+fn d3_a_request_without_a_valid_token_gets_a_challenge_whatever_else_is_wrong_with_it() {
     let mut host = host();
-    for request in [modern("tools/list", "{}", &[]), initialize("2025-11-25"), bare("PUT", &[])] {
+    let html = [("Accept", "text/html"), ("Mcp-Session-Id", "x")];
+    for request in [
+        modern("tools/list", "{}", &[]),
+        initialize("2025-11-25"),
+        bare("PUT", &[]),
+        bare("GET", &[]),
+        bare("GET", &html),
+        post(&html, PING),
+        post(&[("Content-Type", "text/html")], PING),
+    ] {
         let answer = host.send(&request);
         assert_eq!((answer.status, answer.field("www-authenticate")), (401, Some("Bearer")));
         let answer = host.send(&with("expired", &request));
