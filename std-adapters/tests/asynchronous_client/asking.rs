@@ -1,6 +1,5 @@
 //! Input requests: one handler for both eras.
 
-use std::cell::RefCell;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -210,37 +209,6 @@ async fn until(condition: impl Fn() -> bool) {
     while !condition() {
         future::yield_now().await;
     }
-}
-
-#[test]
-fn an_input_request_that_the_server_cancels_gets_no_response() {
-    let (count, connector) = never();
-    let asked: RefCell<Option<Call>> = RefCell::default();
-    let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-        ServerEvent::Request(request) if tool(request) == "ask" => {
-            // Without a parent request, so that it outlives the request.
-            let question = ClientRequest::from(&ELICIT);
-            *asked.borrow_mut() =
-                Some(session.server.request(NOW, question, &mut session.tx).unwrap());
-            session.text(request.handle, "asked");
-        }
-        ServerEvent::Request(request) => {
-            let call = asked.borrow().unwrap();
-            assert!(session.server.is_call_open(call));
-            session.server.cancel_call(NOW, call, &mut session.tx).unwrap();
-            session.text(request.handle, "cancelled");
-        }
-        ServerEvent::CallFinished { outcome, .. } if !matches!(outcome, CallOutcome::Cancelled) => {
-            panic!("{outcome:?}")
-        }
-        _ => {}
-    };
-    play(connector, &LEGACY, script, async |client| {
-        call(&client, "ask").await.unwrap();
-        until(|| count.load(Ordering::Relaxed) == 1).await;
-        call(&client, "take back").await.unwrap();
-        until(|| count.load(Ordering::Relaxed) == 0).await;
-    });
 }
 
 #[test]

@@ -2,9 +2,6 @@
 //! `Duration::MAX`; panics of the application's code.
 
 use std::cell::Cell;
-use std::future::pending;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_lite::future::poll_once;
@@ -12,8 +9,8 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 use mcp_sansio::types::{CallToolParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Change, Client, ClientLimits, ConnectionEnd, Connector, InputRefusal, InputResponse,
-    MAX_PAGES, OwnedInputRequest, Tools,
+    CallError, Change, Client, ClientLimits, ConnectionEnd, Connector, InputRefusal, MAX_PAGES,
+    OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -159,40 +156,6 @@ fn c7_changes_are_kept_up_to_their_limit_in_bytes() {
         let first = if is_kept { Change::Resource(uri(0).into()) } else { Change::Missed };
         assert!(change == Some(first), "{length}");
     }
-}
-
-#[test]
-fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
-    let connector = Connector::new(&CLIENT).on_input_request(move |_| {
-        count.fetch_add(1, Ordering::Relaxed);
-        pending::<InputResponse>()
-    });
-    let refused = Cell::new(0);
-    let mut call_id = Value::Null;
-    let answer = |message: &Value| match message["method"].as_str() {
-        Some("initialize") => vec![initialized(message)],
-        Some("tools/call") => {
-            call_id = message["id"].clone();
-            (0..100)
-                .map(|n| json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"}))
-                .collect()
-        }
-        None => {
-            assert_eq!(message["error"]["code"], -32603, "{message}");
-            refused.set(refused.get() + 1);
-            if refused.get() == 36 {
-                vec![said(&json!({"id": call_id}), "done")]
-            } else {
-                Vec::new()
-            }
-        }
-        _ => Vec::new(),
-    };
-    let (result, _) = play(connector, Era::Legacy, answer, async |client| call(&client, "a").await);
-    assert_eq!(text(&result.unwrap()), "done");
-    assert_eq!(asked.load(Ordering::Relaxed), 64);
 }
 
 #[test]

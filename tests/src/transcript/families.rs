@@ -33,6 +33,7 @@ pub(super) fn all() -> Vec<(String, String)> {
     ] {
         all.push(named("tol/", CHANGES_DECLARED, set, changes_declared(set)));
     }
+    all.push(named("client/ver/", OTHER_ERRORS, "any code", other_errors()));
     all
 }
 
@@ -336,4 +337,31 @@ $subscribed
 ! cancelled #1
 : done
 "#
+}
+
+/// Of any code: those of JSON-RPC, of implementations, and those that 2026-07-28 leaves free.
+const OTHER_ERRORS: &str = "ver_10_ver_13_err_04_any_other_error_means_a_legacy_server";
+
+fn other_errors() -> String {
+    let codes = [
+        -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32019,
+        -32023, -32042, -32099, -1, 0, 1, 404,
+    ];
+    let refused = |(id, code): (i32, i32)| {
+        fill(
+            r#": set era nothing
+: connect
+> {"jsonrpc":"2.0","id":$id,"method":"server/discover","params":{${client}}}
+< {"jsonrpc":"2.0","id":$id,"error":{"code":$code,"message":"no"}}
+> {"jsonrpc":"2.0","id":$next,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+: close
+"#,
+            &[
+                ("$id", &id.to_string()),
+                ("$code", &code.to_string()),
+                ("$next", &(id + 1).to_string()),
+            ],
+        )
+    };
+    (1..).step_by(2).zip(codes).map(refused).collect()
 }

@@ -97,6 +97,23 @@ fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
 }
 
 #[test]
+fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
+    let mut scene = Scene::new(D);
+    scene.person.answers_later = true;
+    for id in 0..100 {
+        scene.gets(&question(id, "roots/list", json!({})));
+    }
+    let sent = scene.sent();
+    assert!(sent.iter().all(|response| response["error"]["code"] == -32603), "{sent:?}");
+    assert_eq!((scene.person.asked.len(), sent.len()), (64, 36));
+    // A place that is free again is taken.
+    let input = scene.person.asked[0].0;
+    scene.engine.answer(scene.now, input, Ok(answer("roots")), &mut scene.person);
+    scene.gets(&question(100, "roots/list", json!({})));
+    assert_eq!((scene.person.asked.len(), &scene.sent_one()["id"]), (65, &json!(0)));
+}
+
+#[test]
 fn a_legacy_server_asks_with_requests() {
     for revision in [ALL[2], D] {
         let mut scene = Scene::new(revision);
