@@ -51,6 +51,8 @@ mod client;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
+mod gone;
 #[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
 mod lock;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]

@@ -29,7 +29,7 @@ pub trait Input: Read {
 }
 
 /// Any other input, read by a thread, so that the caller can stop waiting. The thread reads at most
-/// six chunks of 64 KiB ahead. It ends with the input, or at its next read after this is dropped.
+/// four chunks of 64 KiB ahead. It ends with the input, or at its next read after this is dropped.
 #[derive(Debug)]
 pub struct Threaded {
     messages: Receiver<Message>,
@@ -48,17 +48,14 @@ enum Message {
 impl Threaded {
     /// Starts the thread.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
-        let (sender, messages) = sync_channel(4);
+        let (sender, messages) = sync_channel(1);
         let chunks = Chunks(sender.clone());
         thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
             loop {
-                let mut chunk = vec![0; 64 << 10];
-                let read = match input.read(&mut chunk) {
+                let read = match input.read(&mut buffer) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    read => read.map(|len| {
-                        chunk.truncate(len);
-                        chunk
-                    }),
+                    read => read.map(|len| buffer.get(..len).unwrap_or_default().to_vec()),
                 };
                 let is_last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
                 if chunks.0.send(Message::Chunk(read)).is_err() || is_last {
@@ -67,6 +64,11 @@ impl Threaded {
             }
         });
         Self { messages, sender, chunk: None, has_ended: false }
+    }
+
+    /// Returns what ends a [`wait`](Input::wait).
+    pub(super) fn ends_wait(&self) -> Waker {
+        Arc::new(Channel(self.sender.clone())).into()
     }
 
     fn has_rest(&self) -> bool {
@@ -119,7 +121,7 @@ impl Input for Threaded {
     }
 
     fn waker(&mut self) -> io::Result<Waker> {
-        Ok(Arc::new(Channel(self.sender.clone())).into())
+        Ok(self.ends_wait())
     }
 }
 

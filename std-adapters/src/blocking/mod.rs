@@ -40,7 +40,7 @@
 //! session in a write. Over a pipe only the process of that client waits. Give a socket a write
 //! timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which ends the session
 //! with [`Error::Io`]. Memory is at most [`MAX_LINE`] (16 MiB) for input, [`MAX_PENDING`] (1 MiB)
-//! for output, and six chunks of 64 KiB with [`Threaded`]. [`IN_FLIGHT`] requests can be open and
+//! for output, and four chunks of 64 KiB with [`Threaded`]. [`IN_FLIGHT`] requests can be open and
 //! [`SUBSCRIPTIONS`] URIs subscribed to; while so many requests are open, further ones wait unread.
 //!
 //! # Tasks

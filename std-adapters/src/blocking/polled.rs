@@ -37,29 +37,14 @@ impl<R: Read + AsFd> Input for Polled<R> {
         if timeout.is_none() && self.woken.is_none() {
             return Ok(true);
         }
-        let timeout = timeout.map(timespec);
         let input = PollFd::new(&self.input, PollFlags::IN);
-        let polled = match &self.woken {
-            Some(woken) => {
-                let mut files = [input, PollFd::new(woken, PollFlags::IN)];
-                poll(&mut files, timeout.as_ref()).map(|_| {
-                    let [input, woken] = &files;
-                    (!input.revents().is_empty(), !woken.revents().is_empty())
-                })
-            }
-            None => poll(&mut [input], timeout.as_ref()).map(|ready| (ready > 0, false)),
-        };
-        match polled {
-            Ok((is_ready, is_woken)) => {
-                if let Some(mut woken) = self.woken.as_ref().filter(|_| is_woken) {
-                    // The rest wakes the next wait, which does no harm.
-                    let _ = woken.read(&mut [0; 64]);
-                }
-                Ok(is_ready)
-            }
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(error) => Err(error.into()),
+        let woken = self.woken.as_ref().map(|woken| PollFd::new(woken, PollFlags::IN));
+        let [is_ready, is_woken] = wait_for(Some(input), woken, timeout)?;
+        if let Some(mut woken) = self.woken.as_ref().filter(|_| is_woken) {
+            // The rest wakes the next wait, which does no harm.
+            let _ = woken.read(&mut [0; 64]);
         }
+        Ok(is_ready)
     }
 
     fn waker(&mut self) -> io::Result<Waker> {
@@ -80,12 +65,36 @@ impl Wake for Socket {
     }
 }
 
-/// Converts a timeout for `poll`. Limited to a day since some systems count milliseconds in 32
-/// bits; callers call `poll` again.
-pub(super) fn timespec(timeout: Duration) -> Timespec {
-    let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
-    Timespec {
+/// Waits until one of both is ready. Returns which are, neither after a signal.
+pub(super) fn wait_for(
+    one: Option<PollFd<'_>>,
+    other: Option<PollFd<'_>>,
+    timeout: Option<Duration>,
+) -> io::Result<[bool; 2]> {
+    // Some systems count milliseconds in 32 bits; callers call this again.
+    let timeout = timeout.map(|timeout| timeout.min(Duration::from_secs(24 * 60 * 60)));
+    let timeout = timeout.map(|timeout| Timespec {
         tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
-    }
+    });
+    let has_one = one.is_some();
+    let (mut both, mut single);
+    let files: &mut [PollFd<'_>] = match (one, other) {
+        (Some(one), Some(other)) => {
+            both = [one, other];
+            &mut both
+        }
+        (Some(file), None) | (None, Some(file)) => {
+            single = [file];
+            &mut single
+        }
+        (None, None) => &mut [],
+    };
+    match poll(files, timeout.as_ref()) {
+        Err(rustix::io::Errno::INTR) => return Ok([false; 2]),
+        polled => polled?,
+    };
+    let mut ready = files.iter().map(|file| !file.revents().is_empty());
+    let is_one_ready = has_one && ready.next().unwrap_or(false);
+    Ok([is_one_ready, ready.next().unwrap_or(false)])
 }

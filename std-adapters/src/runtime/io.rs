@@ -136,9 +136,3 @@ impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for JoinedIo<R, W> {
         Poll::Ready(closed)
     }
 }
-
-/// Returns whether the error means that the other end has closed the connection.
-pub(crate) fn is_gone(error: &io::Error) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
-    matches!(error.kind(), BrokenPipe | ConnectionReset | ConnectionAborted)
-}

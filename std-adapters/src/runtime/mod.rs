@@ -18,7 +18,6 @@ pub(crate) use current::poll_on_thread;
 pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};
-pub(crate) use io::is_gone;
 pub use io::{AcceptedStream, BoxedListener, BoxedStream, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;

@@ -10,7 +10,8 @@ use mcp_sansio::Instant;
 
 use super::inner::Session;
 use super::transport::Link;
-use crate::runtime::{self, is_gone};
+use crate::gone::is_gone;
+use crate::runtime;
 
 /// A stream, and how far reading, writing, flushing and closing are.
 #[doc(hidden)]

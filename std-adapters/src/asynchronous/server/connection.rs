@@ -19,9 +19,10 @@ use super::reply::IntoReply;
 use super::source::RequestSource;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
+use crate::gone::is_gone;
 use crate::observer::{Disconnect, ObservedConnection, Transport};
+use crate::runtime;
 use crate::runtime::timer::LazyTimer;
-use crate::runtime::{self, is_gone};
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.

@@ -4,9 +4,11 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
+use crate::blocking::polled::wait_for;
+use crate::gone::is_gone;
 
 /// Input and output with file descriptors: pipes, or a socket and its clone. Both must be
 /// unbuffered.
@@ -43,49 +45,12 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
         };
         match output.write(out) {
             Err(error) if would_block(&error) => Ok(0),
-            Err(error) if is_closed(&error) => {
+            Err(error) if is_gone(&error) => {
                 self.output = None;
                 Ok(out.len())
             }
             written => written,
         }
-    }
-
-    /// Waits, and returns whether the input is readable and the output writable.
-    fn wait(
-        &self,
-        reads: bool,
-        writes: bool,
-        timeout: Option<Duration>,
-    ) -> io::Result<(bool, bool)> {
-        let input =
-            self.input.as_ref().filter(|_| reads).map(|input| PollFd::new(input, PollFlags::IN));
-        let output = self
-            .output
-            .as_ref()
-            .filter(|_| writes)
-            .map(|output| PollFd::new(output, PollFlags::OUT));
-        let has_input = input.is_some();
-        let (mut both, mut one);
-        let descriptors: &mut [PollFd<'_>] = match (input, output) {
-            (Some(input), Some(output)) => {
-                both = [input, output];
-                &mut both
-            }
-            (Some(descriptor), None) | (None, Some(descriptor)) => {
-                one = [descriptor];
-                &mut one
-            }
-            (None, None) => &mut [],
-        };
-        let limit = timeout.map(crate::blocking::polled::timespec);
-        match poll(descriptors, limit.as_ref()) {
-            Err(rustix::io::Errno::INTR) => return Ok((false, false)),
-            polled => polled?,
-        };
-        let mut ready = descriptors.iter().map(|descriptor| !descriptor.revents().is_empty());
-        let readable = has_input && ready.next().unwrap_or(false);
-        Ok((readable, ready.next().unwrap_or(false)))
     }
 }
 
@@ -109,14 +74,18 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         if done.written > 0 {
             return Ok(done);
         }
-        let (readable, writable) = self.wait(!into.is_empty(), !out.is_empty(), timeout)?;
+        let input = self.input.as_ref().filter(|_| !into.is_empty());
+        let output = self.output.as_ref().filter(|_| !out.is_empty());
+        let input = input.map(|input| PollFd::new(input, PollFlags::IN));
+        let output = output.map(|output| PollFd::new(output, PollFlags::OUT));
+        let [readable, writable] = wait_for(input, output, timeout)?;
         if writable {
             done.written = self.write(out)?;
         }
         if let Some(input) = self.input.as_mut().filter(|_| readable) {
             match input.read(into) {
                 Ok(read) => (done.read, done.ended) = (read, read == 0),
-                Err(error) if is_closed(&error) => done.ended = true,
+                Err(error) if is_gone(&error) => done.ended = true,
                 Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -130,15 +99,6 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         self.input = None;
         Ok(ConnectionEnd::new(self.name()))
     }
-}
-
-fn is_closed(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-    )
 }
 
 fn would_block(error: &io::Error) -> bool {
