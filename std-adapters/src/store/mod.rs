@@ -115,7 +115,7 @@ pub trait Store: Send + Sync {
         &self,
         key: &str,
         ttl: Option<Duration>,
-        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+        change: &mut Update<'_>,
     ) -> Result<bool, StoreError> {
         loop {
             let found = self.get(key)?;
@@ -146,6 +146,9 @@ pub trait Store: Send + Sync {
     }
 }
 
+/// What a [`Store::update`] makes of a record.
+pub type Update<'u> = dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>> + 'u;
+
 /// References, `Arc` and `Box`.
 impl<P: Deref<Target: Store> + Send + Sync> Store for P {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -170,7 +173,7 @@ impl<P: Deref<Target: Store> + Send + Sync> Store for P {
         &self,
         key: &str,
         ttl: Option<Duration>,
-        change: &mut dyn FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+        change: &mut Update<'_>,
     ) -> Result<bool, StoreError> {
         (**self).update(key, ttl, change)
     }
