@@ -103,4 +103,5 @@ pub mod internal {
     pub use crate::message::BodyPosition;
     pub use crate::sha256::{Sha256, sha256};
     pub use crate::text::{copy, split, split_once};
+    pub use crate::types::tool::Named;
 }

@@ -93,6 +93,6 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 /// What the adapters use and programs do not name. Not public API.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::results::{Named, PageParams, Pager, check_skill, verified};
+    pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
 }

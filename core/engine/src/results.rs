@@ -363,25 +363,6 @@ fn bytes(contents: ResourceContents<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
-/// object.
-#[derive(Debug)]
-pub struct Named<'a, A: ?Sized> {
-    /// The name of the tool or the prompt.
-    pub name: &'a str,
-    /// Its arguments.
-    pub arguments: &'a A,
-}
-
-impl<A: Encode + ?Sized> Encode for Named<'_, A> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("name", self.name);
-        to.member("arguments", self.arguments);
-        to.end_object();
-    }
-}
-
 /// Maximum number of pages of a list.
 pub const MAX_PAGES: usize = 1000;
 /// Maximum size of all pages of a list together, in bytes: 64 MiB.

@@ -66,7 +66,7 @@ mod sampling;
 #[cfg(feature = "skills")]
 mod skill;
 pub(crate) mod task;
-mod tool;
+pub(crate) mod tool;
 pub mod ui;
 mod utilities;
 

@@ -260,3 +260,22 @@ impl Encode for TextResult<'_> {
         });
     }
 }
+
+/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
+/// object.
+#[derive(Debug)]
+pub struct Named<'a, A: ?Sized> {
+    /// The name of the tool or the prompt.
+    pub name: &'a str,
+    /// Its arguments.
+    pub arguments: &'a A,
+}
+
+impl<A: Encode + ?Sized> Encode for Named<'_, A> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("name", self.name);
+        to.member("arguments", self.arguments);
+        to.end_object();
+    }
+}

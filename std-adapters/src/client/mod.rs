@@ -15,9 +15,10 @@ pub use input::OwnedInputRequest;
 pub use limits::ClientLimits;
 #[cfg(feature = "asynchronous")]
 pub(crate) use limits::MIN_BUFFER;
+pub(crate) use mcp_sansio::internal::Named;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
-pub(crate) use mcp_sansio_engine::internal::{Named, Pager, check_skill, verified};
+pub(crate) use mcp_sansio_engine::internal::{Pager, check_skill, verified};
 pub use mcp_sansio_engine::{
     CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
     MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,

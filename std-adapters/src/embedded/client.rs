@@ -3,11 +3,12 @@
 use core::time::Duration;
 
 use ::embedded_io::{ErrorType, Read, ReadReady, Write};
+use mcp_sansio::internal::Named;
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client as CoreClient, ClientConfig, ClientEvent, ClientState,
-    ConnectError, Connected, Connection, Encode, Encoder, Instant, RawJson, RxBuffer, SendError,
-    Tx, TxBuffer,
+    ConnectError, Connected, Connection, Encode, Instant, RawJson, RxBuffer, SendError, Tx,
+    TxBuffer,
 };
 
 use super::Error;
@@ -295,21 +296,6 @@ where
             Step::Closed => return Err(Error::ConnectionClosed),
         }
         Ok(None)
-    }
-}
-
-/// Parameters of `tools/call`.
-struct Named<'a, A: ?Sized> {
-    name: &'a str,
-    arguments: &'a A,
-}
-
-impl<A: Encode + ?Sized> Encode for Named<'_, A> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("name", self.name);
-        to.member("arguments", self.arguments);
-        to.end_object();
     }
 }
 
