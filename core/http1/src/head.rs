@@ -446,6 +446,16 @@ mod tests {
     }
 
     #[test]
+    fn a_head_has_at_most_65_535_bytes() {
+        for (len, is_read) in [(65_535, true), (65_536, false)] {
+            let mut window = Window::new([b'x'; 65_536], 0);
+            window.spare()[len - 4..len].copy_from_slice(b"\r\n\r\n");
+            window.commit(len);
+            assert_eq!(window.head(TOO_LONG, TOO_LONG).is_ok(), is_read, "{len}");
+        }
+    }
+
+    #[test]
     fn s8_a_head_that_comes_byte_by_byte_is_searched_once() {
         for line in [&b"x"[..], b"x: y\r\n"] {
             for len in [12_003, 48_003] {

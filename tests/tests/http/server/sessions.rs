@@ -3,7 +3,7 @@
 use mcp_sansio::Change;
 use mcp_sansio_engine::site::SiteStep;
 
-use super::host::{CONFIG, Host, bare, initialize, post};
+use super::host::{CONFIG, Host, bare, initialize, modern, post};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -88,6 +88,18 @@ fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
         (400, -32600)
     );
     assert_eq!(without.send(&bare("GET", &[])).status, 405);
+}
+
+#[test]
+fn a_request_that_stands_alone_knows_nothing_of_the_one_before() {
+    let mut host = Host::of(&CONFIG, |options| options.has_sessions = false);
+    let list = modern("tools/list", "{}", &[]);
+    let first = host.send(&list).trace();
+    assert!(first.starts_with("200") && first.contains("resultType"), "{first}");
+    for other in [initialize("2025-06-18"), post(&[], PING), modern("x/unknown", "{}", &[])] {
+        host.send(&other);
+        assert_eq!(host.send(&list).trace(), first, "{other}");
+    }
 }
 
 #[test]
