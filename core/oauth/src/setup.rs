@@ -14,24 +14,40 @@ use mcp_sansio::http::client::UrlError;
 ///
 /// ```
 /// # use mcp_sansio_oauth::{Policy, Setup};
-/// const SETUP: Setup<'_> = Setup::new("https://mcp.example.com/mcp", "Panel")
-///     .scope("files:read")
-///     .policy(Policy::new());
+/// const SETUP: Setup<'_> = Setup {
+///     scope: Some("files:read"),
+///     policy: Policy { legacy: false, ..Policy::new() },
+///     ..Setup::new("https://mcp.example.com/mcp", "Panel")
+/// };
 /// let setup: &'static Setup<'static> = &SETUP;
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct Setup<'s> {
-    pub(super) endpoint: &'s str,
-    pub(super) client_name: &'s str,
-    pub(super) grant: Grant<'s>,
-    pub(super) clients: &'s [RegisteredClient<'s>],
-    pub(super) metadata_document: Option<&'s str>,
-    pub(super) registers: bool,
-    pub(super) scope: Option<&'s str>,
-    pub(super) document_key: Option<&'s dyn Signer>,
-    pub(super) dpop: Option<&'s dyn Signer>,
-    pub(super) policy: Policy<'s>,
+    /// The URL of the server, as requests are sent to it.
+    pub endpoint: &'s str,
+    /// The name of the client, which is shown to people, and registered.
+    pub client_name: &'s str,
+    /// How tokens are got. Default: a person permits it.
+    pub grant: Grant<'s>,
+    /// Clients that were registered beforehand. The first one for an issuer is used there.
+    pub clients: &'s [RegisteredClient<'s>],
+    /// The URL of a client id metadata document, which is the client's id at servers that support
+    /// it (2025-11-25 and later).
+    pub metadata_document: Option<&'s str>,
+    /// Whether the client registers itself where it has no id (RFC 7591). Default: true.
+    pub registers: bool,
+    /// Narrows what is asked for to these scopes, separated by spaces. Where a server names none of
+    /// them, these are asked for.
+    pub scope: Option<&'s str>,
+    /// The key that the metadata document names, for `private_key_jwt`.
+    pub document_key: Option<&'s dyn Signer>,
+    /// The key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
+    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the tokens
+    /// are kept, and is kept as safely.
+    pub dpop: Option<&'s dyn Signer>,
+    /// What is accepted from servers.
+    pub policy: Policy<'s>,
 }
 
 /// Way in which a client gets its tokens.
@@ -64,11 +80,17 @@ pub struct IdentityProvider<'s> {
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct RegisteredClient<'s> {
-    pub(super) id: &'s str,
-    pub(super) issuer: Option<&'s str>,
-    pub(super) secret: Option<&'s str>,
-    pub(super) method: Option<TokenEndpointAuth>,
-    pub(super) key: Option<&'s dyn Signer>,
+    /// Its id.
+    pub id: &'s str,
+    /// The authorization server's issuer at which it is registered. Otherwise it is that of the
+    /// first authorization server that is met, and no other gets the credentials.
+    pub issuer: Option<&'s str>,
+    /// Its secret.
+    pub secret: Option<&'s str>,
+    /// How it authenticates. Otherwise the server's metadata decides.
+    pub method: Option<TokenEndpointAuth>,
+    /// The key of `private_key_jwt`.
+    pub key: Option<&'s dyn Signer>,
 }
 
 /// Way in which a client authenticates at a token endpoint (RFC 6749, 2.3; RFC 7523, 2.2).
@@ -90,10 +112,16 @@ pub enum TokenEndpointAuth {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Policy<'s> {
-    pub(super) urls: UrlRules,
-    pub(super) issuers: Option<&'s [&'s str]>,
-    pub(super) without_pkce: &'s [&'s str],
-    pub(super) legacy: bool,
+    /// Which URLs may be used.
+    pub urls: UrlRules,
+    /// The only issuers that are accepted, byte for byte. Default: any.
+    pub issuers: Option<&'s [&'s str]>,
+    /// Issuers that are accepted although their metadata does not list PKCE with S256 (2025-11-25
+    /// and later refuse them). It is used there as well.
+    pub without_pkce: &'s [&'s str],
+    /// Whether a server without resource metadata is taken for its own authorization server, as
+    /// 2025-03-26 has it. Default: true.
+    pub legacy: bool,
 }
 
 impl<'s> Setup<'s> {
@@ -112,55 +140,6 @@ impl<'s> Setup<'s> {
             dpop: None,
             policy: Policy::new(),
         }
-    }
-
-    /// Sets how tokens are got.
-    pub const fn grant(self, grant: Grant<'s>) -> Self {
-        Self { grant, ..self }
-    }
-
-    /// Sets clients that were registered beforehand. The first one for an issuer is used there.
-    pub const fn clients(self, clients: &'s [RegisteredClient<'s>]) -> Self {
-        Self { clients, ..self }
-    }
-
-    /// Sets the URL of a client id metadata document, which is the client's id at servers that
-    /// support it (2025-11-25 and later).
-    pub const fn metadata_document(self, url: &'s str) -> Self {
-        Self { metadata_document: Some(url), ..self }
-    }
-
-    /// Sets the key that the metadata document names, for `private_key_jwt`.
-    pub const fn document_key(self, key: &'s dyn Signer) -> Self {
-        Self { document_key: Some(key), ..self }
-    }
-
-    /// Sets the key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
-    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the tokens
-    /// are kept, and is kept as safely.
-    pub const fn dpop(self, key: &'s dyn Signer) -> Self {
-        Self { dpop: Some(key), ..self }
-    }
-
-    /// Sets whether the client registers itself where it has no id (RFC 7591). It does by default.
-    pub const fn registers(self, registers: bool) -> Self {
-        Self { registers, ..self }
-    }
-
-    /// Narrows what is asked for to these scopes, separated by spaces. Where a server names none of
-    /// them, these are asked for.
-    pub const fn scope(self, scope: &'s str) -> Self {
-        Self { scope: Some(scope), ..self }
-    }
-
-    /// Sets what is accepted from servers.
-    pub const fn policy(self, policy: Policy<'s>) -> Self {
-        Self { policy, ..self }
-    }
-
-    /// Returns the URL of the MCP server.
-    pub const fn endpoint(&self) -> &'s str {
-        self.endpoint
     }
 }
 
@@ -181,55 +160,12 @@ impl<'s> RegisteredClient<'s> {
     pub const fn new(id: &'s str) -> Self {
         Self { id, issuer: None, secret: None, method: None, key: None }
     }
-
-    /// Sets the authorization server's issuer at which it is registered. Otherwise it is that of
-    /// the first authorization server that is met, and no other gets the credentials.
-    pub const fn issuer(self, issuer: &'s str) -> Self {
-        Self { issuer: Some(issuer), ..self }
-    }
-
-    /// Sets the secret.
-    pub const fn secret(self, secret: &'s str) -> Self {
-        Self { secret: Some(secret), ..self }
-    }
-
-    /// Sets the key of `private_key_jwt`.
-    pub const fn key(self, key: &'s dyn Signer) -> Self {
-        Self { key: Some(key), ..self }
-    }
-
-    /// Sets how it authenticates. Otherwise the server's metadata decides.
-    pub const fn method(self, method: TokenEndpointAuth) -> Self {
-        Self { method: Some(method), ..self }
-    }
 }
 
-impl<'s> Policy<'s> {
+impl Policy<'_> {
     /// Creates the default policy.
     pub const fn new() -> Self {
         Self { urls: UrlRules::new(), issuers: None, without_pkce: &[], legacy: true }
-    }
-
-    /// Sets which URLs may be used.
-    pub const fn urls(self, urls: UrlRules) -> Self {
-        Self { urls, ..self }
-    }
-
-    /// Sets the only issuers that are accepted, byte for byte.
-    pub const fn issuers(self, issuers: &'s [&'s str]) -> Self {
-        Self { issuers: Some(issuers), ..self }
-    }
-
-    /// Sets issuers that are accepted although their metadata does not list PKCE with S256
-    /// (2025-11-25 and later refuse them). It is used there as well.
-    pub const fn without_pkce(self, issuers: &'s [&'s str]) -> Self {
-        Self { without_pkce: issuers, ..self }
-    }
-
-    /// Sets whether a server without resource metadata is taken for its own authorization server,
-    /// as 2025-03-26 has it. It is by default.
-    pub const fn legacy(self, legacy: bool) -> Self {
-        Self { legacy, ..self }
     }
 
     pub(super) fn allows(&self, issuer: &str) -> Result<(), Reason> {

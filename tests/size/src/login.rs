@@ -77,7 +77,7 @@ pub fn run(setup: &Setup<'_>, arena: &mut [u8], line: &mut [u8; LINE]) -> ! {
         };
         match asked {
             Asked::Request => {
-                let url = setup.endpoint();
+                let url = setup.endpoint;
                 let _ = write!(out, "POST {url}");
                 let _ = machine.fields(now, &mut random, "POST", url, &mut |name, value| {
                     let _ = write!(out, "|{name}: {value}");

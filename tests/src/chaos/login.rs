@@ -94,7 +94,7 @@ impl Program<'_> {
             }
             3 => {
                 let url = text(script, ENDPOINTS);
-                let is_ours = is_same_origin(&url, self.setup.endpoint());
+                let is_ours = is_same_origin(&url, self.setup.endpoint);
                 let mut fields = Vec::new();
                 let mut random = self.random;
                 let added = self.view().fields(
@@ -307,7 +307,7 @@ impl Program<'_> {
 }
 
 fn rules(setup: &Setup<'_>) -> UrlRules {
-    let is_here = setup.endpoint().starts_with("http:");
+    let is_here = setup.endpoint.starts_with("http:");
     UrlRules::new().loopback_http(is_here).inner_addresses(is_here)
 }
 
@@ -390,16 +390,34 @@ const ERRORS: &[&str] = &[
     r#"{"error":"use_dpop_nonce"}"#,
     "",
 ];
-const CLIENT: RegisteredClient<'_> =
-    RegisteredClient::new("configured").secret("client-secret").issuer("https://as.test");
+const CLIENT: RegisteredClient<'_> = RegisteredClient {
+    secret: Some("client-secret"),
+    issuer: Some("https://as.test"),
+    ..RegisteredClient::new("configured")
+};
 const SETUPS: [Setup<'_>; 6] = [
     Setup::new(ENDPOINT, "Chaos"),
-    Setup::new(ENDPOINT, "Chaos").scope("files:read files:write").registers(false),
-    Setup::new(ENDPOINT, "Chaos").grant(Grant::ClientCredentials).clients(&[CLIENT]),
-    Setup::new(ENDPOINT, "Chaos").clients(&[CLIENT]).grant(Grant::Enterprise(
-        IdentityProvider::new("https://idp.test", "https://idp.test/exchange", CLIENT),
-    )),
-    Setup::new(ENDPOINT, "Chaos").clients(&[CLIENT]).grant(Grant::WorkloadIdentity),
-    Setup::new("http://localhost:3000/mcp", "Chaos")
-        .policy(Policy::new().urls(UrlRules::new().loopback_http(true).inner_addresses(true))),
+    Setup {
+        scope: Some("files:read files:write"),
+        registers: false,
+        ..Setup::new(ENDPOINT, "Chaos")
+    },
+    Setup { grant: Grant::ClientCredentials, clients: &[CLIENT], ..Setup::new(ENDPOINT, "Chaos") },
+    Setup {
+        clients: &[CLIENT],
+        grant: Grant::Enterprise(IdentityProvider::new(
+            "https://idp.test",
+            "https://idp.test/exchange",
+            CLIENT,
+        )),
+        ..Setup::new(ENDPOINT, "Chaos")
+    },
+    Setup { clients: &[CLIENT], grant: Grant::WorkloadIdentity, ..Setup::new(ENDPOINT, "Chaos") },
+    Setup {
+        policy: Policy {
+            urls: UrlRules::new().loopback_http(true).inner_addresses(true),
+            ..Policy::new()
+        },
+        ..Setup::new("http://localhost:3000/mcp", "Chaos")
+    },
 ];

@@ -335,8 +335,11 @@ fn auth_89_of_two_programs_one_refreshes() {
 #[test]
 fn auth_45_auth_91_a_new_authorization_server_gets_no_secret_of_the_old_one() {
     let evil = "https://evil.test";
-    for clients in [&[RegisteredClient::new("id").secret("client-secret")][..], &[]] {
-        let mut program = Program::new(SETUP.clients(clients));
+    for clients in [
+        &[RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }][..],
+        &[],
+    ] {
+        let mut program = Program::new(Setup { clients, ..SETUP });
         program.world.registration = json!({"client_secret": "registered-secret"});
         assert_eq!(program.request(), Ok(200));
         program.restart();
@@ -391,8 +394,9 @@ fn auth_91_auth_92_auth_05_a_token_goes_to_its_server_alone() {
 
 #[test]
 fn auth_86_auth_93_secrets_are_not_shown() {
-    let clients = [RegisteredClient::new("id").secret("client-secret")];
-    let setup = SETUP.clients(&clients);
+    let clients =
+        [RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
+    let setup = Setup { clients: &clients, ..SETUP };
     let mut program = Program::new(setup);
     program.world.redirect = Some(Box::new(|query| query.replace("code-", "code-secret-")));
     let mut shown = format!("{setup:?} {:?}", Policy::new());

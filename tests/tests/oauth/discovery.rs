@@ -96,16 +96,19 @@ fn auth_22_metadata_without_an_authorization_server_ends_the_attempt() {
 #[test]
 fn auth_23_the_server_with_credentials_is_chosen_else_the_first_that_is_allowed() {
     let servers = json!(["https://first.test", "ftp://x", ISSUER]);
-    let clients = [RegisteredClient::new("id").issuer(ISSUER)];
-    let allowed = Policy::new().issuers(&[ISSUER]);
-    for setup in [SETUP.clients(&clients), SETUP.policy(allowed)] {
+    let clients = [RegisteredClient { issuer: Some(ISSUER), ..RegisteredClient::new("id") }];
+    let allowed = Policy { issuers: Some(&[ISSUER]), ..Policy::new() };
+    for setup in [Setup { clients: &clients, ..SETUP }, Setup { policy: allowed, ..SETUP }] {
         let mut program = Program::new(setup);
         program.world.resource()["authorization_servers"] = servers.clone();
         let (read, end) = discovery(&mut program);
         assert!(read[1].starts_with(ISSUER), "{read:?}");
         assert_eq!(end, "200");
     }
-    let mut program = Program::new(SETUP.policy(Policy::new().issuers(&["https://none.test"])));
+    let mut program = Program::new(Setup {
+        policy: Policy { issuers: Some(&["https://none.test"]), ..Policy::new() },
+        ..SETUP
+    });
     program.world.resource()["authorization_servers"] = servers.clone();
     assert!(discovery(&mut program).1.contains("allow its issuer in the policy"));
     let mut program = Program::new(SETUP);
@@ -238,7 +241,10 @@ fn auth_53_a_server_without_pkce_is_refused() {
         assert!(end.starts_with("the authorization server does not list PKCE with S256"), "{end}");
         assert_eq!((program.world.clients, program.world.shown.len()), (0, 0));
         // The caller may allow it by name.
-        let mut program = Program::new(SETUP.policy(Policy::new().without_pkce(&[ISSUER])));
+        let mut program = Program::new(Setup {
+            policy: Policy { without_pkce: &[ISSUER], ..Policy::new() },
+            ..SETUP
+        });
         program.world.server()["code_challenge_methods_supported"] = methods;
         assert_eq!(discovery(&mut program).1, "200");
     }
@@ -304,7 +310,8 @@ fn auth_106_the_rules_of_2025_03_26_are_for_servers_without_resource_metadata() 
         assert_eq!(read.len(), 2, "{end}");
         assert!(end.starts_with("HTTP status"), "{end}");
     }
-    let mut program = Program::new(SETUP.policy(Policy::new().legacy(false)));
+    let mut program =
+        Program::new(Setup { policy: Policy { legacy: false, ..Policy::new() }, ..SETUP });
     program.world.documents.clear();
     let (read, end) = discovery(&mut program);
     assert_eq!(read.len(), 2);
@@ -352,7 +359,8 @@ fn auth_108_auth_109_auth_111_urls_are_https_to_the_internet() {
     // On this machine http is good where the policy says so.
     let here = "http://localhost:3000";
     let rules = UrlRules::new().loopback_http(true);
-    let mut program = Program::new(SETUP.policy(Policy::new().urls(rules)));
+    let mut program =
+        Program::new(Setup { policy: Policy { urls: rules, ..Policy::new() }, ..SETUP });
     program.world.resource()["authorization_servers"] = json!([here]);
     let metadata = server_metadata(here);
     *program.world.document(&format!("{here}/.well-known/oauth-authorization-server")) = metadata;
@@ -361,15 +369,19 @@ fn auth_108_auth_109_auth_111_urls_are_https_to_the_internet() {
 
 #[test]
 fn auth_46_configured_credentials_go_to_no_other_issuer() {
-    let clients = [RegisteredClient::new("id").secret("secret").issuer("https://old.test")];
-    let mut program = Program::new(SETUP.clients(&clients));
+    let clients = [RegisteredClient {
+        secret: Some("secret"),
+        issuer: Some("https://old.test"),
+        ..RegisteredClient::new("id")
+    }];
+    let mut program = Program::new(Setup { clients: &clients, ..SETUP });
     let (read, end) = discovery(&mut program);
     assert_eq!(read.len(), 1);
     assert!(end.starts_with("the credentials belong to another authorization server"), "{end}");
 
     // Without an issuer they are bound to the first one.
-    let clients = [RegisteredClient::new("id").secret("secret")];
-    let mut program = Program::new(SETUP.clients(&clients));
+    let clients = [RegisteredClient { secret: Some("secret"), ..RegisteredClient::new("id") }];
+    let mut program = Program::new(Setup { clients: &clients, ..SETUP });
     assert_eq!(program.request(), Ok(200));
     program.restart();
     program.world.valid.clear();

@@ -7,7 +7,8 @@ use super::program::Program;
 use super::world::{Answer, ENDPOINT, ISSUER, client_of, id_jag};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
-const SECRET: RegisteredClient<'_> = RegisteredClient::new("service").secret("service-secret");
+const SECRET: RegisteredClient<'_> =
+    RegisteredClient { secret: Some("service-secret"), ..RegisteredClient::new("service") };
 
 #[test]
 fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {
@@ -18,9 +19,9 @@ fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {
         (json!(null), None, true),
         (json!(["client_secret_basic"]), Some(TokenEndpointAuth::Post), false),
     ] {
-        let client = method.map_or(SECRET, |method| SECRET.method(method));
-        let clients = [client];
-        let mut program = Program::new(SETUP.grant(Grant::ClientCredentials).clients(&clients));
+        let clients = [RegisteredClient { method, ..SECRET }];
+        let mut program =
+            Program::new(Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP });
         program.world.gives_refresh = false;
         program.world.resource()["scopes_supported"] = json!(["a", "b"]);
         program.world.server()["token_endpoint_auth_methods_supported"] = listed.clone();
@@ -50,7 +51,8 @@ mcp 200"
 #[test]
 fn auth_121_a_token_for_itself_is_asked_for_anew() {
     let clients = [SECRET];
-    let mut program = Program::new(SETUP.grant(Grant::ClientCredentials).clients(&clients));
+    let mut program =
+        Program::new(Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP });
     program.world.gives_refresh = false;
     assert_eq!(program.request(), Ok(200));
     program.trace();
@@ -73,7 +75,7 @@ fn auth_121_a_token_for_itself_is_asked_for_anew() {
 
 #[test]
 fn auth_120_without_an_id_nothing_is_registered() {
-    let mut program = Program::new(SETUP.grant(Grant::ClientCredentials));
+    let mut program = Program::new(Setup { grant: Grant::ClientCredentials, ..SETUP });
     assert_eq!(program.request(), Ok(401));
     assert!(program.trace().contains("ask client"));
     assert_eq!(program.world.clients, 0);
@@ -82,7 +84,7 @@ fn auth_120_without_an_id_nothing_is_registered() {
 /// A program of an organization, whose identity provider answers with an assertion.
 fn enterprise(provider: IdentityProvider<'static>) -> Program<'static> {
     const CLIENTS: &[RegisteredClient<'_>] = &[SECRET];
-    let setup = SETUP.grant(Grant::Enterprise(provider)).clients(CLIENTS);
+    let setup = Setup { grant: Grant::Enterprise(provider), clients: CLIENTS, ..SETUP };
     let mut program = Program::new(setup);
     program.assertions = vec!["identity-secret", "identity-secret-2"];
     program.world.gives_refresh = false;
@@ -92,7 +94,10 @@ fn enterprise(provider: IdentityProvider<'static>) -> Program<'static> {
 const PROVIDER: IdentityProvider<'_> = IdentityProvider::new(
     "https://idp.test",
     "https://idp.test/oauth/token",
-    RegisteredClient::new("at-the-provider").secret("provider-secret"),
+    RegisteredClient {
+        secret: Some("provider-secret"),
+        ..RegisteredClient::new("at-the-provider")
+    },
 );
 
 #[test]
@@ -138,7 +143,8 @@ mcp 200"
 #[test]
 fn auth_37_auth_126_a_metadata_document_is_the_id_where_an_organization_permits_it() {
     let document = "https://client.test/metadata.json";
-    let setup = SETUP.grant(Grant::Enterprise(PROVIDER)).metadata_document(document);
+    let setup =
+        Setup { grant: Grant::Enterprise(PROVIDER), metadata_document: Some(document), ..SETUP };
     let mut program = Program::new(setup);
     program.assertions = vec!["identity-secret"];
     program.world.gives_assertions = true;
@@ -177,7 +183,8 @@ fn auth_125_auth_129_an_answer_of_the_provider_must_be_usable() {
 #[test]
 fn auth_130_auth_131_auth_133_a_platform_gives_the_assertion() {
     const CLIENTS: &[RegisteredClient<'_>] = &[RegisteredClient::new("workload")];
-    let mut program = Program::new(SETUP.grant(Grant::WorkloadIdentity).clients(CLIENTS));
+    let mut program =
+        Program::new(Setup { grant: Grant::WorkloadIdentity, clients: CLIENTS, ..SETUP });
     program.assertions = vec!["platform-secret", "platform-secret-2"];
     program.world.gives_refresh = false;
     let token = program.world.give("");

@@ -28,9 +28,9 @@ fn parts(text: &str) -> [Value; 2] {
 #[test]
 fn auth_117_auth_118_a_client_authenticates_with_a_key() {
     let key = Es256::from_bytes(&[7; 32]).unwrap().key_id("k1");
-    let clients = [RegisteredClient::new("service").key(&key)];
+    let clients = [RegisteredClient { key: Some(&key), ..RegisteredClient::new("service") }];
     for listed in [json!(["private_key_jwt"]), json!(null)] {
-        let setup = SETUP.grant(Grant::ClientCredentials).clients(&clients);
+        let setup = Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP };
         let mut program = Program::new(setup);
         program.world.gives_refresh = false;
         program.world.server()["token_endpoint_auth_methods_supported"] = listed;
@@ -64,7 +64,11 @@ fn auth_117_auth_118_a_client_authenticates_with_a_key() {
 #[test]
 fn auth_39_a_client_with_a_metadata_document_authenticates_with_its_key() {
     let key = Es256::from_bytes(&[7; 32]).unwrap();
-    let setup = SETUP.metadata_document("https://client.test/metadata.json").document_key(&key);
+    let setup = Setup {
+        metadata_document: Some("https://client.test/metadata.json"),
+        document_key: Some(&key),
+        ..SETUP
+    };
     let mut program = Program::new(setup);
     program.world.server()["client_id_metadata_document_supported"] = true.into();
     program.world.server()["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
@@ -76,7 +80,7 @@ fn auth_39_a_client_with_a_metadata_document_authenticates_with_its_key() {
 
 /// A program whose tokens are bound to its key.
 fn bound(key: &dyn Signer) -> Program<'_> {
-    let mut program = Program::new(SETUP.dpop(key));
+    let mut program = Program::new(Setup { dpop: Some(key), ..SETUP });
     program.world.challenge = "DPoP algs=\"ES256\"".to_owned();
     program.world.token_type = "DPoP";
     program
@@ -141,7 +145,7 @@ fn auth_139_tokens_that_are_bound_to_another_key_are_dropped() {
     for (key_of_next, keeps) in [(Some(&key), true), (Some(&other), false), (None, false)] {
         let mut program = bound(&key);
         assert_eq!(program.request(), Ok(200));
-        program.setup = key_of_next.map_or(SETUP, |key| SETUP.dpop(key));
+        program.setup = key_of_next.map_or(SETUP, |key| Setup { dpop: Some(key), ..SETUP });
         program.restart();
         assert_eq!(program.machine(|machine| machine.generation() > 0), keeps);
         // Neither is the refresh token sent, with a proof of another key or without one.
@@ -157,8 +161,9 @@ fn auth_139_tokens_that_are_bound_to_another_key_are_dropped() {
 #[test]
 fn auth_117_auth_136_a_key_for_eddsa_signs_assertions_and_proofs() {
     let key = Ed25519::from_bytes(&[7; 32]).key_id("k2");
-    let clients = [RegisteredClient::new("service").key(&key)];
-    let setup = SETUP.grant(Grant::ClientCredentials).clients(&clients).dpop(&key);
+    let clients = [RegisteredClient { key: Some(&key), ..RegisteredClient::new("service") }];
+    let setup =
+        Setup { grant: Grant::ClientCredentials, clients: &clients, dpop: Some(&key), ..SETUP };
     for (algs, has_proof) in [(json!(["ES256", "EdDSA"]), true), (json!(["ES256"]), false)] {
         let mut program = Program::new(setup);
         let server = program.world.server();
@@ -191,7 +196,7 @@ fn auth_134_a_server_that_lists_proofs_gets_them_and_another_does_not() {
         (json!(null), json!(["ES256"]), true),
         (json!(null), json!(null), false),
     ] {
-        let mut program = Program::new(SETUP.dpop(&key));
+        let mut program = Program::new(Setup { dpop: Some(&key), ..SETUP });
         program.world.server()["dpop_signing_alg_values_supported"] = algs.clone();
         program.world.resource()["dpop_signing_alg_values_supported"] = resource;
         if has_proof {

@@ -12,11 +12,12 @@ use super::program::{Memory, Outcome, Program};
 use super::world::{Answer, ENDPOINT};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
-const CLIENTS: &[RegisteredClient<'_>] = &[RegisteredClient::new("id").secret("client-secret")];
+const CLIENTS: &[RegisteredClient<'_>] =
+    &[RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
 const PROVIDER: IdentityProvider<'_> = IdentityProvider::new(
     "https://idp.test",
     "https://idp.test/token",
-    RegisteredClient::new("other").secret("provider-secret"),
+    RegisteredClient { secret: Some("provider-secret"), ..RegisteredClient::new("other") },
 );
 
 /// Programs at the start of each flow.
@@ -40,11 +41,14 @@ fn flows() -> Vec<(&'static str, Program<'static>)> {
     step_up.world.needs = "more";
     let mut legacy = Program::new(SETUP);
     legacy.world.documents.clear();
-    let service = Program::new(SETUP.grant(Grant::ClientCredentials).clients(CLIENTS));
-    let mut enterprise = Program::new(SETUP.grant(Grant::Enterprise(PROVIDER)).clients(CLIENTS));
+    let service =
+        Program::new(Setup { grant: Grant::ClientCredentials, clients: CLIENTS, ..SETUP });
+    let mut enterprise =
+        Program::new(Setup { grant: Grant::Enterprise(PROVIDER), clients: CLIENTS, ..SETUP });
     enterprise.assertions = vec!["identity-secret"; 9];
     enterprise.world.gives_assertions = true;
-    let mut workload = Program::new(SETUP.grant(Grant::WorkloadIdentity).clients(CLIENTS));
+    let mut workload =
+        Program::new(Setup { grant: Grant::WorkloadIdentity, clients: CLIENTS, ..SETUP });
     workload.assertions = vec!["platform-secret"; 9];
     workload.world.gives_assertions = true;
     vec![
@@ -315,7 +319,7 @@ fn auth_113_the_twelfth_request_is_the_last() {
 #[test]
 fn auth_93_setups_show_no_secret() {
     let policy = Policy::new();
-    let setup = SETUP.clients(CLIENTS).grant(Grant::Enterprise(PROVIDER)).policy(policy);
+    let setup = Setup { clients: CLIENTS, grant: Grant::Enterprise(PROVIDER), policy, ..SETUP };
     assert!(!format!("{setup:?}").contains("secret"));
     let head = ResponseHead::new(401, &[]);
     assert!(!format!("{head:?}").contains("secret"));

@@ -16,13 +16,14 @@ fn shown(program: &Program<'_>, name: &str) -> Option<String> {
 
 #[test]
 fn auth_34_auth_35_auth_37_a_client_id_is_configured_or_a_document_or_registered_or_asked_for() {
-    let clients = [RegisteredClient::new("configured").issuer(ISSUER)];
-    let with_document = SETUP.metadata_document(DOCUMENT);
+    let clients =
+        [RegisteredClient { issuer: Some(ISSUER), ..RegisteredClient::new("configured") }];
+    let with_document = Setup { metadata_document: Some(DOCUMENT), ..SETUP };
     for (setup, expected) in [
-        (with_document.clients(&clients), "configured"),
+        (Setup { clients: &clients, ..with_document }, "configured"),
         (with_document, DOCUMENT),
         (SETUP, "client-1"),
-        (SETUP.registers(false), "asked"),
+        (Setup { registers: false, ..SETUP }, "asked"),
     ] {
         let mut program = Program::new(setup);
         program.world.server()["client_id_metadata_document_supported"] = true.into();
@@ -150,13 +151,10 @@ fn auth_47_the_client_authenticates_as_the_registration_says() {
 #[test]
 fn auth_36_auth_48_credentials_are_encoded_before_they_are_joined() {
     let (id, secret) = ("a:b c", "p%:+/\u{e9}");
-    let mut client = RegisteredClient::new(id).secret(secret);
+    let client = RegisteredClient { secret: Some(secret), ..RegisteredClient::new(id) };
     for method in [None, Some(TokenEndpointAuth::Basic), Some(TokenEndpointAuth::Post)] {
-        if let Some(method) = method {
-            client = client.method(method);
-        }
-        let clients = [client];
-        let mut program = Program::new(SETUP.clients(&clients));
+        let clients = [RegisteredClient { method, ..client }];
+        let mut program = Program::new(Setup { clients: &clients, ..SETUP });
         assert_eq!(program.request(), Ok(200));
         let asked = *program.world.requests("/token").last().unwrap();
         assert_eq!(client_of(asked), (id.to_owned(), Some(secret.to_owned())));
@@ -246,7 +244,7 @@ fn auth_62_auth_63_auth_64_auth_65_auth_66_the_scope_is_that_of_the_challenge_or
         ("a", json!(null), json!(null), Some("b c"), Some("b c")),
         ("a \\\" b", json!(["c"]), json!(null), None, Some("c")),
     ] {
-        let setup = narrow.map_or(SETUP, |narrow| SETUP.scope(narrow));
+        let setup = narrow.map_or(SETUP, |narrow| Setup { scope: Some(narrow), ..SETUP });
         let mut program = Program::new(setup);
         if !challenge.is_empty() {
             program.world.challenge = format!("Bearer scope=\"{challenge}\"");

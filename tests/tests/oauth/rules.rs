@@ -69,7 +69,7 @@ fn auth_38_a_metadata_document_is_an_https_url_with_a_path_and_says_who_it_is() 
         ("http://client.test/metadata.json", false),
         ("client.test/metadata.json", false),
     ] {
-        let mut program = Program::new(SETUP.metadata_document(url));
+        let mut program = Program::new(Setup { metadata_document: Some(url), ..SETUP });
         program.world.server()["client_id_metadata_document_supported"] = true.into();
         assert_eq!(program.request(), Ok(200));
         let (_, query) = program.world.shown[0].split_once('?').unwrap();
@@ -167,8 +167,10 @@ fn auth_84_auth_96_a_token_is_used_whatever_scope_it_has() {
 
 #[test]
 fn auth_97_a_client_of_its_own_gives_up_after_few_attempts() {
-    let clients = [RegisteredClient::new("id").secret("client-secret")];
-    let mut program = Program::new(SETUP.grant(Grant::ClientCredentials).clients(&clients));
+    let clients =
+        [RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
+    let mut program =
+        Program::new(Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP });
     let challenge = "Bearer error=insufficient_scope, scope=\"admin\"";
     for _ in 0..20 {
         let answer = Answer::new(403, "").field("www-authenticate", challenge);
@@ -205,7 +207,7 @@ fn auth_128_support_of_enterprise_managed_authorization_is_read() {
 #[test]
 fn auth_132_the_platform_is_told_issuer_and_token_endpoint() {
     let clients = [RegisteredClient::new("workload")];
-    let setup = SETUP.grant(Grant::WorkloadIdentity).clients(&clients);
+    let setup = Setup { grant: Grant::WorkloadIdentity, clients: &clients, ..SETUP };
     let mut program = Program::new(setup);
     program.machine(|machine| machine.begin());
     for _ in 0..5 {

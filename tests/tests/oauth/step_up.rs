@@ -54,11 +54,13 @@ mcp 200"
 
 #[test]
 fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
-    const SERVICE: RegisteredClient<'_> = RegisteredClient::new("service").secret("secret");
+    const SERVICE: RegisteredClient<'_> =
+        RegisteredClient { secret: Some("secret"), ..RegisteredClient::new("service") };
     const PROVIDER: IdentityProvider<'_> =
         IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SERVICE);
     for grant in [Grant::ClientCredentials, Grant::WorkloadIdentity, Grant::Enterprise(PROVIDER)] {
-        let mut program = Program::new(SETUP.grant(grant).clients(&[SERVICE]).scope("basic write"));
+        let mut program =
+            Program::new(Setup { grant, clients: &[SERVICE], scope: Some("basic write"), ..SETUP });
         program.world.challenge = "Bearer scope=\"basic more\"".to_owned();
         program.world.needs = "write";
         program.world.gives_refresh = false;
@@ -211,7 +213,7 @@ fn auth_103_other_errors_are_reported() {
 
 #[test]
 fn auth_64_a_step_up_stays_within_the_scope_of_the_setup() {
-    let mut program = Program::new(SETUP.scope("basic read"));
+    let mut program = Program::new(Setup { scope: Some("basic read"), ..SETUP });
     program.world.challenge = "Bearer scope=\"basic\"".to_owned();
     program.world.needs = "read write";
     assert_eq!(program.request(), Ok(403));

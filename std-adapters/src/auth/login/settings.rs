@@ -214,8 +214,6 @@ impl OAuth {
         let without_pkce: Vec<&str> = self.without_pkce.iter().map(String::as_str).collect();
         let issuers: Option<Vec<&str>> =
             self.issuers.as_ref().map(|issuers| issuers.iter().map(String::as_str).collect());
-        let policy = Policy::new().urls(self.rules).without_pkce(&without_pkce).legacy(self.legacy);
-        let policy = issuers.as_deref().map_or(policy, |issuers| policy.issuers(issuers));
         let grant = match &self.grant {
             OAuthGrant::AuthorizationCode => Grant::AuthorizationCode,
             OAuthGrant::ClientCredentials => Grant::ClientCredentials,
@@ -224,16 +222,22 @@ impl OAuth {
                 IdentityProvider::new(issuer, token_endpoint, client.registered()),
             ),
         };
-        let mut setup = Setup::new(url, &self.client_name)
-            .grant(grant)
-            .clients(&clients)
-            .registers(self.registers)
-            .policy(policy);
-        setup = self.metadata_document.as_deref().map_or(setup, |url| setup.metadata_document(url));
-        setup = self.document_key.as_deref().map_or(setup, |key| setup.document_key(key));
-        setup = self.dpop.as_deref().map_or(setup, |key| setup.dpop(key));
-        setup = self.scope.as_deref().map_or(setup, |scope| setup.scope(scope));
-        call(&setup)
+        call(&Setup {
+            grant,
+            clients: &clients,
+            metadata_document: self.metadata_document.as_deref(),
+            registers: self.registers,
+            scope: self.scope.as_deref(),
+            document_key: self.document_key.as_deref().map(|key| key as &dyn Signer),
+            dpop: self.dpop.as_deref().map(|key| key as &dyn Signer),
+            policy: Policy {
+                urls: self.rules,
+                issuers: issuers.as_deref(),
+                without_pkce: &without_pkce,
+                legacy: self.legacy,
+            },
+            ..Setup::new(url, &self.client_name)
+        })
     }
 }
 
@@ -245,11 +249,13 @@ impl OAuthClient {
     }
 
     fn registered(&self) -> RegisteredClient<'_> {
-        let mut client = RegisteredClient::new(&self.id);
-        client = self.secret.as_deref().map_or(client, |secret| client.secret(secret));
-        client = self.issuer.as_deref().map_or(client, |issuer| client.issuer(issuer));
-        client = self.key.as_deref().map_or(client, |key| client.key(key));
-        self.method.map_or(client, |method| client.method(method))
+        RegisteredClient {
+            id: &self.id,
+            issuer: self.issuer.as_deref(),
+            secret: self.secret.as_deref(),
+            method: self.method,
+            key: self.key.as_deref().map(|key| key as &dyn Signer),
+        }
     }
 }
 

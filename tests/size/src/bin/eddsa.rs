@@ -22,5 +22,5 @@ fn main() -> ! {
     static mut READ: [u8; LINE] = [0; LINE];
 
     size::board::open();
-    login::run(&SETUP.dpop(&Ed25519::from_bytes(&KEY)), MEMORY, READ)
+    login::run(&Setup { dpop: Some(&Ed25519::from_bytes(&KEY)), ..SETUP }, MEMORY, READ)
 }

@@ -23,7 +23,7 @@ fn main() -> ! {
 
     size::board::open();
     match Es256::from_bytes(&KEY) {
-        Ok(key) => login::run(&SETUP.dpop(&key), MEMORY, READ),
+        Ok(key) => login::run(&Setup { dpop: Some(&key), ..SETUP }, MEMORY, READ),
         Err(_) => login::run(&SETUP, MEMORY, READ),
     }
 }
