@@ -52,11 +52,11 @@ pub trait Runtime: Send + Sync {
     /// login, or of a server on several threads. Default: an error.
     fn listen(&self, listener: TcpListener) -> io::Result<BoxedListener> {
         let _ = listener;
-        Err(unsupported("let a person paste the address of the last page"))
+        Err(unsupported("implement `listen`, or let a person paste the last address of a login"))
     }
 
     /// Polls a future on this thread until it is ready: on the threads of a server that has
-    /// [several](super::http::serve_on_all_cores). Default: the thread sleeps between two polls.
+    /// several. Default: the thread sleeps between two polls.
     ///
     /// # Errors
     /// If the operating system lacks what the runtime needs.
@@ -167,9 +167,15 @@ pub(crate) fn elapsed(since: Instant) -> Duration {
 /// Returns what polls a future on another thread, with the timers and sockets of what polls this.
 #[cfg(feature = "http")]
 pub(crate) fn poll_on_thread() -> impl FnOnce(LocalFuture<'_>) -> io::Result<()> + Send + 'static {
+    #[cfg(feature = "tokio")]
+    use ::tokio::runtime::RuntimeFlavor;
+
     let runtime = current();
     #[cfg(feature = "tokio")]
-    let handle = ::tokio::runtime::Handle::try_current().ok().filter(|_| NAMED.get().is_none());
+    let handle = ::tokio::runtime::Handle::try_current().ok().filter(|handle| {
+        // One of a single thread has timers only while that polls it.
+        NAMED.get().is_none() && handle.runtime_flavor() != RuntimeFlavor::CurrentThread
+    });
     move |future| {
         let future = Box::pin(within(runtime, future));
         #[cfg(feature = "tokio")]

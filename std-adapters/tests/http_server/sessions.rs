@@ -35,7 +35,7 @@ pub(crate) fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
 }
 
 #[test]
-pub(crate) fn sse_07_a_handler_can_release_its_connection() {
+fn sse_07_a_handler_can_release_its_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let first = site.call(&session, 2, "later");

@@ -9,11 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TaskSupport, TextResult, Tool, ToolExecution};
-use mcp_sansio::{Catalog, Change, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::{Catalog, Change, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{
     HttpOptions, HttpShards, OwnedHead, serve_on_all_cores, serve_on_threads,
 };
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{
+    App, Broadcaster, Context, HandlerResult, Limits, TaskOptions,
+};
 
 use crate::bodies::{self, is_silent, long};
 use crate::sessions;
@@ -27,7 +29,6 @@ fn any_thread_serves_what_another_has_begun() {
     for scenario in [
         sessions::sess_09_ids_are_different_each_time,
         sessions::canc_12_sse_09_events_after_a_lost_connection_are_replayed,
-        sessions::sse_07_a_handler_can_release_its_connection,
         sessions::a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection,
         an_answer_comes_to_another_thread_than_its_question,
         a_message_of_http_sse_comes_to_another_thread_than_its_stream,
@@ -75,12 +76,15 @@ fn open_sse(site: &Site) -> (Client, String) {
     (stream, endpoint)
 }
 
+/// Means nothing on the path of HTTP+SSE.
+const STRANGE: (&str, &str) = ("Mcp-Session-Id", "00000001");
+
 fn a_message_of_http_sse_comes_to_another_thread_than_its_stream() {
     let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
     let (mut stream, endpoint) = open_sse(&site);
     assert!(endpoint.starts_with("/sse?session="), "{endpoint}");
     let send = |body: &str| {
-        let answer = site.send(&request("POST", &endpoint, &[("Accept", "*/*")], body));
+        let answer = site.send(&request("POST", &endpoint, &[("Accept", "*/*"), STRANGE], body));
         assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{body}");
     };
     send(
@@ -191,27 +195,44 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
 
 /// Its future is not `Send`, and it needs the timers of a runtime.
 async fn local(ctx: Context) -> HandlerResult {
+    let request = ctx.request()?;
     let steps = Rc::new(Cell::new(0));
     for _ in 0..3 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         steps.set(steps.get() + 1);
+        ctx.tool(&request).progress(&Progress::of(steps.get())).await?;
     }
     ctx.reply(&TextResult::new(&format!("{} on {:?}", steps.get(), thread::current().id())))
 }
 
-fn app() -> App<fn(Context) -> LocalHandler> {
+fn app(bind_to_connection: bool) -> App<fn(Context) -> LocalHandler> {
     let handler: fn(Context) -> LocalHandler = |ctx| Box::pin(local(ctx));
     App::new(&CONFIG, handler)
         .catalog(&CATALOG)
-        .tasks(TaskOptions { bind_to_connection: true, ..TaskOptions::new() })
+        .tasks(TaskOptions { bind_to_connection, ..TaskOptions::new() })
         .limits(Limits { address_share: 100, ..Limits::new() })
+}
+
+/// Shuts an application down, also after a failed assertion.
+struct Stopping<'a>(&'a Broadcaster);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.shut_down();
+    }
 }
 
 type LocalHandler = std::pin::Pin<Box<dyn Future<Output = HandlerResult>>>;
 
 #[test]
-fn a_task_of_a_session_is_not_that_of_the_same_session_of_another_thread() {
-    let app = app();
+fn a_session_is_not_the_one_with_the_same_key_of_another_thread() {
+    two_sessions(true);
+    two_sessions(false);
+}
+
+/// Their tasks are bound to them, or those of all clients.
+fn two_sessions(are_bound: bool) {
+    let app = app(are_bound);
     let listen = |_| std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let listeners: Vec<_> = (0..2).map(listen).collect();
     let addresses: Vec<_> = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
@@ -221,6 +242,7 @@ fn a_task_of_a_session_is_not_that_of_the_same_session_of_another_thread() {
         client.answer().body
     };
     thread::scope(|scope| {
+        let _stopping = Stopping(app.broadcaster());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (app, listeners) = (&app, listeners);
         scope.spawn(move || {
@@ -232,9 +254,11 @@ fn a_task_of_a_session_is_not_that_of_the_same_session_of_another_thread() {
             let mut client = Client::to(addresses[at]);
             client.write(&initialize("2025-11-25"));
             let answer = client.answer();
-            answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+            let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}"));
+            in_session(at, id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            id.to_owned()
         });
-        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"local","task":{"ttl":60000}}}"#;
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"local","task":{"ttl":60000},"_meta":{"progressToken":7}}}"#;
         let created = in_session(1, &sessions[0], call);
         let id = created.split("\"taskId\":\"").nth(1).unwrap_or_else(|| panic!("{created}"));
         let id = id.split('"').next().unwrap();
@@ -242,20 +266,28 @@ fn a_task_of_a_session_is_not_that_of_the_same_session_of_another_thread() {
             r#"{{"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{{"taskId":"{id}"}}}}"#
         );
         for connection in [0, 1] {
-            let own = in_session(connection, &sessions[0], &result);
-            assert!(own.contains("3 on "), "{own}");
+            // Messages of a task are for the session that has created it.
             let foreign = in_session(connection, &sessions[1], &result);
-            assert!(foreign.contains("-32602"), "{foreign}");
+            let expected = if are_bound { "-32602" } else { "3 on " };
+            assert!(foreign.contains(expected) && !foreign.contains("progress"), "{foreign}");
         }
-        app.broadcaster().shut_down();
+        let own = in_session(1, &sessions[0], &result);
+        assert!(own.contains("3 on "), "{own}");
     });
 }
 
 #[test]
 fn handlers_of_shards_are_in_the_runtime_that_has_started_them() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    use tokio::runtime::Builder;
+
+    // In a runtime with one thread they have timers of their own, for it may wait for them.
+    check_shards(Builder::new_multi_thread().enable_all().build().unwrap());
+    check_shards(Builder::new_current_thread().enable_all().build().unwrap());
+}
+
+fn check_shards(runtime: tokio::runtime::Runtime) {
     runtime.block_on(async {
-        let app = Arc::new(app());
+        let app = Arc::new(app(true));
         let threads = NonZeroU32::new(3).unwrap();
         let shards = HttpShards::start(&app, threads, HttpOptions::new()).unwrap();
         let mut answers = BTreeSet::new();
@@ -276,8 +308,11 @@ fn handlers_of_shards_are_in_the_runtime_that_has_started_them() {
                 exchange.feed(call.split_once("\r\n\r\n").unwrap().1.as_bytes()).await;
                 exchange.end_body();
                 assert_eq!(exchange.response().await.status, 200);
-                let piece = exchange.next_piece().await.unwrap().unwrap();
-                String::from_utf8(piece).unwrap()
+                let mut answer = String::new();
+                while let Some(piece) = exchange.next_piece().await {
+                    answer += &String::from_utf8(piece.unwrap()).unwrap();
+                }
+                answer.split("text\":\"").nth(1).unwrap_or_else(|| panic!("{answer}")).to_owned()
             });
             let answer = answer.await.unwrap();
             assert!(answer.contains("3 on "), "{answer}");
@@ -299,6 +334,7 @@ fn all_cores_listen_at_one_address_that_no_other_server_has() {
     let address = taken.local_addr().unwrap();
     drop(taken);
     thread::scope(|scope| {
+        let _stopping = Stopping(app.broadcaster());
         scope.spawn(|| serve_on_all_cores(&app, address, HttpOptions::new()).unwrap());
         while std::net::TcpStream::connect(address).is_err() {
             thread::yield_now();
@@ -306,6 +342,5 @@ fn all_cores_listen_at_one_address_that_no_other_server_has() {
         let mut client = Client::to(address);
         client.write(&modern("any"));
         assert_eq!(client.answer().text(), "done");
-        app.broadcaster().shut_down();
     });
 }

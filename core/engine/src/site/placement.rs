@@ -1,15 +1,23 @@
 //! Which of several sites has a session.
 
+use mcp_sansio::Revision;
 use mcp_sansio::http::RequestHead;
 
 use super::step::{PARAMETER, id_prefix};
 
-/// Returns the number in the id of the session that a request names, also of one of HTTP+SSE. Where
-/// several sites serve an endpoint, its remainder says which of them has the session: see
+/// Returns the number in the id of the session that a request names, on `sse_path` that of HTTP+SSE.
+/// Where several sites serve an endpoint, its remainder says which of them has the session: see
 /// [`with_number`]. `None` for a request without a session.
-pub fn number_of_session(head: &RequestHead<'_>) -> Option<u32> {
-    let of_query = || head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));
-    head.fields.get("mcp-session-id").or_else(of_query).map(id_prefix)
+pub fn number_of_session(head: &RequestHead<'_>, sse_path: Option<&str>) -> Option<u32> {
+    if sse_path == Some(head.path()) {
+        let id = head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));
+        return id.map(id_prefix);
+    }
+    let version = head.fields.get("mcp-protocol-version").and_then(Revision::parse);
+    if version.is_some_and(Revision::is_modern) {
+        return None;
+    }
+    head.fields.get("mcp-session-id").map(id_prefix)
 }
 
 /// Gives random bytes, of which a site makes the id of a session, a number whose remainder is

@@ -178,7 +178,11 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                 app.settings.tell(Telling::Panicked(None, panic));
             }
             is_still &= refused.poll_next(cx).is_pending();
-            is_still &= handlers.poll_next(cx).is_pending();
+            let ran = handlers.poll_next(cx);
+            is_still &= ran.is_pending();
+            if let Poll::Ready(Some(((), Err(panic)))) = ran {
+                return Poll::Ready(Err(io::Error::other(panic.0)));
+            }
             if acceptor.is_empty() && connections.is_empty() && handlers.is_empty() {
                 return Poll::Ready(Ok(()));
             }

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 
 use mcp_sansio_engine::site::{Holder, SiteCounts};
 use mcp_sansio_engine::{CountPlaces, NoPlace, PlaceLimit, Places};
@@ -27,13 +27,15 @@ pub(crate) struct Counts {
 impl Counts {
     /// Returns those of a site.
     pub(crate) fn of_site(&self) -> SiteCounts {
-        let of = |places: &Arc<SharedPlaces>| Box::new(Common(Arc::clone(places)));
+        let of = |places: &Arc<SharedPlaces>, wakes| {
+            Box::new(Common { places: Arc::clone(places), wakes })
+        };
         SiteCounts {
-            exchanges: of(&self.exchanges),
-            streams: of(&self.streams),
-            body_bytes: of(&self.body_bytes),
-            body_reserve: of(&self.body_reserve),
-            sessions: of(&self.sessions),
+            exchanges: of(&self.exchanges, false),
+            streams: of(&self.streams, false),
+            body_bytes: of(&self.body_bytes, true),
+            body_reserve: of(&self.body_reserve, true),
+            sessions: of(&self.sessions, false),
         }
     }
 
@@ -48,10 +50,16 @@ impl Counts {
 /// Places that are given back without the lock of the site, or that several sites have in common.
 #[derive(Default)]
 pub(crate) struct SharedPlaces {
-    /// And whether there was none for somebody.
-    state: Mutex<(Places<Holder>, bool)>,
+    state: Mutex<Taken>,
     /// Those that look again when places are given back, and give some back themselves.
     servers: OnceLock<Arc<[Weak<Shared>]>>,
+}
+
+#[derive(Default)]
+struct Taken {
+    places: Places<Holder>,
+    /// Whether somebody waits for one.
+    is_awaited: bool,
 }
 
 /// A place, until it is dropped.
@@ -66,7 +74,7 @@ impl SharedPlaces {
         holder: Option<Holder>,
         limit: PlaceLimit,
     ) -> Option<Place> {
-        self.lock().0.take(1, holder.as_ref(), limit).ok()?;
+        self.lock().places.take(1, holder.as_ref(), limit).ok()?;
         Some(Place { places: Arc::clone(self), holder })
     }
 
@@ -74,13 +82,17 @@ impl SharedPlaces {
         self.servers.get().into_iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade)
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Places<Holder>, bool)> {
+    fn lock(&self) -> MutexGuard<'_, Taken> {
         lock(&self.state)
     }
 }
 
 /// Places that sites have in common.
-struct Common(Arc<SharedPlaces>);
+struct Common {
+    places: Arc<SharedPlaces>,
+    /// Whether a site waits where there is none.
+    wakes: bool,
+}
 
 impl CountPlaces<Holder> for Common {
     fn take(
@@ -89,42 +101,59 @@ impl CountPlaces<Holder> for Common {
         client: Option<&Holder>,
         limit: PlaceLimit,
     ) -> Result<(), NoPlace> {
-        let (places, is_awaited) = &mut *self.0.lock();
+        let Taken { places, is_awaited } = &mut *self.places.lock();
         let taken = places.take(n, client, limit);
-        *is_awaited |= taken == Err(NoPlace::Total);
+        *is_awaited |= self.wakes && taken == Err(NoPlace::Total);
         taken
     }
 
     fn give_back(&mut self, n: usize, client: Option<&Holder>) {
         let is_awaited = {
-            let (places, is_awaited) = &mut *self.0.lock();
+            let Taken { places, is_awaited } = &mut *self.places.lock();
             places.give_back(n, client);
             n > 0 && take(is_awaited)
         };
         if is_awaited {
-            for server in self.0.servers() {
+            for server in self.places.servers() {
                 server.released.add(0, None);
                 server.driver.notify();
             }
         }
     }
 
-    /// Of a server that is doing something, nothing is asked: it may be asking this one.
+    /// A server that is doing something is not waited for, since it may be asking this one, which
+    /// is busy itself. It is asked again a few times: it is soon done.
     fn reclaim(&mut self, lacking: NoPlace, client: Option<&Holder>) -> bool {
-        self.0.servers().any(|server| {
-            let Ok(mut state) = server.state.try_lock() else { return false };
-            let has_ended = state.site.end_uninitialized(lacking, client);
-            state.has_steps |= has_ended;
-            drop(state);
-            server.driver.notify();
-            has_ended
-        })
+        for _ in 0..QUESTIONS {
+            let mut busy = 0;
+            for server in self.places.servers() {
+                let mut state = match server.state.try_lock() {
+                    Ok(state) => state,
+                    Err(TryLockError::Poisoned(state)) => state.into_inner(),
+                    Err(TryLockError::WouldBlock) => {
+                        busy += 1;
+                        continue;
+                    }
+                };
+                if state.site.end_uninitialized(lacking, client) {
+                    state.has_steps = true;
+                    drop(state);
+                    server.driver.notify();
+                    return true;
+                }
+            }
+            if busy <= 1 {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+        false
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().0.give_back(1, self.holder.as_ref());
+        self.places.lock().places.give_back(1, self.holder.as_ref());
     }
 }
 
@@ -178,3 +207,6 @@ impl Held {
         true
     }
 }
+
+/// How often a server that is doing something is asked for a place.
+const QUESTIONS: usize = 20;

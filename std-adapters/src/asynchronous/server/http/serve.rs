@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use std::{io, mem, thread};
+use std::{io, thread};
 
 use super::connection;
 use super::options::HttpOptions;
@@ -47,8 +47,8 @@ where
 ///
 /// Handlers need not be `Send`: each runs on the thread at which its request has arrived, or, in a
 /// session, at which that was opened. All limits and shares are of the threads together. Of two
-/// runtimes (`smol` and `tokio`) this takes tokio if it is called in one of it, for example in
-/// `spawn_blocking`.
+/// runtimes (`smol` and `tokio`) this takes tokio where it is called within tokio, for example in
+/// `spawn_blocking`; a runtime of your own needs [`Runtime::listen`](crate::asynchronous::Runtime).
 ///
 /// ```no_run
 /// # use mcp_sansio::{ServerConfig, ServerFeatures, types::Implementation};
@@ -98,7 +98,7 @@ where
     let Some(count) = count else { return Ok(()) };
     let (servers, runtime) = (&servers(app, options, count)?, runtime::current());
     let serve = |own: usize, listener: TcpListener| {
-        let _others = EndOfAll(app.broadcaster());
+        let _others = EndOfAll(app.broadcaster(), servers.get(own));
         let mut served = Ok(());
         let serving = async {
             let serve = async || {
@@ -111,12 +111,11 @@ where
         served
     };
     thread::scope(|scope| {
-        let started = EndOfAll(app.broadcaster());
         let start =
             |(own, listener)| named_thread().spawn_scoped(scope, move || serve(own, listener));
         let threads = listeners.into_iter().enumerate().map(start);
-        let threads = threads.collect::<io::Result<Vec<_>>>()?;
-        mem::forget(started);
+        let started = threads.collect::<io::Result<Vec<_>>>();
+        let threads = started.inspect_err(|_| app.broadcaster().shut_down())?;
         threads.into_iter().map(|thread| result_of(thread.join())).fold(Ok(()), Result::and)
     })
 }

@@ -420,6 +420,14 @@ impl HttpServer {
         });
     }
 
+    /// Ends everything that waits for [`run`](Self::run), which has ended.
+    pub(crate) fn end_now(&self) {
+        self.0.with(|state, now| state.site.shut_down(now));
+        while self.0.lock().has_steps {
+            self.with(|_, _| ());
+        }
+    }
+
     /// Returns whether this is the other server.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -56,10 +56,11 @@ impl Servers {
 
     /// Returns the server with the session that a request names. `None` if it names none.
     pub(crate) fn with_session(&self, head: &OwnedHead) -> Option<&HttpServer> {
-        if self.all.len() == 1 {
+        let HttpOptions { has_sessions, sse_path, .. } = self.first.options();
+        if self.all.len() == 1 || !has_sessions && sse_path.is_none() {
             return None;
         }
-        let number = number_of_session(&head.as_head())?;
+        let number = number_of_session(&head.as_head(), *sse_path)?;
         Some(self.get(usize::try_from(number).ok()?))
     }
 }
@@ -99,7 +100,8 @@ impl HttpShards {
     /// Starts so many threads, each with a server of the application.
     ///
     /// # Errors
-    /// As [`HttpServer::new`], and if the operating system has no more threads.
+    /// As [`HttpServer::new`], and if the operating system has no more threads: then the application
+    /// is shut down, and the threads that have begun end.
     pub fn start<H, F>(
         app: &Arc<App<H>>,
         threads: NonZeroU32,
@@ -114,13 +116,12 @@ impl HttpShards {
         let run = |server: &HttpServer| {
             let (app, server, poll) = (Arc::clone(app), server.clone(), runtime::poll_on_thread());
             named_thread().spawn(move || {
-                let _others = EndOfAll(app.broadcaster());
+                let _others = EndOfAll(app.broadcaster(), &server);
                 poll(Box::pin(server.run(&app)))
             })
         };
-        let started = EndOfAll(app.broadcaster());
-        let threads = servers.all.iter().map(run).collect::<Result<_, _>>()?;
-        mem::forget(started);
+        let started = servers.all.iter().map(run).collect::<Result<_, _>>();
+        let threads = started.inspect_err(|_| app.broadcaster().shut_down())?;
         Ok(Self { servers, next: Arc::default(), threads: Arc::new(Mutex::new(threads)) })
     }
 
@@ -132,7 +133,9 @@ impl HttpShards {
     }
 
     /// Blocks until the threads have ended, after the application has [shut
-    /// down](crate::asynchronous::Broadcaster::shut_down). Returns at once the second time.
+    /// down](crate::asynchronous::Broadcaster::shut_down). Returns at once the second time. In a
+    /// runtime call it where it may block, such as in tokio's `spawn_blocking`, and before the end of
+    /// the runtime, whose timers the handlers have.
     ///
     /// # Errors
     /// If the operating system had not what the runtime needs, or a thread has panicked.
@@ -143,12 +146,13 @@ impl HttpShards {
 }
 
 /// Shuts an application down when one of its threads ends, for whatever reason: sessions of its
-/// clients are there.
-pub(crate) struct EndOfAll<'a>(pub(crate) &'a Broadcaster);
+/// clients are there. What waits for this thread ends at once.
+pub(crate) struct EndOfAll<'a>(pub(crate) &'a Broadcaster, pub(crate) &'a HttpServer);
 
 impl Drop for EndOfAll<'_> {
     fn drop(&mut self) {
         self.0.shut_down();
+        self.1.end_now();
     }
 }
 

@@ -231,7 +231,9 @@ impl TaskWork {
         #[cfg(feature = "http")]
         if let Some(origin) = &active.origin {
             let channel = self.hub.channel(task).filter(|(request, _)| {
-                request.origin.as_ref().is_some_and(|other| other.server == origin.server)
+                // Servers of one application have equal keys.
+                request.slot.connection() == active.slot.connection()
+                    && request.origin.as_ref().is_some_and(|other| other.server == origin.server)
             });
             return match channel {
                 Some((request, source)) => source.poll_send(cx, &request, place, attempt),
