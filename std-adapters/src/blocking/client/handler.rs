@@ -31,7 +31,7 @@ pub trait Handler: Send {
     /// Called after [`on_input_request`](Self::on_input_request) or [`on_event`](Self::on_event)
     /// has panicked, for the call `about`. The panic hook has reported the panic. The request of a
     /// legacy server has got an internal error (-32603); the call for which a modern server needed
-    /// the input has failed with [`InputRefusal::Panicked`].
+    /// the input has failed with [`InputRefusal::Panicked`](super::InputRefusal::Panicked).
     /// Everything else continues.
     fn on_panic(&mut self, about: Option<CallId>) {
         let _ = about;
