@@ -122,8 +122,9 @@ impl Transport for ThreadedStreams {
         match &mut self.input {
             // The writer ends the wait, too.
             Some(input) if !into.is_empty() => match input.wait(timeout) {
-                Err(error) if !is_gone(&error) => return Err(error),
-                _ => {}
+                Ok(_) => {}
+                Err(error) if is_gone(&error) => self.input = None,
+                Err(error) => return Err(error),
             },
             _ => self.wrote(timeout.unwrap_or(Duration::MAX)),
         }
