@@ -30,12 +30,6 @@ pub struct TracingObserver {
 }
 
 impl TracingObserver {
-    /// Creates the observer.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     fn spans(&self) -> MutexGuard<'_, HashMap<u64, Span>> {
         lock(&self.spans)
     }

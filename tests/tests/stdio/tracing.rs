@@ -105,7 +105,7 @@ fn logged(level: Level) -> Vec<String> {
     tracing::subscriber::with_default(log.clone(), || {
         let app = App::new(&CONFIG).catalog(&CATALOG);
         let input = Threaded::new(Cursor::new(lines + "noise\n"));
-        app.observer(TracingObserver::new()).serve_on(input, Vec::new(), |ctx| {
+        app.observer(TracingObserver::default()).serve_on(input, Vec::new(), |ctx| {
             match ctx.request()?.name().is_some_and(|name| name == "say") {
                 true => {
                     tracing::info!("in the handler");

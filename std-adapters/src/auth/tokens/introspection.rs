@@ -28,7 +28,7 @@ use crate::runtime;
 /// `sub:` gets another `sub:` in front, so that no user is a program.
 ///
 /// An answer is kept until the token expires, and no longer than
-/// [`max_age`](Introspection::max_age): so long its revocation is not noticed. Known tokens are
+/// [`max_age`](Introspected::max_age): so long its revocation is not noticed. Known tokens are
 /// kept as with [`Jwt`](super::Jwt). A token that is refused is refused for 10 s without another
 /// question; 4,096 of them are remembered, with about 150 bytes each.
 ///
@@ -42,13 +42,16 @@ use crate::runtime;
 /// limit the requests of an address.
 pub type Introspection = Checker<Introspected>;
 
-/// Asks about tokens.
+/// Asks about tokens: `introspection.verifier.max_age = Duration::from_secs(10)`.
 pub struct Introspected {
     /// Discovered, if the program has not named it.
     endpoint: Mutex<Option<String>>,
     authorization: String,
-    demands_audience: bool,
-    max_age: Duration,
+    /// Whether tokens whose answer has no `aud` are refused. `false` only if the authorization
+    /// server issues no tokens for anything else than this server. Default: `true`.
+    pub demands_audience: bool,
+    /// How long an answer is kept at most. Default: 60 s.
+    pub max_age: Duration,
     /// By the SHA-256 of their tokens.
     flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
     /// By address.
@@ -90,21 +93,6 @@ impl Introspection {
         let url = url.into();
         self.source.allow(&url);
         self.verifier.endpoint = Mutex::new(Some(url));
-        self
-    }
-
-    /// Accepts also tokens whose answer has no `aud`: only if the authorization server issues no
-    /// tokens for anything else than this server. Default: `true`.
-    #[must_use]
-    pub fn demands_audience(mut self, demands_audience: bool) -> Self {
-        self.verifier.demands_audience = demands_audience;
-        self
-    }
-
-    /// Limits how long an answer is kept. Default: 60 s.
-    #[must_use]
-    pub fn max_age(mut self, max_age: Duration) -> Self {
-        self.verifier.max_age = max_age;
         self
     }
 
@@ -238,7 +226,7 @@ fn form(pairs: &[(&str, &str)]) -> String {
     })
 }
 
-/// Default of [`Introspection::max_age`].
+/// Default of [`Introspected::max_age`].
 const MAX_AGE: Duration = Duration::from_secs(60);
 /// Tokens that are asked about at a time.
 const MAX_QUESTIONS: usize = 64;

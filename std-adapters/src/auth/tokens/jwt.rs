@@ -20,7 +20,7 @@ use crate::asynchronous::http::Credentials;
 /// A token is accepted if
 /// - it has at most 16 KiB, and no object in its header or claims has two members of the same name;
 /// - its `typ` is `at+jwt`, `application/at+jwt` or `JWT`, and it has no `crit`;
-/// - it is signed with an [allowed algorithm](Jwt::algorithms), under the key of the issuer that
+/// - it is signed with an [allowed algorithm](Signed::algorithms), under the key of the issuer that
 ///   `kid` names, or its only one without `kid`; members of the header that bring a key along are
 ///   ignored;
 /// - `iss` is the issuer and `aud` is the audience, or an array with it, character by character;
@@ -37,16 +37,17 @@ use crate::asynchronous::http::Credentials;
 /// # Memory
 ///
 /// A known token takes 512 bytes, its length, and that of its claims, scope and names; all of them
-/// take no more than [`cache_bytes`](Checker::cache_bytes). Tokens are kept as they are, since a hash
-/// would cost more than all else of the check of a known one. They are zeroed when they are
+/// take no more than [`cache_bytes`](Checker::cache_bytes). Tokens are kept as they are, since a
+/// hash would cost more than all else of the check of a known one. They are zeroed when they are
 /// forgotten: the memory of this process must be as safe as the tokens.
 pub type Jwt = Checker<Signed>;
 
-/// Verifies signatures.
+/// Verifies signatures: `jwt.verifier.algorithms = vec![Algorithm::Es256].into()`.
 #[derive(Debug)]
 pub struct Signed {
     keys: Jwks,
-    algorithms: Cow<'static, [Algorithm]>,
+    /// The allowed algorithms. Default: all of [`Algorithm`].
+    pub algorithms: Cow<'static, [Algorithm]>,
 }
 
 impl Jwt {
@@ -69,13 +70,6 @@ impl Jwt {
             self.source.allow(url);
         }
         self.verifier.keys = keys;
-        self
-    }
-
-    /// Sets the allowed algorithms. Default: all of [`Algorithm`].
-    #[must_use]
-    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
-        self.verifier.algorithms = algorithms.into_iter().collect();
         self
     }
 

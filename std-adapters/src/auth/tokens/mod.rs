@@ -11,9 +11,9 @@ pub(crate) mod tests;
 pub(crate) mod turns;
 
 pub use dpop::Dpop;
-pub use introspection::Introspection;
+pub use introspection::{Introspected, Introspection};
 pub use jwks::{Jwks, SourceError};
-pub use jwt::Jwt;
+pub use jwt::{Jwt, Signed};
 pub use mcp_sansio_oauth::Algorithm;
 
 use std::borrow::Cow;
@@ -46,7 +46,7 @@ pub struct Checker<V> {
     pub source: Source,
     #[doc(hidden)]
     pub audience: String,
-    #[doc(hidden)]
+    /// The settings of its kind alone, [`Signed`] or [`Introspected`].
     pub verifier: V,
     #[doc(hidden)]
     pub cache: TokenCache,

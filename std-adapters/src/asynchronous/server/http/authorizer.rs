@@ -106,8 +106,8 @@ impl Credentials {
     }
 
     /// Returns the proof of a bound token, if there is exactly one `DPoP` field (RFC 9449, 4.3).
-    #[must_use]
-    pub fn proof(&self) -> Option<&str> {
+    #[cfg(any(feature = "auth", test))]
+    pub(crate) fn proof(&self) -> Option<&str> {
         credentials::proof(&self.head())
     }
 

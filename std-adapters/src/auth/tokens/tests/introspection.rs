@@ -60,7 +60,8 @@ fn auth_155_the_server_is_asked_about_a_token_once() {
 fn auth_155_an_answer_is_kept_no_longer_than_its_age() {
     let now = Moment::now();
     let server = Server::default().at(INTROSPECT, active(""));
-    let asking = asking(&server).max_age(Duration::from_secs(10));
+    let mut asking = asking(&server);
+    asking.verifier.max_age = Duration::from_secs(10);
     assert!(ask(&asking, "token", now).unwrap().principal.expires.is_none());
     // Revoked.
     server.set(INTROSPECT, says(r#"{"active":false}"#));
@@ -89,7 +90,8 @@ fn auth_155_auth_144_a_token_is_refused_for_what_the_answer_says() {
     let server = Server::default().at(INTROSPECT, iss(ISSUER));
     assert!(ask(&asking(&server), "token", now).is_ok());
     let server = Server::default().at(INTROSPECT, says(r#"{"active":true,"client_id":"x"}"#));
-    let lenient = asking(&server).demands_audience(false);
+    let mut lenient = asking(&server);
+    lenient.verifier.demands_audience = false;
     assert_eq!(ask(&lenient, "token", now).unwrap().principal.subject, "client:x");
     let other = r#"{"active":true,"client_id":"x","aud":"https://other.example"}"#;
     server.set(INTROSPECT, says(other));
