@@ -231,7 +231,7 @@ impl<'x> Keywords<'x> {
     fn of(schema: RawJson<'x>) -> Self {
         let mut found = [None; KEYWORDS.len()];
         for (name, value) in schema.members() {
-            let plain = name.as_plain().filter(|_| !cfg!(small));
+            let plain = if cfg!(small) { None } else { name.as_plain() };
             let is = |keyword: &str| plain.map_or_else(|| name == *keyword, |name| name == keyword);
             let mut places = KEYWORDS.iter().zip(&mut found);
             if let Some((_, place)) = places.find(|(keyword, _)| is(keyword)) {

@@ -119,10 +119,6 @@ impl<T: Keyed> GrowingTable<T> {
         }
     }
 
-    pub(crate) const fn limit(&self) -> u16 {
-        self.limit
-    }
-
     /// Returns an empty table with the same limit, which is this one if it is short and empty.
     pub(crate) fn renewed(self) -> Self {
         let is_short = self.head.len == 0 && self.places.len() <= KEPT_ENTRIES;

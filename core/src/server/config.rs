@@ -378,10 +378,9 @@ impl GrowingServerState {
     }
 
     /// Begins anew, for another peer, in the memory of the tables if they are short and empty.
-    pub fn renew(&mut self) {
-        let new = Self::new(self.requests.limit(), self.max_subscriptions);
-        let Self { requests, calls, .. } = core::mem::replace(self, new);
-        (self.requests, self.calls) = (requests.renewed(), calls.renewed());
+    pub fn renewed(self) -> Self {
+        let (requests, calls) = (self.requests.renewed(), self.calls.renewed());
+        Self { requests, calls, ..Self::new(0, self.max_subscriptions) }
     }
 
     /// Returns the server, whose tables have room for one more request and, in a session, for

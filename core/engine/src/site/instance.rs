@@ -102,10 +102,10 @@ impl<O> Instance<O> {
     /// Begins anew for another request that stands alone. Memory of tables is all that is left.
     pub(super) fn renew(&mut self, options: &SiteOptions<'_>) {
         let mut old = core::mem::replace(self, Self::alone(options));
-        old.state.renew();
         old.touched.clear();
         old.origins.clear();
-        (self.state, self.touched, self.origins) = (old.state, old.touched, old.origins);
+        let state = old.state.renewed();
+        (self.state, self.touched, self.origins) = (state, old.touched, old.origins);
     }
 
     /// Creates a session that `initialize` has yet to open.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use mcp_sansio::Era;
-use mcp_sansio_adapters::blocking::client::{List, ListError, MAX_PAGES, Tools};
+use mcp_sansio_adapters::blocking::client::{List, Tools};
 
 use super::limits::{Scene, Scripted};
 use super::*;
