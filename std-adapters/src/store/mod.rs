@@ -201,8 +201,8 @@ pub(crate) async fn run<T: Send + 'static>(
     if blocks { crate::runtime::unblock(call).await } else { call() }
 }
 
-/// Makes a call of a store, and does not wait for it: on a thread of its own, if the store `blocks`,
-/// since the runtime may end. Without a thread it is not made.
+/// Makes a call of a store, and does not wait for it: on a thread of its own, if the store
+/// `blocks`, since the runtime may end. Without a thread it is not made.
 #[cfg(feature = "asynchronous")]
 pub(crate) fn run_apart(blocks: bool, call: impl FnOnce() + Send + 'static) {
     if !blocks {

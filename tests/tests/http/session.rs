@@ -161,8 +161,7 @@ fn http_08_http_21_http_26_http_27_http_41_sess_03_requests_of_a_session_have_it
 }
 
 #[test]
-fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_repeat_their_method_their_name_and_annotated_arguments()
- {
+fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_repeat_them() {
     let session = HttpSession::new();
     for (method, params, name) in [
         ("tools/call", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),

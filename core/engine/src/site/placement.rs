@@ -5,9 +5,9 @@ use mcp_sansio::http::RequestHead;
 
 use super::step::{PARAMETER, id_prefix};
 
-/// Returns the number in the id of the session that a request names, on `sse_path` that of HTTP+SSE.
-/// Where several sites serve an endpoint, its remainder says which of them has the session: see
-/// [`with_number`]. `None` for a request without a session.
+/// Returns the number in the id of the session that a request names, on `sse_path` that of
+/// HTTP+SSE. Where several sites serve an endpoint, its remainder says which of them has the
+/// session: see [`with_number`]. `None` for a request without a session.
 pub fn number_of_session(head: &RequestHead<'_>, sse_path: Option<&str>) -> Option<u32> {
     if sse_path == Some(head.path()) {
         let id = head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));

@@ -9,8 +9,7 @@ use serde_json::json;
 use crate::scene::{CHUNKS, EVENTS, Scene, event, initialized, text};
 
 #[test]
-fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_that_the_server_asks_for()
- {
+fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_asked_for() {
     for chunk in CHUNKS {
         let mut scene = Scene::legacy();
         scene.chunk = chunk;

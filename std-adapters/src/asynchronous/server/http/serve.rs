@@ -28,8 +28,9 @@ use crate::runtime::{self, within};
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
 /// # Errors
-/// As [`HttpServer::new`](super::HttpServer::new), and I/O errors of the operating system while accepting. Lack of
-/// resources is only an error while there are no connections; otherwise it is retried.
+/// As [`HttpServer::new`](super::HttpServer::new), and I/O errors of the operating system while
+/// accepting. Lack of resources is only an error while there are no connections; otherwise it is
+/// retried.
 pub async fn serve<A, H, L, F>(app: A, listener: L, options: HttpOptions) -> io::Result<()>
 where
     A: Deref<Target = App<H>>,

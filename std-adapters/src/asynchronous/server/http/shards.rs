@@ -100,8 +100,8 @@ impl HttpShards {
     /// Starts so many threads, each with a server of the application.
     ///
     /// # Errors
-    /// As [`HttpServer::new`], and if the operating system has no more threads: then the application
-    /// is shut down, and the threads that have begun end.
+    /// As [`HttpServer::new`], and if the operating system has no more threads: then the
+    /// application is shut down, and the threads that have begun end.
     pub fn start<H, F>(
         app: &Arc<App<H>>,
         threads: NonZeroU32,
@@ -134,8 +134,8 @@ impl HttpShards {
 
     /// Blocks until the threads have ended, after the application has [shut
     /// down](crate::asynchronous::Broadcaster::shut_down). Returns at once the second time. In a
-    /// runtime call it where it may block, such as in tokio's `spawn_blocking`, and before the end of
-    /// the runtime, whose timers the handlers have.
+    /// runtime call it where it may block, such as in tokio's `spawn_blocking`, and before the end
+    /// of the runtime, whose timers the handlers have.
     ///
     /// # Errors
     /// If the operating system had not what the runtime needs, or a thread has panicked.
