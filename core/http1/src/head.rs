@@ -1,7 +1,8 @@
 //! Header fields, what they determine about the body and the connection, and the bytes received.
 
 #[cfg(feature = "alloc")]
-use alloc::{boxed::Box, string::String};
+use alloc::vec::Vec;
+use core::borrow::Borrow;
 use core::fmt;
 
 use super::{Body, HttpError};
@@ -12,41 +13,29 @@ use mcp_sansio::internal::{grow, move_down, newline};
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// All of the head.
+    /// The field lines, and the empty one.
     lines: &'f [u8],
-    places: [FieldPlace; MAX_FIELDS],
-    len: usize,
 }
 
 impl<'f> HeadFields<'f> {
-    /// Notes where the fields of a head are, which has at most 65,535 bytes.
-    pub(super) fn of(lines: &'f [u8], fields: &[httparse::Header<'f>]) -> Self {
-        let places = [FieldPlace::default(); MAX_FIELDS];
-        let mut all = Self { lines, places, len: fields.len() };
-        let at = |part: &[u8]| part.as_ptr().addr().wrapping_sub(lines.as_ptr().addr()) as u16;
-        for (place, field) in all.places.iter_mut().zip(fields) {
-            let (name, value) = (field.name.as_bytes(), field.value.trim_ascii());
-            let (name_len, value_len) = (name.len() as u16, value.len() as u16);
-            *place = FieldPlace { name: at(name), name_len, value: at(value), value_len };
-        }
-        all
-    }
-
-    fn places(&self) -> &[FieldPlace] {
-        self.places.get(..self.len).unwrap_or_default()
+    /// Takes the fields of a head that starts with a request or status line and ends with an empty
+    /// line.
+    pub(super) fn after_first_line(head: &'f [u8]) -> Self {
+        let at = newline(head).map_or(head.len(), |at| at + 1);
+        Self { lines: head.get(at..).unwrap_or_default() }
     }
 
     /// Returns all fields in order of appearance.
-    pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
         let lines = self.lines;
-        let text = |name| core::str::from_utf8(name).unwrap_or_default();
-        self.places().iter().map(move |place| (text(place.name(lines)), place.value(lines)))
+        let text = |name| core::str::from_utf8(name).ok();
+        places(lines).filter_map(move |place| Some((text(place.name(lines))?, place.value(lines))))
     }
 }
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        named(self.places(), self.lines, name).nth(n)
+        named(places(self.lines), self.lines, name).nth(n)
     }
 }
 
@@ -62,25 +51,34 @@ impl fmt::Debug for HeadFields<'_> {
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {
-    lines: Box<[u8]>,
-    places: Box<[FieldPlace]>,
+    lines: Vec<u8>,
+    places: Vec<FieldSpan>,
 }
 
 #[cfg(feature = "alloc")]
 impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
-        Self { lines: fields.lines.into(), places: fields.places().into() }
+        let mut all = Vec::with_capacity(USUAL_FIELDS);
+        all.extend(places(fields.lines));
+        Self { lines: fields.lines.into(), places: all }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedFields {
+    fn named(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        named(self.places.iter(), &self.lines, name)
     }
 }
 
 #[cfg(feature = "alloc")]
 impl Fields for OwnedFields {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        named(&self.places, &self.lines, name).nth(n)
+        self.named(name).nth(n)
     }
 
     fn first_two(&self, name: &str) -> [Option<&[u8]>; 2] {
-        let mut named = named(&self.places, &self.lines, name);
+        let mut named = self.named(name);
         [named.next(), named.next()]
     }
 }
@@ -89,49 +87,62 @@ impl Fields for OwnedFields {
 impl fmt::Debug for OwnedFields {
     /// Shows names only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |place: &FieldPlace| String::from_utf8_lossy(place.name(&self.lines));
-        f.debug_list().entries(self.places.iter().map(name)).finish()
+        HeadFields { lines: &self.lines }.fmt(f)
     }
 }
 
-/// The place of a field in a head.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct FieldPlace {
-    name: u16,
-    name_len: u16,
-    value: u16,
-    value_len: u16,
+/// The place of a field in the lines of a head.
+#[derive(Clone, Copy)]
+struct FieldSpan {
+    name: u32,
+    colon: u32,
+    value: u32,
+    end: u32,
 }
 
-impl FieldPlace {
+impl FieldSpan {
     fn name(self, lines: &[u8]) -> &[u8] {
-        part(lines, self.name, self.name_len)
+        lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
     }
 
     fn value(self, lines: &[u8]) -> &[u8] {
-        part(lines, self.value, self.value_len)
+        lines.get(self.value as usize..self.end as usize).unwrap_or_default()
     }
+}
+
+/// Finds the fields in the lines of a validated head: each has a colon, but the empty one.
+fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let name = at;
+        let line = lines.get(name..)?;
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let value = line.get(colon + 1..)?;
+        let value = value.get(..newline(value)?)?;
+        at = name + colon + 1 + value.len() + 1;
+        let value = value.trim_ascii_start();
+        let start = at - 1 - value.len();
+        let end = start + value.trim_ascii_end().len();
+        let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
+        Some(FieldSpan { name, colon, value, end })
+    })
 }
 
 /// Returns the values of the fields with a name.
 fn named<'l>(
-    places: &'l [FieldPlace],
+    places: impl Iterator<Item: Borrow<FieldSpan>>,
     lines: &'l [u8],
     name: &str,
 ) -> impl Iterator<Item = &'l [u8]> {
     let name = name.as_bytes();
-    places.iter().filter_map(move |place| {
-        let has_name = usize::from(place.name_len) == name.len() && {
+    places.filter_map(move |place| {
+        let place = place.borrow();
+        let has_name = (place.colon - place.name) as usize == name.len() && {
             let own = place.name(lines);
             own == name || own.eq_ignore_ascii_case(name)
         };
         has_name.then(|| place.value(lines))
     })
-}
-
-fn part(lines: &[u8], at: u16, len: u16) -> &[u8] {
-    let rest = lines.get(at.into()..).unwrap_or_default();
-    rest.get(..len.into()).unwrap_or_default()
 }
 
 /// The fields that concern framing and connection, collected in one pass.
@@ -235,9 +246,13 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Maximum number of fields in a head. Parsing takes 40 bytes of stack for each (24 on a 32-bit
+/// Maximum number of fields in a head. Parsing takes 32 bytes of stack for each (16 on a 32-bit
 /// machine).
 pub const MAX_FIELDS: usize = 64;
+
+/// Number of fields for which memory is reserved at first.
+#[cfg(feature = "alloc")]
+const USUAL_FIELDS: usize = 12;
 
 /// Received bytes that were not consumed yet.
 #[derive(Debug)]
@@ -371,10 +386,7 @@ impl<S: Storage + ?Sized> Window<S> {
             }
             if line_start > self.start {
                 self.empty_lines = 0;
-                let len = end - self.start;
-                // The places of fields are numbers of 16 bits.
-                let is_short = len <= usize::from(u16::MAX);
-                return if is_short { Ok(Some(self.take(len))) } else { Err(too_long) };
+                return Ok(Some(self.take(end - self.start)));
             }
             // A few empty lines before a message are ignored (RFC 9112, 2.2).
             if self.empty_lines == MAX_EMPTY_LINES {
@@ -443,16 +455,6 @@ mod tests {
             window.head(TOO_LONG, TOO_LONG).ok().flatten().map(|head| window.bytes(head).len());
         assert_eq!(head, Some(len + 4));
         window.searched
-    }
-
-    #[test]
-    fn a_head_has_at_most_65_535_bytes() {
-        for (len, is_read) in [(65_535, true), (65_536, false)] {
-            let mut window = Window::new([b'x'; 65_536], 0);
-            window.spare()[len - 4..len].copy_from_slice(b"\r\n\r\n");
-            window.commit(len);
-            assert_eq!(window.head(TOO_LONG, TOO_LONG).is_ok(), is_read, "{len}");
-        }
     }
 
     #[test]

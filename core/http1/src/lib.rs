@@ -36,12 +36,11 @@
 //!
 //! # Limits
 //!
-//! A head must fit into the buffer, and have at most [`MAX_FIELDS`] fields and 65,535 bytes. The
-//! line that begins a chunk may have [`MAX_CHUNK_LINE`] bytes, the trailer section
-//! [`MAX_TRAILERS`]. At most [`MAX_INTERIM`] interim responses (1xx) may precede a response, and at
-//! most [`MAX_EMPTY_LINES`] empty lines a request or response.
-//! [`max_body`](RequestReader::max_body) limits request bodies, and with [`MAX_CHUNK_OVERHEAD`]
-//! also the framing of their chunks.
+//! A head must fit into the buffer and have at most [`MAX_FIELDS`] fields. The line that begins a
+//! chunk may have [`MAX_CHUNK_LINE`] bytes, the trailer section [`MAX_TRAILERS`]. At most
+//! [`MAX_INTERIM`] interim responses (1xx) may precede a response, and at most [`MAX_EMPTY_LINES`]
+//! empty lines a request or response. [`max_body`](RequestReader::max_body) limits request bodies,
+//! and with [`MAX_CHUNK_OVERHEAD`] also the framing of their chunks.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -237,7 +237,7 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
             && version > 0
             && body.is_some_and(|body| body != Body::Length(0)),
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
-        fields: HeadFields::of(bytes, request.headers),
+        fields: HeadFields::after_first_line(bytes),
     };
     Ok((head, body.unwrap_or(Body::Length(0)), framing.keeps_alive(version)))
 }

@@ -218,7 +218,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
     let head = IncomingResponse {
         status,
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
-        fields: HeadFields::of(bytes, response.headers),
+        fields: HeadFields::after_first_line(bytes),
     };
     Ok(Parsed {
         head,

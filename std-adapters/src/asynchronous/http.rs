@@ -61,7 +61,7 @@
 //! | event streams: `subscriptions/listen`, GET, HTTP+SSE | [`HttpOptions::max_streams`], three quarters of the exchanges | | 503 |
 //! | requests with handlers, of all sessions | [`HttpOptions::max_handlers`], 10,000 | about 500, the parameters and the handler | JSON-RPC error -32603 at once |
 //! | of these four and of bodies, what one principal has | [`HttpOptions::principal_share`], 25 %; without principals one address [`Limits::address_share`](super::Limits::address_share), 75 % | about 50 | 503; JSON-RPC error -32603 |
-//! | head of a request | 65,535 bytes | its length, twice; kept as long as its handler | 431 |
+//! | head of a request | 64 KiB | its length, twice; kept as long as its handler | 431 |
 //! | body of a request | [`Limits::max_line`](super::Limits::max_line), 4 MiB; at most the body budget | its length, and as much for the copy of the handlers | 413 |
 //! | all bodies, the copies of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |
 //! | responses that a client has not read | [`Limits::max_pending`](super::Limits::max_pending) of each exchange, 1 MiB, and as much being written | its length | handlers wait in `progress` and `log`; responses are written in pieces |

@@ -130,9 +130,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         let due = later(runtime::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
-                Ok(Some(Part::Head(ref head))) => {
+                Ok(Some(Part::Head(head))) => {
                     self.is_read = false;
-                    return Ok(Next::Got(Head::of(head, self.peer)));
+                    return Ok(Next::Got(Head::of(&head, self.peer)));
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
