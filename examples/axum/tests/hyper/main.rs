@@ -14,8 +14,6 @@ mod many;
 mod memory;
 #[path = "../../../../std-adapters/tests/http_server/observer.rs"]
 mod observer;
-#[path = "../../../../std-adapters/tests/http_server/old.rs"]
-mod old;
 mod pump;
 #[path = "../../../../std-adapters/tests/recorder/mod.rs"]
 mod recorder;
