@@ -601,5 +601,5 @@ fn copied_fields_are_those_of_the_head() {
         assert_eq!(fields.first_two("host"), [Some(&b"a"[..]), None]);
         assert_eq!((fields.get("x-tw"), fields.get("GET / HTTP/1.1\r\nHost")), (None, None));
     }
-    assert_eq!(format!("{owned:?}"), format!("{:?}", request.fields).to_lowercase());
+    assert_eq!(format!("{owned:?}"), format!("{:?}", request.fields));
 }
