@@ -70,17 +70,16 @@ impl<K: Ord + Clone> Places<K> {
         }
         let has_total = n <= limit.total.saturating_sub(self.taken);
         if let Some(client) = client {
-            match self.by_client.get_mut(client) {
-                Some(taken) if n > limit.share.saturating_sub(*taken) => {
-                    return Err(NoPlace::Share);
-                }
-                None if n > limit.share => return Err(NoPlace::Share),
-                _ if !has_total => {}
-                Some(taken) => *taken += n,
+            let own = self.by_client.get_mut(client);
+            if n > limit.share.saturating_sub(own.as_deref().copied().unwrap_or(0)) {
+                return Err(NoPlace::Share);
+            }
+            match own {
+                _ if !has_total => return Err(NoPlace::Total),
+                Some(own) => *own += n,
                 None => drop(self.by_client.insert(client.clone(), n)),
             }
-        }
-        if !has_total {
+        } else if !has_total {
             return Err(NoPlace::Total);
         }
         self.taken += n;

@@ -28,7 +28,7 @@ pub struct Setup<'s> {
     pub endpoint: &'s str,
     /// The name of the client, which is shown to people, and registered.
     pub client_name: &'s str,
-    /// How tokens are got. Default: a person permits it.
+    /// The way to get tokens. Default: a person permits it.
     pub grant: Grant<'s>,
     /// Clients that were registered beforehand. The first one for an issuer is used there.
     pub clients: &'s [RegisteredClient<'s>],
@@ -46,7 +46,7 @@ pub struct Setup<'s> {
     /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the tokens
     /// are kept, and is kept as safely.
     pub dpop: Option<&'s dyn Signer>,
-    /// What is accepted from servers.
+    /// The rules for servers.
     pub policy: Policy<'s>,
 }
 
@@ -87,7 +87,7 @@ pub struct RegisteredClient<'s> {
     pub issuer: Option<&'s str>,
     /// Its secret.
     pub secret: Option<&'s str>,
-    /// How it authenticates. Otherwise the server's metadata decides.
+    /// The method of its authentication. Otherwise the server's metadata decides.
     pub method: Option<TokenEndpointAuth>,
     /// The key of `private_key_jwt`.
     pub key: Option<&'s dyn Signer>,
@@ -112,7 +112,7 @@ pub enum TokenEndpointAuth {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Policy<'s> {
-    /// Which URLs may be used.
+    /// The rules for URLs.
     pub urls: UrlRules,
     /// The only issuers that are accepted, byte for byte. Default: any.
     pub issuers: Option<&'s [&'s str]>,

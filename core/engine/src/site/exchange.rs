@@ -639,7 +639,7 @@ impl Bodies {
             return Room::Taken(counted, None);
         }
         let wanted = len - counted;
-        // Who may have all of it waits as if it were not the only one.
+        // A client that may have all of it waits for others, so it has no share.
         let share = if share < self.limit { share.max(self.max_body) } else { usize::MAX };
         let is_first = self.waiting.front().is_none_or(|first| *first == key);
         let total = if is_first { self.limit - self.max_body } else { 0 };

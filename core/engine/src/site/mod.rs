@@ -115,7 +115,6 @@ pub mod credentials;
 mod exchange;
 mod instance;
 mod permit;
-mod placement;
 mod principal;
 mod protected_resource;
 mod schedule;
@@ -126,9 +125,9 @@ pub use credentials::bearer_token;
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
-pub use placement::{number_of_session, with_number};
 pub use principal::{Denied, Holder, Unpermitted};
 pub use protected_resource::ProtectedResource;
+pub use step::{number_of_session, with_number};
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

@@ -6,9 +6,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
 
-use mcp_sansio::http::Principal;
 use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
 use mcp_sansio::http::sse::ControlEvent;
+use mcp_sansio::http::{Principal, RequestHead};
 use mcp_sansio::{
     ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SendError, Server,
     ServerEvent, TxBuffer,
@@ -498,9 +498,7 @@ impl<O> Site<'_, O> {
         }
         let (head, principal) = (exchange.head.as_head(), exchange.principal.as_deref());
         let Some(method) = method else {
-            let query = head.query().unwrap_or_default();
-            let id = query.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));
-            let found = id.and_then(|id| self.find(id, principal, true));
+            let found = id_in_query(&head).and_then(|id| self.find(id, principal, true));
             return Some(match (head.method, found) {
                 ("POST", Some(owner)) => Decision::Message(owner),
                 ("POST", None) => refused(&Refusal::session_not_found()),
@@ -668,12 +666,65 @@ fn rendered(refusal: &Refusal<'_>) -> (OutgoingResponse, Vec<u8>) {
     }
 }
 
+/// Returns the number in the id of the session that a request names, on `sse_path` that of
+/// HTTP+SSE. Where several sites serve an endpoint, its remainder says which of them has the
+/// session: see [`with_number`]. `None` for a request without a session.
+pub fn number_of_session(head: &RequestHead<'_>, sse_path: Option<&str>) -> Option<u32> {
+    if sse_path == Some(head.path()) {
+        return id_in_query(head).map(id_prefix);
+    }
+    let version = head.fields.get("mcp-protocol-version").and_then(Revision::parse);
+    if version.is_some_and(Revision::is_modern) {
+        return None;
+    }
+    head.fields.get("mcp-session-id").map(id_prefix)
+}
+
+/// Gives random bytes, of which a site makes the id of a session, a number whose remainder is
+/// `site`, one of `sites`. All but the lowest bits of the number remain random.
+pub fn with_number(random: [u8; 16], site: u32, sites: u32) -> [u8; 16] {
+    let [a, b, c, d, ..] = random;
+    let number = u32::from_be_bytes([a, b, c, d]);
+    let lowest = number - number.checked_rem(sites).unwrap_or(0);
+    // The last ones may lack a number of this remainder.
+    let number = lowest.checked_add(site).unwrap_or(site);
+    let mut bytes = random;
+    if let Some(first) = bytes.first_chunk_mut() {
+        *first = number.to_be_bytes();
+    }
+    bytes
+}
+
+/// Returns the id of the stream of HTTP+SSE that a request names.
+fn id_in_query<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
+    head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
+}
+
 /// Returns the number that the first eight digits of an id are.
-pub(super) fn id_prefix(id: &str) -> u32 {
+fn id_prefix(id: &str) -> u32 {
     id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
 /// The parameter of the URI for messages of HTTP+SSE.
-pub(super) const PARAMETER: &str = "session=";
+const PARAMETER: &str = "session=";
 /// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_any_random_bytes_names_the_site() {
+        for first in [0, 1, 7, u32::MAX - 1, u32::MAX] {
+            for (site, sites) in [(0, 1), (1, 2), (2, 3), (63, 64)] {
+                let mut random = [0xa5; 16];
+                random[..4].copy_from_slice(&first.to_be_bytes());
+                let bytes = with_number(random, site, sites);
+                let [a, b, c, d, rest @ ..] = bytes;
+                assert_eq!(u32::from_be_bytes([a, b, c, d]) % sites, site);
+                assert_eq!(rest, [0xa5; 12]);
+            }
+        }
+    }
+}

@@ -137,7 +137,7 @@ fn a_legacy_server_asks_with_requests() {
 fn a_server_takes_its_request_back() {
     let mut scene = Scene::new(D);
     scene.person.answers_later = true;
-    // What the person says is told.
+    // The person's answer is told.
     scene.gets(&question(3, "elicitation/create", form_params("Why?")));
     let (input, no) = (scene.person.asked[0].0, InputRefusal::new("The person says no"));
     scene.engine.answer(scene.now, input, Err(no), &mut scene.person);

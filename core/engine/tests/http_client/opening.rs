@@ -1,4 +1,4 @@
-//! Which revision the server speaks.
+//! Opening: the revision of the server is found out.
 
 use mcp_sansio::Revision;
 use mcp_sansio_engine::ConnectState;
