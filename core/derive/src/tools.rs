@@ -216,8 +216,9 @@ impl Code {
             ];
             const COUNT: usize =
                 #count #(+ #flattened::#list.len())*;
-            const ALL_ENTRIES: &[::mcp_sansio::Entry<'static>] =
-                &::mcp_sansio::Entry::join::<COUNT>(ENTRIES);
+            // A static has one address, by which a tool that the catalog found is known again.
+            static ALL_ENTRIES: [::mcp_sansio::Entry<'static>; COUNT] =
+                ::mcp_sansio::Entry::join::<COUNT>(ENTRIES);
             const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
                 &::mcp_sansio::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
             const ALL_HASHES: &[u32] = &::mcp_sansio::typed::join::<_, COUNT>(0, HASHES);
@@ -225,7 +226,7 @@ impl Code {
 
             #[automatically_derived]
             impl<#lifetime> #of<#lifetime> for #ty {
-                const #list: &'static [::mcp_sansio::Entry<'static>] = ALL_ENTRIES;
+                const #list: &'static [::mcp_sansio::Entry<'static>] = &ALL_ENTRIES;
                 const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = ALL_RULES;
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
