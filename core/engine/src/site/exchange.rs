@@ -272,16 +272,22 @@ impl<O> Site<'_, O> {
         body: &[u8],
     ) -> (ExchangeKey, usize) {
         let key = self.admit(now, head, principal);
-        let taken = self.feed_body(key, body);
+        (key, self.feed_whole(now, key, body))
+    }
+
+    /// The second half of [`open_whole`](Self::open_whole), for an exchange that was
+    /// [authorized](Self::authorized) after it. Returns the number of bytes that were taken.
+    pub fn feed_whole(&mut self, now: Instant, exchange: ExchangeKey, body: &[u8]) -> usize {
+        let taken = self.feed_body(exchange, body);
         if taken == body.len() {
-            if let Some(exchange) = self.exchanges.get_mut(key.0) {
+            if let Some(exchange) = self.exchanges.get_mut(exchange.0) {
                 exchange.is_asked = exchange.counted == 0;
             }
-            self.end_of_body(now, key);
-        } else if !self.awaits_authorization(key) {
-            self.await_body(key.0);
+            self.end_of_body(now, exchange);
+        } else if !self.awaits_authorization(exchange) {
+            self.await_body(exchange.0);
         }
-        (key, taken)
+        taken
     }
 
     fn admit(

@@ -49,7 +49,7 @@ impl HttpExchange {
 
     /// Makes progress with the check, without which the exchange waits. Returns whether it has
     /// ended, and the body is wanted.
-    fn drive(&mut self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn drive(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(check) = &mut self.check
             && let Poll::Ready(wants_body) = self.server.poll_check(self.key, check, cx)
         {
