@@ -24,9 +24,9 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 
 use crate::{Case, messages, site};
 
-static CONFIG: ServerConfig =
+pub(crate) static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("bench", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().tools(entries![ECHO]);
+pub(crate) static CATALOG: Catalog = Catalog::new().tools(entries![ECHO]);
 static SCOPED: Catalog = Catalog::new().tools(entries![ECHO.scopes("mcp:tools")]);
 const ECHO: Tool<'static> = Tool::new("echo", RawJson::from_static(r#"{"type":"object"}"#));
 
@@ -122,7 +122,7 @@ fn case(name: String, legacy: bool, check: Check, token: Option<usize>) -> Case 
     }
 }
 
-async fn echo(ctx: mcp_sansio_adapters::asynchronous::Context) -> HandlerResult {
+pub(crate) async fn echo(ctx: mcp_sansio_adapters::asynchronous::Context) -> HandlerResult {
     let request = ctx.request()?;
     let text = request.arguments().get("text").and_then(RawJson::as_string);
     let text = text.ok_or(ToolError::invalid_arguments("no text"))?;

@@ -7,6 +7,7 @@ mod messages;
 mod ours;
 mod peer;
 mod site;
+pub mod threads;
 mod typed;
 
 /// A case, which can be repeated.
