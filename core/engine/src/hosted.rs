@@ -1,42 +1,36 @@
 //! Tasks that a client runs for its server: sampling and elicitation (2025-11-25).
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use mcp_sansio::tasks::{
-    GrowingTasksState, TaskContent, TaskEnd, TaskId, TaskKey, TaskOwner, TaskReply, TaskStep,
-    TaskTime, TaskTimeout, TasksConfig,
+    GrowingTasksState, TaskEnd, TaskId, TaskKey, TaskOwner, TaskReply, TaskStep, TaskTime,
+    TaskTimeout, TasksConfig,
 };
 use mcp_sansio::{
-    Client, Encoder, ErrorCode, Instant, OwnedJson, OwnedRpcError, RequestHandle, RpcError,
-    SendError, ServerRequest, Tx,
+    Instant, OwnedJson, OwnedRpcError, RequestHandle, Revision, RpcError, ServerRequest,
 };
+
+use crate::task_hub::{INTERNAL, TaskOutcome, TaskResponse};
 
 /// The tasks of one connection, which nobody else sees.
 pub(crate) struct HostedTasks {
     memory: GrowingTasksState,
-    outcomes: BTreeMap<TaskKey, TaskOutcome>,
+    outcomes: BTreeMap<TaskKey, Arc<TaskOutcome>>,
     /// Requests that wait for the end of a task.
     waiting: Vec<(TaskKey, RequestHandle)>,
 }
 
-/// How the handler has responded.
-pub(crate) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
-
-/// A response about a task, with what it needs of the task.
-pub(crate) struct HostedReply {
-    reply: TaskReply,
-    outcome: Option<TaskOutcome>,
-    list: Option<OwnedJson>,
-}
-
-/// What is to be done for a request about tasks, beside the response.
+/// What is to be done for a request about tasks.
 pub(crate) enum HostedStep {
-    /// Nothing.
-    Respond(HostedReply),
+    /// Respond.
+    Respond(TaskResponse),
+    /// Respond with this page of the list.
+    Page(OwnedJson),
     /// Stop this task, and respond.
-    Cancel(TaskKey, HostedReply),
+    Cancel(TaskKey, TaskResponse),
     /// The response comes when the task has ended.
     Wait,
 }
@@ -61,13 +55,12 @@ impl HostedTasks {
         now: TaskTime,
         id: TaskId,
         ttl_ms: Option<u64>,
-    ) -> Result<(TaskKey, HostedReply), OwnedRpcError> {
+    ) -> Result<(TaskKey, TaskResponse), OwnedRpcError> {
         let mut tasks = self.memory.tasks(&CONFIG);
         let created = tasks.create(now, id, OWNER, ttl_ms);
-        let refused = |text| OwnedRpcError::from(RpcError::internal(text));
-        let key = created.map_err(|error| refused(error.as_str()))?;
-        let info = tasks.info(key).ok_or_else(|| refused("Internal error"))?;
-        Ok((key, HostedReply::of(TaskReply::created(info))))
+        let key = created.map_err(|error| RpcError::internal(error.as_str()))?;
+        let info = tasks.info(key).ok_or(INTERNAL)?;
+        Ok((key, TaskResponse::created(info)))
     }
 
     /// Handles a request about tasks; `None` for any other.
@@ -80,13 +73,14 @@ impl HostedTasks {
         Some(match tasks.handle_server_request(now, request, OWNER)? {
             TaskStep::Respond(reply) => HostedStep::Respond(self.with_outcome(reply)),
             TaskStep::List(reply) => {
-                let revision = mcp_sansio::Revision::V2025_11_25;
-                let list = OwnedJson::new(&tasks.list(&reply), revision).ok();
-                HostedStep::Respond(HostedReply { reply, outcome: None, list })
+                match OwnedJson::new(&tasks.list(&reply), Revision::V2025_11_25) {
+                    Ok(page) => HostedStep::Page(page),
+                    Err(_) => HostedStep::Respond(TaskReply::error(INTERNAL).into()),
+                }
             }
-            TaskStep::Cancel(key, reply) => HostedStep::Cancel(key, HostedReply::of(reply)),
+            TaskStep::Cancel(key, reply) => HostedStep::Cancel(key, reply.into()),
             // Input requests of tasks belong to 2026-07-28.
-            TaskStep::Update(_, _, reply) => HostedStep::Respond(HostedReply::of(reply)),
+            TaskStep::Update(_, _, reply) => HostedStep::Respond(reply.into()),
             TaskStep::Wait(key) => {
                 self.waiting.push((key, request.handle));
                 HostedStep::Wait
@@ -100,16 +94,16 @@ impl HostedTasks {
         now: TaskTime,
         key: TaskKey,
         outcome: TaskOutcome,
-    ) -> Vec<(RequestHandle, HostedReply)> {
+    ) -> Vec<(RequestHandle, TaskResponse)> {
         let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
         if self.memory.tasks(&CONFIG).end(key, end, now) {
-            self.outcomes.insert(key, outcome);
+            self.outcomes.insert(key, Arc::new(outcome));
         }
         self.ended(key)
     }
 
     /// Returns the responses to requests that have waited for the end of a task.
-    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, HostedReply)> {
+    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, TaskResponse)> {
         let reply = self.memory.tasks(&CONFIG).result(key);
         let handles = self.waiting.extract_if(.., |(of, _)| *of == key);
         let handles: Vec<RequestHandle> = handles.map(|(_, handle)| handle).collect();
@@ -136,46 +130,9 @@ impl HostedTasks {
         self.memory.tasks(&CONFIG).next_timeout()
     }
 
-    fn with_outcome(&self, reply: TaskReply) -> HostedReply {
+    fn with_outcome(&self, reply: TaskReply) -> TaskResponse {
         let outcome = reply.content_of().and_then(|key| self.outcomes.get(&key).cloned());
-        HostedReply { reply, outcome, list: None }
-    }
-}
-
-impl HostedReply {
-    const fn of(reply: TaskReply) -> Self {
-        Self { reply, outcome: None, list: None }
-    }
-
-    /// Makes one attempt to respond.
-    ///
-    /// # Errors
-    /// As [`Client::respond`].
-    pub(crate) fn send(
-        &self,
-        client: &mut Client<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        match &self.list {
-            Some(list) => client.respond_raw(request, list.as_raw(), tx),
-            None => self.reply.send_to_server(self, client, request, tx),
-        }
-    }
-}
-
-impl TaskContent for HostedReply {
-    fn result(&self, _: TaskKey, to: &mut Encoder<'_>) {
-        if let Some(Ok(result)) = &self.outcome {
-            to.raw(result.as_raw());
-        }
-    }
-
-    fn error(&self, _: TaskKey) -> RpcError<'_> {
-        match &self.outcome {
-            Some(Err(error)) => error.as_error(),
-            _ => RpcError::new(ErrorCode::InternalError, "Internal error"),
-        }
+        TaskResponse::new(reply, outcome)
     }
 }
 

@@ -68,6 +68,7 @@ mod results;
 mod rounds;
 #[cfg(feature = "http")]
 pub mod site;
+mod task_hub;
 mod tasks;
 
 pub use client::{
@@ -95,4 +96,8 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 pub mod internal {
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
+    pub use crate::task_hub::{
+        Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskOutcome,
+        TaskResponse, TaskView, is_error,
+    };
 }

@@ -353,7 +353,8 @@ impl TaskReply {
         Self(Reply::Created(info))
     }
 
-    pub(super) const fn error(error: RpcError<'static>) -> Self {
+    /// The response to a request that is refused.
+    pub const fn error(error: RpcError<'static>) -> Self {
         Self(Reply::Error(error))
     }
 

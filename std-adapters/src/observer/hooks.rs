@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError};
+use mcp_sansio::{Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
+use mcp_sansio_engine::internal::is_error;
 
 use super::{
     Disconnect, Ended, Event, Observer, Refusal, RequestInfo, Transport, Watching, cut, next_number,
@@ -189,9 +190,4 @@ impl Drop for ObservedRequest<'_> {
     fn drop(&mut self) {
         self.ended(Ended::Gone);
     }
-}
-
-/// Returns whether the result of a tool says that it failed.
-pub(crate) fn is_error(result: RawJson<'_>) -> bool {
-    result.get("isError").and_then(RawJson::as_bool) == Some(true)
 }

@@ -6,9 +6,9 @@ mod stderr;
 #[cfg(feature = "tracing")]
 mod tracing;
 
-pub(crate) use hooks::{Hooks, ObservedConnection, ObservedRequest};
 #[cfg(feature = "asynchronous")]
-pub(crate) use hooks::{Telling, is_error};
+pub(crate) use hooks::Telling;
+pub(crate) use hooks::{Hooks, ObservedConnection, ObservedRequest};
 pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;

@@ -522,6 +522,9 @@ impl State {
             Some(HostedStep::Respond(reply)) => {
                 return self.unsent.push_back(Unsent::Hosted(handle, reply));
             }
+            Some(HostedStep::Page(page)) => {
+                return self.unsent.push_back(Unsent::Response(handle, Ok(page)));
+            }
             Some(HostedStep::Cancel(key, reply)) => {
                 self.unsent.push_back(Unsent::Hosted(handle, reply));
                 return self.stop_hosted(key, driver);

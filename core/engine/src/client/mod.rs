@@ -30,7 +30,8 @@ use calls::{Asked, Calls, LISTEN, Pending};
 pub use driver::{Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question};
 
 use crate::errors::{CallError, InputResponse};
-use crate::hosted::{HostedReply, HostedTasks};
+use crate::hosted::HostedTasks;
+use crate::task_hub::TaskResponse;
 use crate::tasks::{FollowedTask, TaskRef, ToolSupport};
 
 type Core<'c> = Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>;
@@ -120,7 +121,7 @@ enum Waiting {
 enum Unsent {
     Cancel(Call),
     Response(RequestHandle, InputResponse),
-    Hosted(RequestHandle, HostedReply),
+    Hosted(RequestHandle, TaskResponse),
 }
 
 /// What an answer is for.
@@ -748,7 +749,7 @@ impl<'c> ClientEngine<'c> {
                 Unsent::Response(to, Err(refusal)) => {
                     client.respond_error(*to, &refusal.as_error(), tx)
                 }
-                Unsent::Hosted(to, reply) => reply.send(client, *to, tx),
+                Unsent::Hosted(to, reply) => reply.send_to_server(client, *to, tx),
             });
             // Other errors mean that the request is over.
             if matches!(sent, Err(SendError::Full)) {

@@ -15,7 +15,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
-use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
+use super::task_hub::{Asks, TaskClient, TaskWork};
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
@@ -71,8 +71,8 @@ impl Settings {
         let client = || self.tasks.client(request, &origin, slot.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
-            Some(TaskAnswer::Wait(task)) => Some(task),
-            Some(TaskAnswer::Response(response)) => {
+            Some(Asks::Wait(task)) => Some(task),
+            Some(Asks::Response(response)) => {
                 return Admission::without_handler(request, response, observed, invalid);
             }
         };

@@ -8,12 +8,12 @@ use mcp_sansio::{
     Encode, Method, Outcome, OwnedJson, OwnedRequest, Request, RequestHandle, ResponseKind,
     Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
 };
+use mcp_sansio_engine::internal::is_error;
 
 use super::admission::Slot;
 use super::catalog::Snapshot;
 use super::context::{ActiveRequest, Context, owner_text};
 use super::task_hub::{TaskListen, TaskResponse};
-use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
@@ -143,6 +143,12 @@ impl PendingResponse {
                 Self::Failed(if is_tool { error } else { error.into_rpc_error() })
             }
         }
+    }
+}
+
+impl From<TaskResponse> for PendingResponse {
+    fn from(response: TaskResponse) -> Self {
+        Self::Task(Box::new(response))
     }
 }
 

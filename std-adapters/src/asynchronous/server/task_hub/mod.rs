@@ -1,19 +1,10 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
-mod listen;
-mod options;
-mod response;
-mod state;
 #[cfg(feature = "store")]
 mod stored;
-mod waiting;
 mod work;
 
-pub(crate) use listen::TaskListen;
-pub use options::TaskOptions;
-pub(crate) use response::{TaskOutcome, TaskResponse};
-#[cfg(feature = "store")]
-pub(crate) use stored::record;
+pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskOutcome, TaskResponse};
 #[cfg(feature = "store")]
 pub(crate) use work::NewTask;
 pub(crate) use work::{LiveTask, TaskWork};
@@ -21,30 +12,127 @@ pub(crate) use work::{LiveTask, TaskWork};
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::{self, Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
-use mcp_sansio::tasks::{
-    GrowingTasksState, MAX_LISTENED, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner,
-    TaskStep, TaskTime,
-};
+use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
-    Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
-    ToolError,
+    Change, Instant, JsonStr, Method, OwnedJson, OwnedRequest, Remaining, Request, Revision,
+    SendError, Server, Tx,
 };
-use mcp_sansio_engine::Places;
+use mcp_sansio_engine::internal::{self, Asked, CLIENT_SHARE, TaskAnswer, TaskLimits};
+#[cfg(feature = "http")]
+use mcp_sansio_engine::site::OwnedHead;
 
 use super::broadcast::Broadcaster;
-use super::context::Origin;
+use super::context::{ActiveRequest, Origin};
 use super::reply::PendingResponse;
 use super::source::RequestSource;
 use crate::lock::lock;
 use crate::runtime;
-use response::OpenInput;
-use state::{Input, Kept, State, Waiting, Woken};
+#[cfg(feature = "store")]
+use crate::store::TaskStore;
 
-/// The tasks. The mutex is locked for one call. No connection or site is called meanwhile, because
-/// these call the tasks while they are locked.
+/// Limits and times of the tasks of an [`App`](crate::asynchronous::App). New versions add fields,
+/// so a value ends with `..TaskOptions::new()`.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use mcp_sansio::types::{Implementation, TaskSupport, Tool, ToolExecution};
+/// # use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
+/// # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+/// static CONFIG: ServerConfig = ServerConfig::new(
+///     Implementation::new("backup", "0.1.0"),
+///     ServerFeatures::TOOLS.with(ServerFeatures::TASKS).with(ServerFeatures::TASKS_CANCEL),
+/// );
+/// static CATALOG: Catalog = Catalog::new().tools(entries![
+///     Tool::new("backup", RawJson::from_static(r#"{"type":"object"}"#))
+///         .execution(ToolExecution::new().task_support(TaskSupport::Optional)),
+/// ]);
+///
+/// async fn backup(ctx: Context) -> HandlerResult {
+///     let request = ctx.request()?;
+///     for disk in 1..=3 {
+///         ctx.tool(&request).set_status(format_args!("disk {disk}"));
+///         // ...
+///     }
+///     ctx.text("done")
+/// }
+///
+/// // A call that takes longer than two seconds becomes a task.
+/// let options = TaskOptions { after: Duration::from_secs(2), ..TaskOptions::new() };
+/// let app = App::new(&CONFIG, backup).catalog(&CATALOG).tasks(options);
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskOptions {
+    /// How long tasks are kept, how often they should be polled, and how many of them one owner can
+    /// have.
+    pub config: TasksConfig,
+    /// Maximum number of tasks of all clients, ended ones included until their time is over. At the
+    /// limit a tool that needs no task runs as a call, and one that does is refused (-32603). A
+    /// task takes about 420 bytes and its result, and until it has ended about 900 more, its
+    /// arguments and the future of its handler. Default: 1,024; at most 65,534.
+    pub max_tasks: u16,
+    /// Maximum number of bytes of the results of all tasks. A principal, or a connection that tasks
+    /// are bound to, may have one result of any length, and several in a quarter of the limit. A
+    /// task whose result has no room fails (-32603). Default: 64 MiB.
+    pub max_results: usize,
+    /// Maximum number of `tasks/result` that wait for the end of their tasks (2025-11-25). More are
+    /// refused (-32603), and so are those of one principal or connection beyond a quarter of them,
+    /// or over HTTP of one address without principals beyond its
+    /// [share](crate::asynchronous::Limits::address_share). Default: 256.
+    pub max_waiting: usize,
+    /// Whether a task without a principal belongs to the connection, or the HTTP session, on which
+    /// it was created. Then no other client sees it, also not its own after it has connected again.
+    /// Over HTTP with 2026-07-28 there are no connections, so that it has no effect. Default: no,
+    /// whoever has the id has the task. Over HTTP a list of tasks has only those of its session in
+    /// any case.
+    pub bind_to_connection: bool,
+    /// Time that a call of a tool takes before it becomes a task, if the client supports that
+    /// (2026-07-28). Until then the tool can ask in rounds, and what ends earlier is an ordinary
+    /// result. Default: zero, which makes each call of such a tool a task.
+    pub after: Duration,
+    /// [`after`](Self::after) of single tools, by name.
+    pub tool_after: Vec<(String, Duration)>,
+    /// The store in which tasks are kept. A call becomes a task only when that is saved, and
+    /// otherwise fails (-32603) or goes on as a call; a result is saved before it is told, and a
+    /// task whose result cannot be saved fails (-32603). See
+    /// [`App::resume_tasks`](crate::asynchronous::App::resume_tasks). Default: none.
+    #[cfg(feature = "store")]
+    pub store: Option<TaskStore>,
+}
+
+impl TaskOptions {
+    /// Creates the default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            config: TasksConfig::new(),
+            max_tasks: 1024,
+            max_results: 64 << 20,
+            max_waiting: 256,
+            bind_to_connection: false,
+            after: Duration::ZERO,
+            tool_after: Vec::new(),
+            #[cfg(feature = "store")]
+            store: None,
+        }
+    }
+
+    fn after_of(&self, tool: &str) -> Duration {
+        let found = self.tool_after.iter().find(|(name, _)| name == tool);
+        found.map_or(self.after, |(_, after)| *after)
+    }
+}
+
+impl Default for TaskOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The tasks behind a lock, which is held for one call. No connection or site is called meanwhile,
+/// because these call the tasks while they are locked.
 pub(crate) struct TaskHub {
     options: TaskOptions,
     begun: time::Instant,
@@ -53,17 +141,12 @@ pub(crate) struct TaskHub {
     state: Mutex<State>,
 }
 
-/// Whose tasks a client has.
-#[derive(Clone, Copy)]
-pub(crate) struct TaskClient {
-    pub(crate) owner: TaskOwner,
-    /// The HTTP session, or the request without one, of a client without a principal. It lists
-    /// only what it has created itself, since anybody may be the owner.
-    session: Option<u64>,
-}
+type State = internal::TaskHub<Weak<dyn RequestSource>, Channel>;
+/// A request, and the way to its client.
+type Channel = (Arc<ActiveRequest>, Arc<dyn RequestSource>);
 
-/// What a client gets that asks about tasks.
-pub(crate) enum TaskAnswer {
+/// What is to be done for a request about tasks.
+pub(crate) enum Asks {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
@@ -71,26 +154,31 @@ pub(crate) enum TaskAnswer {
 
 impl TaskHub {
     pub(crate) fn new(options: TaskOptions) -> Self {
-        let tasks = GrowingTasksState::new(options.max_tasks.min(u16::MAX - 1));
-        let state = State {
-            tasks,
-            kept: Vec::new(),
-            results: Places::new(),
-            waiting: Places::new(),
-            last_waiting: 0,
-        };
+        let TaskOptions { config, max_tasks, max_results, max_waiting, .. } = options;
+        let limits = TaskLimits { config, max_tasks, max_results, max_waiting };
         Self {
             options,
             begun: runtime::now(),
             #[cfg(feature = "http")]
             owners: RandomState::new(),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(limits)),
         }
     }
 
     /// A poisoned lock is used all the same: nothing panics while it is locked.
     fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// Changes the tasks, and wakes who waits for that.
+    fn with<R>(&self, change: impl FnOnce(&mut State, TaskTime) -> R) -> R {
+        let time = self.time();
+        let mut state = self.lock();
+        let result = change(&mut state, time);
+        let woken = state.woken();
+        drop(state);
+        woken.into_iter().for_each(Waker::wake);
+        result
     }
 
     fn time(&self) -> TaskTime {
@@ -129,352 +217,184 @@ impl TaskHub {
         TaskOwner(self.owners.hash_one((issuer, subject)))
     }
 
-    /// Ends and removes the tasks whose time is over.
-    pub(crate) fn expire(&self) {
-        let time = self.time();
-        let woken = self.lock().expire(&self.options, time);
-        woken.wake();
-    }
-
     /// Handles a request about tasks. Returns `None` for any other request.
     pub(crate) fn handle(
         self: &Arc<Self>,
         request: &Request<'_>,
         client: impl FnOnce() -> TaskClient,
-    ) -> Option<TaskAnswer> {
-        match request.method {
+    ) -> Option<Asks> {
+        let client = match request.method {
             Method::TasksGet
             | Method::TasksResult
             | Method::TasksUpdate
             | Method::TasksCancel
-            | Method::TasksList => {}
-            Method::SubscriptionsListen => {
-                let listen = TaskListen::new(self, request, self.listened(request, client().owner));
-                return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
-            }
+            | Method::TasksList
+            | Method::SubscriptionsListen => client(),
             // Neither a lock nor the time of the hub is for those.
             _ => return None,
-        }
-        let client = client();
-        let time = self.time();
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let mut tasks = state.tasks.tasks(&self.options.config);
-        let mut woken = Woken::default();
-        let reply = match tasks.handle(time, request, client.owner)? {
-            TaskStep::Respond(reply) => reply,
-            TaskStep::List(reply) => {
-                let is_listed = |task: TaskKey| {
-                    let kept = state.kept.get(task.index()).and_then(Option::as_ref);
-                    let created_in = kept.and_then(|kept| kept.created_in);
-                    client.session.is_none() || created_in == client.session
-                };
-                let list = tasks.list(&reply).only(&is_listed);
-                let page = OwnedJson::new(&list, request.revision);
-                return Some(TaskAnswer::Response(match page {
-                    Ok(page) => PendingResponse::Reply(page),
-                    Err(_) => PendingResponse::Refused(INTERNAL),
-                }));
-            }
-            TaskStep::Cancel(task, reply) => {
-                tasks.end(task, TaskEnd::Cancelled, time);
-                woken = state.ended(task);
-                reply
-            }
-            TaskStep::Update(task, responses, reply) => {
-                let responses: Vec<(u32, OwnedJson)> =
-                    responses.map(|(number, response)| (number, response.into())).collect();
-                woken = state.update(task, responses);
-                reply
-            }
-            TaskStep::Wait(task) => {
-                let id = tasks.info(task)?.id();
-                return Some(TaskAnswer::Wait((task, id)));
-            }
         };
-        let response = state.response(reply);
-        drop(guard);
-        woken.wake();
-        Some(TaskAnswer::Response(response))
-    }
-
-    /// Returns the tasks that a subscription names and that its client may see, in order.
-    fn listened(&self, request: &Request<'_>, owner: TaskOwner) -> Vec<(TaskId, TaskKey)> {
-        let time = self.time();
-        let mut state = self.lock();
-        let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
-        let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
-        // More are refused.
-        let ids = ids.take(MAX_LISTENED).filter_map(RawJson::as_string);
-        let tasks = state.tasks.tasks(&self.options.config);
-        let visible = |id| Some((TaskId::parse(id)?, tasks.find_visible(id, owner, time)?));
-        let mut listened: Vec<(TaskId, TaskKey)> = ids.filter_map(visible).collect();
-        listened.sort_unstable_by_key(|(id, _)| *id);
-        listened.dedup();
-        for (_, task) in &listened {
-            if let Some(kept) = state.kept(*task) {
-                kept.is_listened = true;
-            }
+        if request.method == Method::SubscriptionsListen {
+            let tasks = self.with(|state, time| state.listened(time, request, client.owner));
+            let listen = TaskListen::new(self, request, tasks);
+            return Some(Asks::Response(PendingResponse::Listen(Box::new(listen))));
         }
-        listened
-    }
-
-    /// Returns the response to a request that has waited for the end of a task.
-    pub(crate) fn result(&self, task: TaskKey) -> PendingResponse {
-        let mut state = self.lock();
-        let reply = state.tasks.tasks(&self.options.config).result(task);
-        state.response(reply)
-    }
-
-    /// Creates a task.
-    fn create(
-        &self,
-        TaskClient { owner, session: created_in }: TaskClient,
-        ttl_ms: Option<u64>,
-        client: ClientFeatures,
-        session: Option<Weak<dyn RequestSource>>,
-    ) -> Result<(TaskKey, TaskInfo), TaskError> {
-        let mut id = [0; 16];
-        // Without random numbers ids could be guessed.
-        getrandom::fill(&mut id).map_err(|_| TaskError::Full)?;
-        let time = self.time();
-        self.expire();
-        let mut state = self.lock();
-        let mut tasks = state.tasks.tasks(&self.options.config);
-        let key = tasks.create(time, TaskId::new(id), owner, ttl_ms)?;
-        let info = tasks.info(key).ok_or(TaskError::Full)?;
-        let kept = Kept {
-            key,
-            life: None,
-            outcome: None,
-            owner: share_of(owner),
-            inputs: Vec::new(),
-            client,
-            is_changed: false,
-            is_listened: false,
-            session,
-            created_in,
-            waiting: Vec::new(),
-        };
-        state.keep(key, kept);
-        Ok((key, info))
-    }
-
-    /// Removes a task whose creation was not told. Its owner may have seen it in a list: a
-    /// `tasks/result` that waits for it gets an error.
-    pub(crate) fn remove(&self, task: TaskKey) {
-        let mut state = self.lock();
-        let woken = state.ended(task);
-        state.tasks.tasks(&self.options.config).remove(task);
-        if state.kept(task).is_some()
-            && let Some(kept) = state.kept.get_mut(task.index())
-        {
-            *kept = None;
-        }
-        drop(state);
-        woken.wake();
-    }
-
-    /// Returns whether a task is live, and whether clients are to be told of a change. The life of
-    /// its call is woken when either is different.
-    fn watch(&self, task: TaskKey, life: &Waker) -> (bool, bool) {
-        let mut state = self.lock();
-        let info = state.tasks.tasks(&self.options.config).info(task);
-        let Some(kept) = state.kept(task) else { return (false, false) };
-        kept.life = Some(life.clone());
-        (info.is_some_and(|info| info.is_live()), kept.is_changed)
-    }
-
-    pub(crate) fn is_live(&self, task: TaskKey) -> bool {
-        let info = self.lock().tasks.tasks(&self.options.config).info(task);
-        info.is_some_and(|info| info.is_live())
-    }
-
-    fn set_message(&self, task: TaskKey, message: &dyn std::fmt::Display) {
-        // Formatted before the lock, since the code of the program may do anything.
-        let message = message.to_string();
-        let time = self.time();
-        let mut state = self.lock();
-        if state.tasks.tasks(&self.options.config).set_message(task, &message, time) {
-            state.changed(task);
-        }
-    }
-
-    pub(crate) fn fail(&self, task: TaskKey, why: &str) {
-        self.finish(task, Err(RpcError::internal(why).into()));
-    }
-
-    /// Ends a task with the outcome of its handler. Returns `false` if it has ended already.
-    fn finish(&self, task: TaskKey, outcome: TaskOutcome) -> bool {
-        // Results whose time is over take no room.
-        self.expire();
-        let time = self.time();
-        let mut state = self.lock();
-        let owner = state.kept(task).and_then(|kept| kept.owner);
-        let outcome = match state.keep_result(response::len(&outcome), owner, &self.options) {
-            Ok(()) => outcome,
-            Err(_) => Err(RpcError::internal("There is no room for the result of the task").into()),
-        };
-        let (end, message) = match &outcome {
-            Ok(result) if !crate::observer::is_error(result.as_raw()) => (TaskEnd::Completed, None),
-            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_raw())),
-            Err(error) => (TaskEnd::Failed, Some(error.as_error().message.to_owned())),
-        };
-        let mut tasks = state.tasks.tasks(&self.options.config);
-        if let Some(message) = message {
-            tasks.set_message(task, &message, time);
-        }
-        let is_first = tasks.end(task, end, time);
-        if is_first {
-            if let Some(kept) = state.kept(task) {
-                kept.outcome = Some(Arc::new(outcome));
-            }
-            let woken = state.ended(task);
-            drop(state);
-            woken.wake();
-        } else {
-            state.results.give_back(response::len(&outcome), owner.as_ref());
-        }
-        is_first
+        Some(match self.with(|state, time| state.handle(time, request, client))? {
+            TaskAnswer::Response(response) => Asks::Response(response.into()),
+            TaskAnswer::Page(page) => Asks::Response(PendingResponse::Reply(page)),
+            TaskAnswer::Wait(task, id) => Asks::Wait((task, id)),
+        })
     }
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
     /// subscribed to it.
     pub(crate) fn publish(&self, task: TaskKey, broadcaster: &Broadcaster) {
-        let (info, session, is_listened) = {
-            let mut state = self.lock();
-            let Some(info) = state.tasks.tasks(&self.options.config).info(task) else { return };
-            let Some(kept) = state.kept(task) else { return };
-            kept.is_changed = false;
-            (info, kept.session.as_ref().and_then(Weak::upgrade), kept.is_listened)
-        };
-        if let Some(session) = session
-            && let Ok(json) = OwnedJson::new(&info, Revision::V2025_11_25)
+        let Some(news) = self.lock().news(task) else { return };
+        let id = news.info.id().to_string();
+        if let Some(session) = news.session.as_ref().and_then(Weak::upgrade)
+            && let Ok(json) = OwnedJson::new(&news.info, Revision::V2025_11_25)
         {
-            session.tell(&Change::session_task(&info.id().to_string(), json.as_raw()));
+            session.tell(&Change::session_task(&id, json.as_raw()));
         }
-        if is_listened && let Some(details) = self.details(task) {
-            broadcaster.publish(Change::task(&info.id().to_string(), details.as_raw()));
+        if news.is_listened
+            && let Some(details) = news.details()
+        {
+            broadcaster.publish(Change::task(&id, details.as_raw()));
         }
     }
 
-    /// Returns how a task is now, for those that subscribed to it.
-    fn details(&self, task: TaskKey) -> Option<OwnedJson> {
-        let (info, content, client) = {
-            let mut state = self.lock();
-            let info = state.tasks.tasks(&self.options.config).info(task)?;
-            let kept = state.kept(task)?;
-            (info, kept.content(), kept.client)
-        };
-        let details = info.details(task, &content, client);
-        let details = OwnedJson::new(&details, Revision::V2026_07_28).ok()?;
-        // Clients poll for more.
-        Some(details).filter(|details| details.as_raw().as_str().len() <= MAX_TOLD)
-    }
-
-    /// Begins to wait for input. Returns the number of the input request.
-    fn ask(
-        &self,
+    /// Keeps a `tasks/result` until its task has ended.
+    ///
+    /// # Errors
+    /// The response, if there are too many or the task has ended.
+    pub(crate) fn wait<'r>(
+        &'r self,
         task: TaskKey,
-        json: OwnedJson,
-        needs: ClientFeatures,
-        travels: bool,
-    ) -> Result<u64, ToolError<'static>> {
-        let time = self.time();
-        let mut state = self.lock();
-        let mut tasks = state.tasks.tasks(&self.options.config);
-        let Some(number) = tasks.ask(task, time) else {
-            return Err(match tasks.info(task).is_some_and(|info| info.is_live()) {
-                true => ToolError::internal("The task has too many open input requests"),
-                false => ToolError::GONE,
-            });
-        };
-        let request = OpenInput { number, request: Arc::new(json), needs };
-        let mut woken = Woken::default();
-        if let Some(kept) = state.kept(task) {
-            let input = Input { request, response: None, waker: None, travels, asked_by: None };
-            kept.inputs.push(input);
-            woken = kept.askers();
-        }
-        state.changed(task);
-        drop(state);
-        woken.wake();
-        Ok(number.into())
+        request: &'r Arc<ActiveRequest>,
+        source: &'r Arc<dyn RequestSource>,
+        address_share: u8,
+    ) -> Result<ResultOf<'r>, PendingResponse> {
+        let waiter = self.waiter(request, address_share);
+        let channel = (Arc::clone(request), Arc::clone(source));
+        let number = self.lock().wait(task, waiter, channel).map_err(PendingResponse::Task)?;
+        Ok(ResultOf { hub: self, task, number, request, source, asked: Vec::new() })
     }
 
-    /// Polls for the response to an input request.
-    fn poll_input(
-        &self,
-        cx: &mut task::Context<'_>,
-        task: TaskKey,
-        number: u64,
-    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        let mut state = self.lock();
-        let Some(kept) = state.kept(task) else { return Poll::Ready(Err(ToolError::GONE)) };
-        let Some(at) = kept.inputs.iter().position(|input| input.has_number(number)) else {
-            return Poll::Ready(Err(ToolError::GONE));
-        };
-        match kept.inputs.get_mut(at) {
-            Some(Input { response: None, waker, .. }) => {
-                *waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-            _ => {
-                let response = kept.inputs.swap_remove(at).response;
-                Poll::Ready(response.unwrap_or(Err(ToolError::GONE)))
-            }
+    /// Returns in whose share a `tasks/result` waits, and the share in percent: that of a principal
+    /// or a connection, or of all without a principal from an address.
+    fn waiter(&self, request: &ActiveRequest, address_share: u8) -> (Option<u64>, u8) {
+        #[cfg(feature = "http")]
+        if let Some(origin) = &request.origin {
+            let peer = origin.head.as_ref().and_then(OwnedHead::peer_address);
+            return match &origin.principal {
+                Some(of) => (Some(self.owner_of(&of.issuer, &of.subject).0), CLIENT_SHARE),
+                None => (peer.map(|peer| self.owners.hash_one(peer)), address_share),
+            };
         }
+        let _ = address_share;
+        (Some(request.slot.connection()), CLIENT_SHARE)
     }
+}
 
-    /// Hands in the response to an input request that was part of another request.
-    fn answer(&self, task: TaskKey, number: u32, response: Result<OwnedJson, ToolError<'static>>) {
-        let time = self.time();
-        let mut state = self.lock();
-        let inputs = state.kept(task).map(|kept| &mut kept.inputs);
-        let input = inputs
-            .and_then(|inputs| inputs.iter_mut().find(|input| input.request.number == number));
-        let waker = input.and_then(|input| {
-            input.response = Some(response);
-            input.waker.take()
+/// A `tasks/result` that waits (2025-11-25). The questions of its task travel as part of it.
+/// Dropping it gives its place back, and withdraws what it has asked.
+pub(crate) struct ResultOf<'r> {
+    hub: &'r TaskHub,
+    task: TaskKey,
+    number: u64,
+    request: &'r Arc<ActiveRequest>,
+    source: &'r Arc<dyn RequestSource>,
+    asked: Vec<Asked>,
+}
+
+impl ResultOf<'_> {
+    /// Sends the questions of the task, and polls for its result.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<PendingResponse> {
+        let Self { hub, task, number, request, source, asked } = self;
+        let withdrawn = hub.lock().take_questions(*task, *number, cx.waker(), asked);
+        let Some(withdrawn) = withdrawn else {
+            return Poll::Ready(hub.lock().result(*task).into());
+        };
+        withdrawn.into_iter().for_each(|place| source.leave_input(request, place));
+        asked.retain_mut(|Asked { input, json, place }| {
+            match source.poll_input(cx, request, json.take(), place) {
+                Poll::Pending => return true,
+                // This request is over: the question becomes part of another.
+                Poll::Ready(Err(error)) if error.is_gone() => {
+                    hub.with(|state, _| state.give_up(*task, *number, *input));
+                }
+                Poll::Ready(result) => {
+                    hub.with(|state, time| state.answer(time, *task, *input, result));
+                }
+            }
+            false
         });
-        if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {
-            state.changed(task);
+        Poll::Pending
+    }
+}
+
+impl Drop for ResultOf<'_> {
+    fn drop(&mut self) {
+        self.hub.with(|state, _| state.leave(self.task, self.number));
+        for place in self.asked.iter().filter_map(|asked| asked.place) {
+            self.source.leave_input(self.request, place);
         }
-        drop(state);
-        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The acknowledgement of a subscription to tasks. How they are follows it, so that no change since
+/// their creation is lost.
+pub(crate) struct TaskListen {
+    hub: Arc<TaskHub>,
+    request: OwnedRequest,
+    /// Those that the client may see, in the order of their ids.
+    tasks: Vec<(TaskId, TaskKey)>,
+    sent: Mutex<Sent>,
+}
+
+/// What has been sent.
+#[derive(Default)]
+struct Sent {
+    is_acknowledged: bool,
+    tasks: usize,
+    /// Listeners of the next task.
+    position: u16,
+}
+
+impl TaskListen {
+    fn new(hub: &Arc<TaskHub>, request: &Request<'_>, tasks: Vec<(TaskId, TaskKey)>) -> Self {
+        let (hub, request) = (Arc::clone(hub), OwnedRequest::from(request));
+        Self { hub, request, tasks, sent: Mutex::default() }
     }
 
-    /// The handler does not wait for an input any more.
-    fn leave_input(&self, task: TaskKey, place: u64) {
-        let time = self.time();
-        let mut state = self.lock();
-        let mut woken = Woken::default();
-        if let Some(kept) = state.kept(task)
-            && let Some(at) = kept.inputs.iter().position(|input| input.has_number(place))
+    pub(crate) fn send(&self, server: &mut Server<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        let request = self.request.as_request();
+        let mut sent = lock(&self.sent);
+        if !sent.is_acknowledged {
+            let mut may_see = |id: JsonStr<'_>| {
+                let of = |id| self.tasks.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+                TaskId::parse(id).is_some_and(of)
+            };
+            server.listen_to_tasks(&request, &mut may_see, tx)?;
+            sent.is_acknowledged = true;
+        }
+        // It is not, if it has been refused.
+        while server.is_request_open(request.handle)
+            && let Some((id, task)) = self.tasks.get(sent.tasks)
         {
-            kept.inputs.swap_remove(at);
-            woken = kept.askers();
+            let view = self.hub.lock().view(*task);
+            if let Some(details) = view.and_then(|view| view.details()) {
+                let id = id.to_string();
+                let mut change = Change::task(&id, details.as_raw()).resume(sent.position);
+                while let Ok(Remaining::More) = match server.publish(&mut change, tx) {
+                    Err(SendError::Full) => {
+                        sent.position = change.position();
+                        return Err(SendError::Full);
+                    }
+                    result => result,
+                } {}
+            }
+            (sent.tasks, sent.position) = (sent.tasks + 1, 0);
         }
-        let number = u32::try_from(place).unwrap_or(0);
-        if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {
-            state.changed(task);
-        }
-        drop(state);
-        woken.wake();
+        Ok(())
     }
 }
-
-/// Returns in whose share a result is: everybody has none.
-fn share_of(owner: TaskOwner) -> Option<TaskOwner> {
-    (owner.0 > 0).then_some(owner)
-}
-
-/// Returns the text of a result with `isError`.
-fn failure(result: RawJson<'_>) -> Option<String> {
-    let text = result.get("content")?.elements().next()?.get("text")?;
-    Some(text.as_string()?.to_string())
-}
-
-/// Maximum length of the state of a task in a notification.
-const MAX_TOLD: usize = 64 << 10;
-const INTERNAL: RpcError<'static> = RpcError::internal("Internal error");

@@ -1,22 +1,16 @@
 //! Tasks as a store keeps them.
 
-use std::sync::Arc;
+use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskOwner};
+use mcp_sansio::{OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
+use mcp_sansio_engine::internal::is_error;
 
-use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
-use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
-use mcp_sansio_engine::PlaceLimit;
-
-use super::{Kept, TaskHub, TaskOutcome, response, share_of};
+use super::{TaskHub, TaskOutcome};
 use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
 
 impl TaskHub {
     pub(crate) fn store(&self) -> Option<&TaskStore> {
         self.options.store.as_ref()
-    }
-
-    pub(crate) fn info(&self, task: TaskKey) -> Option<TaskInfo> {
-        self.lock().tasks.tasks(&self.options.config).info(task)
     }
 
     /// Loads the tasks of an earlier process. Those that it did not end have failed. An error is
@@ -55,32 +49,7 @@ impl TaskHub {
             }
             _ => None,
         };
-        let time = self.time();
-        let mut state = self.lock();
-        let restored = state.tasks.tasks(&self.options.config).restore(
-            time,
-            record.id,
-            owner,
-            &record.stored(),
-        );
-        let Ok(Some(key)) = restored else { return false };
-        let (len, share) = (outcome.as_ref().map_or(0, response::len), share_of(owner));
-        let _ = state.results.take(len, share.as_ref(), PlaceLimit::UNLIMITED);
-        let kept = Kept {
-            key,
-            life: None,
-            outcome: outcome.map(Arc::new),
-            owner: share,
-            inputs: Vec::new(),
-            client: ClientFeatures::NONE,
-            session: None,
-            created_in: None,
-            is_listened: false,
-            waiting: Vec::new(),
-            is_changed: false,
-        };
-        state.keep(key, kept);
-        true
+        self.with(|hub, time| hub.restore(time, record.id, owner, &record.stored(), outcome))
     }
 
     fn owner_of_text(&self, text: Option<&str>) -> TaskOwner {
@@ -123,7 +92,7 @@ fn outcome(end: Option<TaskEnd>, outcome: &TaskOutcome) -> Option<store::TaskOut
     Some(match outcome {
         Ok(result) => {
             let json = result.as_raw().as_str().to_owned();
-            match crate::observer::is_error(result.as_raw()) {
+            match is_error(result.as_raw()) {
                 true => store::TaskOutcome::ToolFailed(json),
                 false => store::TaskOutcome::Completed(json),
             }

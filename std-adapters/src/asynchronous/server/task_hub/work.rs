@@ -12,24 +12,23 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskMode, TaskReply};
+use mcp_sansio::tasks::{TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
     Amount, ClientFeatures, Entry, OwnedJson, Progress, ResponseKind, Revision, RpcError,
     SendError, ToolError,
 };
+use mcp_sansio_engine::internal::is_error;
 
 #[cfg(feature = "store")]
-use super::record;
-use super::response::{Content, TaskOutcome, TaskResponse};
-use super::{TaskClient, TaskHub};
+use super::stored::record;
+use super::{State, TaskClient, TaskHub, TaskOutcome, TaskResponse};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::ActiveRequest;
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
-use crate::observer::is_error;
 use crate::panics::Panic;
 use crate::runtime;
 use crate::runtime::timer::Timer;
@@ -96,7 +95,14 @@ impl TaskWork {
         source: &Arc<dyn RequestSource>,
     ) -> Result<Option<NewTask>, PendingResponse> {
         let session = (!revision.is_modern()).then(|| Arc::downgrade(source));
-        match self.hub.create(self.client, self.ttl_ms, self.features, session) {
+        let Self { client, ttl_ms, features, .. } = *self;
+        let mut id = [0; 16];
+        // Without random numbers ids could be guessed.
+        let created = getrandom::fill(&mut id).map_err(|_| TaskError::Full).and_then(|()| {
+            let id = TaskId::new(id);
+            self.hub.with(|hub, time| hub.create(time, id, client, ttl_ms, features, session))
+        });
+        match created {
             Ok((key, info)) => Ok(Some(NewTask {
                 hub: Arc::clone(&self.hub),
                 key,
@@ -121,8 +127,7 @@ impl TaskWork {
     ) -> (LiveTask<'l>, PendingResponse) {
         new.is_told = true;
         let _ = self.task.set((new.key, new.info.id()));
-        let (reply, content) = (TaskReply::created(new.info), Content::default());
-        let response = PendingResponse::Task(Box::new(TaskResponse { reply, content }));
+        let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
     }
 
@@ -142,12 +147,14 @@ impl TaskWork {
     }
 
     pub(crate) fn is_live(&self) -> bool {
-        self.key().is_some_and(|task| self.hub.is_live(task))
+        self.key().is_some_and(|task| self.hub.lock().is_live(task))
     }
 
     pub(crate) fn set_message(&self, message: &dyn fmt::Display) {
         if let Some(task) = self.key() {
-            self.hub.set_message(task, message);
+            // Formatted before the lock, since the code of the program may do anything.
+            let message = message.to_string();
+            self.hub.with(|hub, time| hub.set_message(time, task, &message));
         }
     }
 
@@ -192,7 +199,7 @@ impl TaskWork {
 
     /// Returns `false` if the task has ended already.
     pub(crate) fn end(&self, outcome: TaskOutcome) -> bool {
-        self.key().is_some_and(|task| self.hub.finish(task, outcome))
+        self.key().is_some_and(|task| self.hub.with(|hub, time| hub.finish(time, task, outcome)))
     }
 
     pub(crate) fn poll_input(
@@ -207,15 +214,12 @@ impl TaskWork {
             Some(number) => number,
             None => {
                 let json = OwnedJson::new(request, revision)?;
-                *place.insert(self.hub.ask(
-                    task,
-                    json,
-                    request.required_capabilities(),
-                    !revision.is_modern(),
-                )?)
+                let (needs, travels) = (request.required_capabilities(), !revision.is_modern());
+                let ask = self.hub.with(|hub, time| hub.ask(time, task, json, needs, travels));
+                *place.insert(ask?)
             }
         };
-        self.hub.poll_input(cx, task, number)
+        self.hub.lock().poll_input(cx.waker(), task, number)
     }
 
     /// Sends a message of a task to its session (2025-11-25): over HTTP only with a `tasks/result`
@@ -230,7 +234,7 @@ impl TaskWork {
     ) -> Poll<Result<(), SendError>> {
         #[cfg(feature = "http")]
         if let Some(origin) = &active.origin {
-            let channel = self.hub.channel(task).filter(|(request, _)| {
+            let channel = self.hub.lock().channel(task).filter(|(request, _)| {
                 // Servers of one application have equal keys.
                 request.slot.connection() == active.slot.connection()
                     && request.origin.as_ref().is_some_and(|other| other.server == origin.server)
@@ -245,7 +249,7 @@ impl TaskWork {
     }
 
     pub(crate) fn leave_input(&self, task: TaskKey, place: u64) {
-        self.hub.leave_input(task, place);
+        self.hub.with(|hub, time| hub.leave_input(time, task, place));
     }
 }
 
@@ -294,7 +298,7 @@ impl Drop for NewTask {
         if self.is_told {
             return;
         }
-        self.hub.remove(self.key);
+        self.hub.with(|hub, _| hub.remove(self.key));
         #[cfg(feature = "store")]
         if replace(&mut *lock(&self.record), Record::Withdrawn) == Record::Saved
             && let Some(store) = self.hub.store()
@@ -317,7 +321,7 @@ impl LiveTask<'_> {
     pub(crate) fn poll_over(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
         loop {
             let NewTask { hub, key, expires, .. } = &mut self.new;
-            let (is_live, is_changed) = hub.watch(*key, cx.waker());
+            let (is_live, is_changed) = hub.lock().watch(*key, cx.waker());
             if is_changed {
                 hub.publish(*key, self.broadcaster);
             }
@@ -327,7 +331,7 @@ impl LiveTask<'_> {
             if Pin::new(&mut *expires).poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            hub.expire();
+            hub.with(State::expire);
             *expires = Timer::after(Duration::from_millis(1));
         }
     }
@@ -336,9 +340,11 @@ impl LiveTask<'_> {
     pub(crate) fn over(&mut self) {
         if !replace(&mut self.is_over, true) {
             let NewTask { hub, key, .. } = &self.new;
-            if hub.is_live(*key) {
-                hub.fail(*key, SHUT_DOWN);
-            }
+            hub.with(|hub, time| {
+                if hub.is_live(*key) {
+                    hub.finish(time, *key, Err(RpcError::internal(SHUT_DOWN).into()));
+                }
+            });
             hub.publish(*key, self.broadcaster);
         }
     }
@@ -351,7 +357,7 @@ impl LiveTask<'_> {
         outcome: Option<&TaskOutcome>,
     ) -> Result<(), StoreError> {
         let hub = Arc::clone(&self.new.hub);
-        let (Some(store), Some(info)) = (hub.store(), hub.info(self.new.key)) else {
+        let (Some(store), Some(info)) = (hub.store(), hub.lock().info(self.new.key)) else {
             return Ok(());
         };
         let record = record(request, &info, Some(outcome));
