@@ -63,6 +63,7 @@ mod errors;
 mod hosted;
 #[cfg(feature = "http")]
 mod http_client;
+mod input_requests;
 mod places;
 mod results;
 mod rounds;
@@ -94,6 +95,7 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 /// What the adapters use and programs do not name. Not public API.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
     pub use crate::task_hub::{

@@ -9,7 +9,6 @@ mod context;
 mod driver_waker;
 #[cfg(feature = "http")]
 pub(crate) mod http;
-mod input;
 mod life;
 mod link;
 mod listener;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx, TxBuffer};
+use mcp_sansio::{Change, Instant, OwnedJson, SendError, ToolError, TxBuffer};
+pub(crate) use mcp_sansio_engine::internal::Attempt;
+use mcp_sansio_engine::internal::{Destination, InputRequests, Outputs};
 
 use super::admission::Load;
 use super::app::Settings;
 use super::context::ActiveRequest;
 use super::driver_waker::WakerSet;
-use super::input::{Destination, InputRequests, Outputs};
 use super::reply::PendingResponse;
 
 /// A connection, or an HTTP server.
@@ -39,9 +40,6 @@ pub(crate) trait RequestSource: Send + Sync {
         false
     }
 }
-
-/// One attempt to send.
-pub(crate) type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;
 
 /// One call of a server, which returns whether there may be more to send.
 pub(crate) type ServerCall<'s> = dyn FnMut(&mut ServerState, &mut dyn Outputs) -> bool + 's;
@@ -106,9 +104,10 @@ impl dyn RequestSource + '_ {
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
         let mut result = Poll::Ready(Err(ToolError::GONE));
         self.with_server(request, &mut |server, _| {
-            let new = input_request.take().map(|new| server.input_requests.begin(request, new));
+            let (task, inputs) = (request.awaited.map(|(_, id)| id), &mut server.input_requests);
+            let new = input_request.take().map(|new| inputs.begin(request.handle, task, new));
             *place = new.or(*place);
-            result = place.map_or(Poll::Pending, |place| server.input_requests.poll(place, cx));
+            result = place.map_or(Poll::Pending, |place| inputs.poll(place, cx.waker()));
             new.is_some()
         });
         result

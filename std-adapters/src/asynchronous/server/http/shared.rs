@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{Change, Instant, SendError, ServerEvent};
+use mcp_sansio::{Change, Instant, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -20,10 +20,9 @@ use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::{Receiver, Registration};
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::DriverWaker;
-use crate::asynchronous::server::input::{Destination, Outputs};
 use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
-use crate::asynchronous::server::source::{Attempt, RequestSource, ServerCall, ServerState};
+use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
 use crate::panics::caught;
 use crate::runtime;
@@ -281,23 +280,6 @@ impl Shared {
             turn.answer(request.handle, response);
         }
         (kept > 0).then_some((kept, holder))
-    }
-}
-
-impl Outputs for SiteTurn<'_, PendingResponse> {
-    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
-        let (mut server, tx) = match to {
-            Destination::Request(request) => self.parts(request),
-            Destination::Call(call) => self.parts_of_call(call),
-        };
-        let sent = attempt(&mut server, tx);
-        if sent == Err(SendError::Full) {
-            match to {
-                Destination::Request(request) => self.await_room(request),
-                Destination::Call(call) => self.await_room_of_call(call),
-            }
-        }
-        sent
     }
 }
 

@@ -1,6 +1,8 @@
-//! Input requests to a client (elicitation, sampling, roots), and its responses.
+//! Input requests of a server to its client (elicitation, sampling, roots), and the responses.
 
-use std::task::{self, Poll, Waker};
+use alloc::format;
+use alloc::vec::Vec;
+use core::task::{Poll, Waker};
 
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
@@ -9,14 +11,17 @@ use mcp_sansio::{
     RequestHandle, SendError, Server, ToolError, Tx,
 };
 
-use super::context::ActiveRequest;
-use super::source::Attempt;
-use crate::rounds::response;
+use crate::rounds::{Response, response};
+#[cfg(feature = "http")]
+use crate::site::SiteTurn;
+
+/// One attempt to send.
+pub type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
 #[derive(Default)]
-pub(crate) struct InputRequests {
+pub struct InputRequests {
     input_requests: Vec<PendingInput>,
     made: u64,
 }
@@ -34,20 +39,45 @@ struct PendingInput {
 
 /// The output of a message.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "http"), expect(dead_code))] // a stream has one output
-pub(crate) enum Destination {
+pub enum Destination {
+    /// About this request.
     Request(RequestHandle),
+    /// About this call to the client.
     Call(Call),
 }
 
 /// The server, with the outputs that it has.
-pub(crate) trait Outputs {
+pub trait Outputs {
     /// Makes an attempt to send a whole frame, unless an earlier one waits for room in this output.
+    ///
+    /// # Errors
+    /// Those of the attempt.
     fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError>;
 
     /// Makes an attempt to send more of an input request.
+    ///
+    /// # Errors
+    /// Those of the attempt.
     fn send_input(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
         self.send(to, attempt)
+    }
+}
+
+#[cfg(feature = "http")]
+impl<O> Outputs for SiteTurn<'_, O> {
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
+        let (mut server, tx) = match to {
+            Destination::Request(request) => self.parts(request),
+            Destination::Call(call) => self.parts_of_call(call),
+        };
+        let sent = attempt(&mut server, tx);
+        if sent == Err(SendError::Full) {
+            match to {
+                Destination::Request(request) => self.await_room(request),
+                Destination::Call(call) => self.await_room_of_call(call),
+            }
+        }
+        sent
     }
 }
 
@@ -56,16 +86,18 @@ enum Stage {
     /// Part of the frame has been written.
     PartlyWritten,
     Open(Call),
-    Done(Result<OwnedJson, ToolError<'static>>),
+    Done(Response),
 }
 
 impl InputRequests {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.input_requests.is_empty()
     }
 
     /// Records the response to a call, or the reason why there is none.
-    pub(crate) fn finish(&mut self, call: Call, outcome: &CallOutcome<'_>) {
+    pub fn finish(&mut self, call: Call, outcome: &CallOutcome<'_>) {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
@@ -77,17 +109,24 @@ impl InputRequests {
     }
 
     /// Ends all input requests: no response will arrive.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.input_requests.iter_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
     }
 
-    pub(crate) fn begin(&mut self, parent: &ActiveRequest, input_request: OwnedJson) -> u64 {
+    /// Adds an input request of a handler, or of a task for whose end its request waits. Returns
+    /// its place.
+    pub fn begin(
+        &mut self,
+        parent: RequestHandle,
+        task: Option<TaskId>,
+        input_request: OwnedJson,
+    ) -> u64 {
         self.made += 1;
         let pending = PendingInput {
             id: self.made,
-            parent: parent.handle,
+            parent,
             input_request,
-            task: parent.awaited.map(|(_, id)| id),
+            task,
             stage: Stage::Queued,
             is_dropped: false,
             waker: None,
@@ -97,11 +136,7 @@ impl InputRequests {
     }
 
     /// Returns the response, if there is one; otherwise keeps the waker.
-    pub(crate) fn poll(
-        &mut self,
-        id: u64,
-        cx: &mut task::Context<'_>,
-    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+    pub fn poll(&mut self, id: u64, waker: &Waker) -> Poll<Response> {
         let Some(at) = self.position(id) else { return Poll::Ready(Err(ToolError::GONE)) };
         match self.input_requests.get_mut(at) {
             Some(PendingInput { stage: Stage::Done(_), .. }) => {
@@ -111,7 +146,7 @@ impl InputRequests {
                 }
             }
             Some(pending) => {
-                pending.waker = Some(cx.waker().clone());
+                pending.waker = Some(waker.clone());
                 Poll::Pending
             }
             None => Poll::Ready(Err(ToolError::GONE)),
@@ -119,7 +154,7 @@ impl InputRequests {
     }
 
     /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
-    pub(crate) fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
+    pub fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
         let mut at = 0;
         while let Some(pending) = self.input_requests.get_mut(at) {
             at += 1;
@@ -145,7 +180,7 @@ impl InputRequests {
 
     /// Withdraws an input request whose future was dropped. Returns whether there is something to
     /// send for it.
-    pub(crate) fn leave(&mut self, id: u64) -> bool {
+    pub fn leave(&mut self, id: u64) -> bool {
         let Some(at) = self.position(id) else { return false };
         let Some(pending) = self.input_requests.get_mut(at) else { return false };
         // The calls of a request that has ended are cancelled already: that costs nothing.
@@ -196,7 +231,7 @@ impl PendingInput {
         }
     }
 
-    fn end(&mut self, response: Result<OwnedJson, ToolError<'static>>) {
+    fn end(&mut self, response: Response) {
         self.stage = Stage::Done(response);
         if let Some(waker) = self.waker.take() {
             waker.wake();
