@@ -64,6 +64,7 @@ mod hosted;
 #[cfg(feature = "http")]
 mod http_client;
 mod input_requests;
+pub mod observer;
 mod places;
 mod results;
 mod rounds;
@@ -96,6 +97,7 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
+    pub use crate::observer::cut;
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
     pub use crate::task_hub::{

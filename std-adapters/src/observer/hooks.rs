@@ -34,7 +34,13 @@ impl<'o> Hooks<'o> {
     ) -> ObservedRequest<'o> {
         ObservedRequest {
             hooks: self.clone(),
-            info: Arc::new(RequestInfo::new(connection, id.unwrap_or_default(), request)),
+            info: Arc::new(RequestInfo::new(
+                next_number(),
+                connection,
+                id.unwrap_or_default(),
+                request,
+            )),
+            since: Instant::now(),
             is_open: AtomicBool::new(false),
             is_tool_failed: AtomicBool::new(false),
         }
@@ -75,6 +81,7 @@ impl Drop for ObservedConnection<'_> {
 pub(crate) struct ObservedRequest<'o> {
     hooks: Hooks<'o>,
     info: Arc<RequestInfo>,
+    since: Instant,
     /// Whether its begin has been reported and its end has not.
     is_open: AtomicBool,
     /// Whether its result says that the tool failed.
@@ -130,19 +137,16 @@ impl ObservedRequest<'_> {
 
     /// Reports the end of a request that has got a response of this kind.
     pub(crate) fn responded(&self, kind: ResponseKind) {
-        self.ended(match kind {
-            ResponseKind::ToolFailed => Ended::ToolFailed,
-            ResponseKind::InputRequired => Ended::InputRequired,
-            ResponseKind::Error(code) => Ended::Error(code),
-            _ if self.is_tool_failed.load(Ordering::Relaxed) => Ended::ToolFailed,
-            _ => Ended::Responded,
+        self.ended(match Ended::from(kind) {
+            Ended::Responded if self.is_tool_failed.load(Ordering::Relaxed) => Ended::ToolFailed,
+            ended => ended,
         });
     }
 
     /// Reports the end of the request, once.
     pub(crate) fn ended(&self, how: Ended) {
         if self.is_open.swap(false, Ordering::Relaxed) {
-            let took = self.info.began.elapsed();
+            let took = self.since.elapsed();
             self.hooks.tell(Event::Ended { request: &self.info, how, took });
         }
     }

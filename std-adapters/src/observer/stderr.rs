@@ -85,10 +85,7 @@ impl Observer for StderrObserver {
                 let (how, after) = (Printable::new(how), after.as_secs_f64());
                 write(connection, format_args!("disconnected after {after:.1} s: {how}"));
             }
-            Event::Connected { .. }
-            | Event::Began { .. }
-            | Event::Ended { .. }
-            | Event::Disconnected { .. } => {}
+            _ => {}
         }
     }
 }

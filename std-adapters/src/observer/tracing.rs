@@ -101,6 +101,7 @@ impl Observer for TracingObserver {
             Event::Disconnected { connection, how, after } => {
                 debug!(connection, how = %Printable::new(how), ?after, "disconnected");
             }
+            _ => {}
         }
     }
 
