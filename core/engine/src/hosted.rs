@@ -13,12 +13,12 @@ use mcp_sansio::{
     Instant, OwnedJson, OwnedRpcError, RequestHandle, Revision, RpcError, ServerRequest,
 };
 
-use crate::task_hub::{INTERNAL, TaskOutcome, TaskResponse};
+use crate::task_hub::{INTERNAL, TaskResponse, TaskResult};
 
 /// The tasks of one connection, which nobody else sees.
 pub(crate) struct HostedTasks {
     memory: GrowingTasksState,
-    outcomes: BTreeMap<TaskKey, Arc<TaskOutcome>>,
+    outcomes: BTreeMap<TaskKey, Arc<TaskResult>>,
     /// Requests that wait for the end of a task.
     waiting: Vec<(TaskKey, RequestHandle)>,
 }
@@ -93,7 +93,7 @@ impl HostedTasks {
         &mut self,
         now: TaskTime,
         key: TaskKey,
-        outcome: TaskOutcome,
+        outcome: TaskResult,
     ) -> Vec<(RequestHandle, TaskResponse)> {
         let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
         if self.memory.tasks(&CONFIG).end(key, end, now) {

@@ -66,6 +66,8 @@ mod http_client;
 mod input_requests;
 pub mod observer;
 mod places;
+#[cfg(feature = "store")]
+mod record;
 mod results;
 mod rounds;
 #[cfg(feature = "http")]
@@ -86,6 +88,8 @@ pub use http_client::{
     Reading, Received, Request, Step,
 };
 pub use places::{CountPlaces, NoPlace, PeerAddress, PlaceLimit, Places};
+#[cfg(feature = "store")]
+pub use record::{RecordError, Seal, TaskInput, TaskOutcome, TaskRecord};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,
@@ -101,7 +105,7 @@ pub mod internal {
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
     pub use crate::task_hub::{
-        Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskOutcome,
-        TaskResponse, TaskView, is_error,
+        Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskResponse, TaskResult,
+        TaskView, is_error,
     };
 }

@@ -9,8 +9,8 @@ use core::mem::{replace, take};
 use core::task::{Poll, Waker};
 
 use mcp_sansio::tasks::{
-    GrowingTasksState, MAX_LISTENED, StoredTask, TaskContent, TaskEnd, TaskError, TaskId, TaskInfo,
-    TaskKey, TaskOwner, TaskReply, TaskStep, TaskTime, TaskTimeout, Tasks, TasksConfig,
+    GrowingTasksState, MAX_LISTENED, TaskContent, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey,
+    TaskOwner, TaskReply, TaskStep, TaskTime, TaskTimeout, Tasks, TasksConfig,
 };
 use mcp_sansio::{
     Client, ClientFeatures, Encoder, OwnedJson, OwnedRpcError, RawJson, Request, RequestHandle,
@@ -18,6 +18,8 @@ use mcp_sansio::{
 };
 
 use crate::places::{NoPlace, PlaceLimit, Places};
+#[cfg(feature = "store")]
+use crate::record::{TaskOutcome, TaskRecord};
 use crate::rounds::Response;
 
 /// The tasks of a server, what they have asked, their results, and the `tasks/result` that wait for
@@ -64,7 +66,7 @@ pub struct TaskClient {
 }
 
 /// How a task has ended: with the result of the call, or with its error.
-pub type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
+pub type TaskResult = Result<OwnedJson, OwnedRpcError>;
 
 /// What a client gets that asks about tasks.
 pub enum TaskAnswer {
@@ -81,7 +83,7 @@ struct Kept<S, C> {
     key: TaskKey,
     /// Wakes the life of its call, which is told of the end and of changes.
     life: Option<Waker>,
-    outcome: Option<Arc<TaskOutcome>>,
+    outcome: Option<Arc<TaskResult>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     owner: Option<TaskOwner>,
     inputs: Vec<Input>,
@@ -266,16 +268,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Takes a task of an earlier process over. Returns `false` if it is not needed any more, or
     /// has no room.
-    pub fn restore(
-        &mut self,
-        time: TaskTime,
-        id: TaskId,
-        owner: TaskOwner,
-        stored: &StoredTask<'_>,
-        outcome: Option<TaskOutcome>,
-    ) -> bool {
-        let restored = self.tasks().restore(time, id, owner, stored);
+    #[cfg(feature = "store")]
+    pub fn restore(&mut self, time: TaskTime, owner: TaskOwner, record: &TaskRecord) -> bool {
+        let restored = self.tasks().restore(time, record.id, owner, &record.stored());
         let Ok(Some(key)) = restored else { return false };
+        let outcome = record.outcome.as_ref().and_then(TaskOutcome::result);
         let (len, owner) = (outcome.as_ref().map_or(0, len), share_of(owner));
         let _ = self.results.take(len, owner.as_ref(), PlaceLimit::UNLIMITED);
         self.keep(Kept { outcome: outcome.map(Arc::new), owner, ..Kept::new(key) });
@@ -322,7 +319,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Ends a task with the outcome of its handler. Returns `false` if it has ended already. A
     /// result that has no room makes it fail.
-    pub fn finish(&mut self, time: TaskTime, task: TaskKey, outcome: TaskOutcome) -> bool {
+    pub fn finish(&mut self, time: TaskTime, task: TaskKey, outcome: TaskResult) -> bool {
         // Results whose time is over take no room.
         self.expire(time);
         let owner = self.kept(task).and_then(|kept| kept.owner);
@@ -673,7 +670,7 @@ pub struct TaskResponse {
 /// The content of a task at one moment.
 #[derive(Default)]
 struct Content {
-    outcome: Option<Arc<TaskOutcome>>,
+    outcome: Option<Arc<TaskResult>>,
     inputs: Vec<OpenInput>,
 }
 
@@ -686,7 +683,7 @@ struct OpenInput {
 }
 
 impl TaskResponse {
-    pub(crate) fn new(reply: TaskReply, outcome: Option<Arc<TaskOutcome>>) -> Self {
+    pub(crate) fn new(reply: TaskReply, outcome: Option<Arc<TaskResult>>) -> Self {
         Self { reply, content: Content { outcome, inputs: Vec::new() } }
     }
 
@@ -766,7 +763,7 @@ impl TaskContent for Content {
 }
 
 /// Returns the number of bytes of a result.
-fn len(outcome: &TaskOutcome) -> usize {
+fn len(outcome: &TaskResult) -> usize {
     outcome.as_ref().map_or(0, |result| result.as_raw().as_str().len())
 }
 

@@ -1,10 +1,8 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
-#[cfg(feature = "store")]
-mod stored;
 mod work;
 
-pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskOutcome, TaskResponse};
+pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 #[cfg(feature = "store")]
 pub(crate) use work::NewTask;
 pub(crate) use work::{LiveTask, TaskWork};
@@ -15,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
+#[cfg(feature = "store")]
+use mcp_sansio::RpcError;
 use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
     Change, Instant, JsonStr, Method, OwnedJson, OwnedRequest, Remaining, Request, Revision,
@@ -31,7 +31,7 @@ use super::source::RequestSource;
 use crate::lock::lock;
 use crate::runtime;
 #[cfg(feature = "store")]
-use crate::store::TaskStore;
+use crate::store::{DamagedRecord, StoreError, TaskOutcome, TaskRecord, TaskStore};
 
 /// Limits and times of the tasks of an [`App`](crate::asynchronous::App). New versions add fields,
 /// so a value ends with `..TaskOptions::new()`.
@@ -292,6 +292,55 @@ impl TaskHub {
         }
         let _ = address_share;
         (Some(request.slot.connection()), CLIENT_SHARE)
+    }
+}
+
+#[cfg(feature = "store")]
+impl TaskHub {
+    pub(crate) fn store(&self) -> Option<&TaskStore> {
+        self.options.store.as_ref()
+    }
+
+    /// Loads the tasks of an earlier process. Those that it did not end have failed. An error is
+    /// returned when all others are loaded.
+    pub(crate) fn restore(
+        &self,
+        mut damaged: impl FnMut(DamagedRecord),
+    ) -> Result<usize, StoreError> {
+        let Some(store) = self.store() else { return Ok(0) };
+        let (mut records, mut restored) = (Vec::new(), 0);
+        let mut result = store.load(|record| match record {
+            Ok(record) => records.push(record),
+            Err(error) => damaged(error),
+        });
+        for mut record in records {
+            if record.outcome.is_none() {
+                let error = RpcError::internal("The server was restarted");
+                record.message = error.message.to_owned();
+                record.outcome = TaskOutcome::of(&Err(error.into()));
+                result = result.and(store.save(&record));
+            }
+            restored += usize::from(self.restore_one(&record));
+        }
+        result.map(|()| restored)
+    }
+
+    fn restore_one(&self, record: &TaskRecord) -> bool {
+        let owner = self.owner_of_text(record.owner.as_deref());
+        self.with(|hub, time| hub.restore(time, owner, record))
+    }
+
+    fn owner_of_text(&self, text: Option<&str>) -> TaskOwner {
+        #[cfg(feature = "http")]
+        if let Some((length, both)) = text.and_then(|text| text.split_once(':'))
+            && let Ok(length) = length.parse()
+            && let Some((issuer, subject)) = both.split_at_checked(length)
+        {
+            return self.owner_of(issuer, subject);
+        }
+        let _ = text;
+        // Its connection is gone.
+        TaskOwner(if self.options.bind_to_connection { u64::MAX } else { 0 })
     }
 }
 

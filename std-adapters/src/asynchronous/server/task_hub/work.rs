@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "store")]
+use mcp_sansio::tasks::TaskEnd;
 use mcp_sansio::tasks::{TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
@@ -20,12 +22,12 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::is_error;
 
-#[cfg(feature = "store")]
-use super::stored::record;
-use super::{State, TaskClient, TaskHub, TaskOutcome, TaskResponse};
+use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::ActiveRequest;
+#[cfg(feature = "store")]
+use crate::asynchronous::server::context::owner_text;
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
@@ -33,7 +35,7 @@ use crate::panics::Panic;
 use crate::runtime;
 use crate::runtime::timer::Timer;
 #[cfg(feature = "store")]
-use crate::store::{StoreError, TaskStore};
+use crate::store::{StoreError, TaskOutcome, TaskRecord, TaskStore};
 
 /// A call that may become a task.
 pub(crate) struct TaskWork {
@@ -178,7 +180,7 @@ impl TaskWork {
     pub(crate) fn outcome(
         request: &ActiveRequest,
         result: Result<HandlerResult, Panic>,
-    ) -> TaskOutcome {
+    ) -> TaskResult {
         let outcome = match result {
             Ok(Ok(Reply(json))) => Ok(json),
             Ok(Err(error)) => error.task_result(request.revision()),
@@ -198,7 +200,7 @@ impl TaskWork {
     }
 
     /// Returns `false` if the task has ended already.
-    pub(crate) fn end(&self, outcome: TaskOutcome) -> bool {
+    pub(crate) fn end(&self, outcome: TaskResult) -> bool {
         self.key().is_some_and(|task| self.hub.with(|hub, time| hub.finish(time, task, outcome)))
     }
 
@@ -293,6 +295,27 @@ impl NewTask {
     }
 }
 
+/// Returns the record of a task. `end` is how it has ended, if it has.
+#[cfg(feature = "store")]
+fn record(
+    request: &ActiveRequest,
+    info: &TaskInfo,
+    end: Option<Option<&TaskResult>>,
+) -> TaskRecord {
+    let arguments = request.request.as_request().arguments().raw().as_str().to_owned();
+    let (created, ttl) = (info.created_unix_ms(), info.ttl_ms());
+    let mut record = TaskRecord::new(info.id(), request.name(), arguments, created, ttl);
+    record.update(info);
+    record.owner = owner_text(&request.origin);
+    record.outcome = match end {
+        None => None,
+        Some(Some(end)) => TaskOutcome::of(end),
+        Some(None) if info.end() == Some(TaskEnd::Cancelled) => Some(TaskOutcome::Cancelled),
+        Some(None) => TaskOutcome::of(&Err(RpcError::internal("The task has expired").into())),
+    };
+    record
+}
+
 impl Drop for NewTask {
     fn drop(&mut self) {
         if self.is_told {
@@ -354,7 +377,7 @@ impl LiveTask<'_> {
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
-        outcome: Option<&TaskOutcome>,
+        outcome: Option<&TaskResult>,
     ) -> Result<(), StoreError> {
         let hub = Arc::clone(&self.new.hub);
         let (Some(store), Some(info)) = (hub.store(), hub.lock().info(self.new.key)) else {

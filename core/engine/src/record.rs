@@ -1,0 +1,360 @@
+//! What a task needs to survive its process.
+
+use alloc::borrow::ToOwned as _;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+use core::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId, TaskInfo};
+use mcp_sansio::{OwnedJson, OwnedRpcError, RawJson, Revision};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use crate::task_hub::{TaskResult, is_error};
+
+/// First byte of the records that are written. Records of the version before it are read, too.
+const VERSION: u8 = 1;
+
+/// A task as it is stored: one byte with the version of the format, 1, and a JSON object with these
+/// members, named in camel case. Members without a value are left out, and unknown ones are
+/// ignored, so that a later program can add some.
+///
+/// It is plain text: arguments and results can be read by whoever can read the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TaskRecord {
+    /// The id. In JSON 32 digits in lower case.
+    #[serde(with = "id")]
+    pub id: TaskId,
+    /// Whose task it is, for example issuer and subject of a `Principal`; `None` where all clients
+    /// are one. It is the text of which a [`TaskOwner`] is made, since that may be another number
+    /// in another process.
+    ///
+    /// [`TaskOwner`]: mcp_sansio::tasks::TaskOwner
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Name of the tool.
+    pub tool: String,
+    /// Arguments of the call, a JSON object.
+    #[serde(with = "json")]
+    pub arguments: String,
+    /// [`TaskInfo::created_unix_ms`]
+    pub created_unix_ms: u64,
+    /// [`TaskInfo::updated_unix_ms`]
+    pub updated_unix_ms: u64,
+    /// [`TaskInfo::ttl_ms`]
+    pub ttl_ms: u64,
+    /// [`TaskInfo::message`]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How it ended; `None` while it is live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<TaskOutcome>,
+    /// Everything it has asked for, in order. Answers are kept, so that the tool can be run again
+    /// from its start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<TaskInput>,
+}
+
+/// How a task ended: in JSON `{"completed":{..}}`, `{"toolFailed":{..}}`, `{"failed":{..}}` or
+/// `"cancelled"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskOutcome {
+    /// [`TaskEnd::Completed`], with the result of the request as JSON.
+    Completed(#[serde(with = "json")] String),
+    /// [`TaskEnd::ToolFailed`], with the result of the request as JSON, which has `isError`.
+    ToolFailed(#[serde(with = "json")] String),
+    /// [`TaskEnd::Failed`], with the JSON-RPC error of the request as JSON.
+    Failed(#[serde(with = "json")] String),
+    /// [`TaskEnd::Cancelled`]
+    Cancelled,
+}
+
+impl TaskOutcome {
+    /// Returns the outcome without its JSON.
+    const fn end(&self) -> TaskEnd {
+        match self {
+            Self::Completed(_) => TaskEnd::Completed,
+            Self::ToolFailed(_) => TaskEnd::ToolFailed,
+            Self::Failed(_) => TaskEnd::Failed,
+            Self::Cancelled => TaskEnd::Cancelled,
+        }
+    }
+
+    /// Returns how a task has ended with the result of its handler. `None` if that cannot be
+    /// written.
+    #[doc(hidden)]
+    pub fn of(result: &TaskResult) -> Option<Self> {
+        Some(match result {
+            Ok(result) => {
+                let json = result.as_raw().as_str().to_owned();
+                match is_error(result.as_raw()) {
+                    true => Self::ToolFailed(json),
+                    false => Self::Completed(json),
+                }
+            }
+            Err(error) => {
+                let json = OwnedJson::new(&error.as_error(), Revision::LATEST).ok()?;
+                Self::Failed(json.as_raw().as_str().to_owned())
+            }
+        })
+    }
+
+    /// Returns the result of the handler, if there is one that can be read.
+    pub(crate) fn result(&self) -> Option<TaskResult> {
+        match self {
+            Self::Completed(json) | Self::ToolFailed(json) => {
+                RawJson::parse(json).ok().map(|json| Ok(json.into()))
+            }
+            Self::Failed(json) => RawJson::parse(json)
+                .ok()
+                .and_then(|json| OwnedRpcError::from_json(json).ok().map(Err)),
+            Self::Cancelled => None,
+        }
+    }
+}
+
+/// Something that a task has asked its client for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInput {
+    /// Number of the input request, unique in its task.
+    pub number: u32,
+    /// The request as JSON: `method` and `params`.
+    #[serde(with = "json")]
+    pub request: String,
+    /// The client's answer as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    pub answer: Option<String>,
+}
+
+impl TaskRecord {
+    /// Creates the record of a live task. `arguments` is a JSON object; the times are those of its
+    /// [`TaskInfo`].
+    #[must_use]
+    pub fn new(
+        id: TaskId,
+        tool: impl Into<String>,
+        arguments: impl Into<String>,
+        created_unix_ms: u64,
+        ttl_ms: u64,
+    ) -> Self {
+        Self {
+            id,
+            owner: None,
+            tool: tool.into(),
+            arguments: arguments.into(),
+            created_unix_ms,
+            updated_unix_ms: created_unix_ms,
+            ttl_ms,
+            message: String::new(),
+            outcome: None,
+            inputs: Vec::new(),
+        }
+    }
+
+    /// Takes over the times and the message.
+    pub fn update(&mut self, info: &TaskInfo) {
+        self.created_unix_ms = info.created_unix_ms();
+        self.updated_unix_ms = info.updated_unix_ms();
+        self.ttl_ms = info.ttl_ms();
+        info.message().clone_into(&mut self.message);
+    }
+
+    /// Returns what [`Tasks::restore`](mcp_sansio::tasks::Tasks::restore) takes.
+    #[must_use]
+    pub fn stored(&self) -> StoredTask<'_> {
+        StoredTask::new(self.created_unix_ms, self.updated_unix_ms, self.ttl_ms)
+            .end(self.outcome.as_ref().map(TaskOutcome::end))
+            .message(&self.message)
+            .last_input(self.inputs.iter().map(|input| input.number).max().unwrap_or(0))
+    }
+
+    /// Returns the bytes of the record, without a seal.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Invalid`] if a text that should be JSON is not.
+    pub fn encode(&self) -> Result<Vec<u8>, RecordError> {
+        let json = serde_json::to_vec(self).map_err(RecordError::invalid)?;
+        Ok([&[VERSION], &*json].concat())
+    }
+
+    /// Reads the bytes of a record.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`]
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        match bytes {
+            [VERSION, record @ ..] => serde_json::from_slice(record).map_err(RecordError::invalid),
+            [version, ..] => Err(RecordError::Version(*version)),
+            [] => Err(RecordError::Invalid("it is empty".into())),
+        }
+    }
+
+    /// Returns how long the task is kept from its last change.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        let until = self.created_unix_ms.saturating_add(self.ttl_ms);
+        Duration::from_millis(until.saturating_sub(self.updated_unix_ms))
+    }
+}
+
+/// Reasons why bytes are no record that this program can use, or a record cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It was not sealed with a secret that this program accepts, or was changed since.
+    Seal,
+    /// It has this version: it was written by a program that is too new or too old.
+    Version(u8),
+    /// It has the right version, but not its form.
+    Invalid(String),
+}
+
+impl RecordError {
+    fn invalid(error: serde_json::Error) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seal => f.write_str("the seal is not valid"),
+            Self::Version(version) => write!(f, "version {version} is not known"),
+            Self::Invalid(error) => write!(f, "the form is not valid: {error}"),
+        }
+    }
+}
+
+impl Error for RecordError {}
+
+mod id {
+    use alloc::string::String;
+
+    use mcp_sansio::tasks::TaskId;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(id: &TaskId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(id)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TaskId, D::Error> {
+        let text = String::deserialize(from)?;
+        TaskId::parse(&*text).ok_or_else(|| D::Error::custom("the id is not valid"))
+    }
+}
+
+/// JSON text as a value, not as a string.
+mod json {
+    use alloc::boxed::Box;
+    use alloc::string::String;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, ser::Error as _};
+    use serde_json::value::RawValue;
+
+    pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(text).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+        let raw = Box::<RawValue>::deserialize(from)?;
+        Ok(Box::<str>::from(raw).into())
+    }
+}
+
+mod optional_json {
+    use alloc::string::String;
+
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        text: &Option<String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match text {
+            Some(text) => super::json::serialize(text, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<String>, D::Error> {
+        super::json::deserialize(from).map(Some)
+    }
+}
+
+// Authenticates records, since a store is input: others may be able to write to it.
+
+/// Length of the tag at the end of a sealed record.
+const TAG: usize = 32;
+
+/// Seals records: they can be opened only unchanged, under the key of the store for which they were
+/// sealed, and with the secret.
+///
+/// A sealed record is the record and 32 bytes of HMAC-SHA256 over a label of this format, the
+/// length of the key as 8 bytes, the key, and the record. It is not encrypted, and the seal does
+/// not show that a record is the latest: whoever can write to the store can remove a record, or put
+/// an older one back under the same key.
+///
+/// The secret is 32 random bytes from the program's configuration, for example of
+/// `openssl rand -hex 32`, and used for nothing else.
+#[derive(Clone)]
+pub struct Seal {
+    /// The secret with which records are sealed.
+    pub secret: [u8; 32],
+    /// Opens also records that were sealed with this secret, but seals none with it: for the time
+    /// until all of them have been saved again or are gone. Default: none.
+    pub previous: Option<[u8; 32]>,
+}
+
+impl Seal {
+    /// Creates a seal with this secret.
+    #[must_use]
+    pub const fn new(secret: [u8; 32]) -> Self {
+        Self { secret, previous: None }
+    }
+
+    /// Returns the record with its tag, to be stored under `key`.
+    #[must_use]
+    pub fn seal(&self, key: &str, mut record: Vec<u8>) -> Vec<u8> {
+        let tag = mac(&self.secret, key, &record).finalize().into_bytes();
+        record.extend_from_slice(&tag);
+        record
+    }
+
+    /// Returns the record without its tag, if it was sealed for `key`.
+    #[must_use]
+    pub fn open<'b>(&self, key: &str, sealed: &'b [u8]) -> Option<&'b [u8]> {
+        let (record, tag) = sealed.split_last_chunk::<TAG>()?;
+        let mut secrets = [Some(&self.secret), self.previous.as_ref()].into_iter().flatten();
+        // In constant time, so that the duration of a rejection reveals nothing.
+        secrets.any(|secret| mac(secret, key, record).verify_slice(tag).is_ok()).then_some(record)
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal").finish_non_exhaustive()
+    }
+}
+
+fn mac(secret: &[u8; 32], key: &str, record: &[u8]) -> Hmac<Sha256> {
+    // HMAC fills a key that is shorter than a block with zeros.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(secret);
+    let mut mac = Hmac::<Sha256>::new((&block).into());
+    mac.update(b"mcp-sansio record\n");
+    mac.update(&(key.len() as u64).to_be_bytes());
+    mac.update(key.as_bytes());
+    mac.update(record);
+    mac
+}
