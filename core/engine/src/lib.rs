@@ -76,8 +76,8 @@ mod task_hub;
 mod tasks;
 
 pub use client::{
-    CallId, Cancelled, ClientEngine, ConnectState, Detached, Driver, Finished, InputId, Limits,
-    Question,
+    CallId, Cancelled, Change, ClientEngine, ConnectState, Detached, Driver, Finished, InputId,
+    Limits, Question,
 };
 #[cfg(feature = "http")]
 pub use errors::HttpError;
@@ -100,6 +100,7 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 /// What the adapters use and programs do not name. Not public API.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::client::{CallEvent, CallEvents};
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::observer::cut;
     pub use crate::results::{PageParams, Pager, check_skill, verified};

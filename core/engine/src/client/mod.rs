@@ -1,5 +1,6 @@
 //! A client as a value: what it sends, what it waits for, and when.
 
+mod call_events;
 mod calls;
 mod driver;
 mod events;
@@ -25,6 +26,7 @@ use mcp_sansio::{
     Step, Tx, methods,
 };
 
+pub use call_events::{CallEvent, CallEvents, Change};
 pub use calls::CallId;
 use calls::{Asked, Calls, LISTEN, Pending};
 pub use driver::{Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question};

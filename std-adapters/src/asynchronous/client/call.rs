@@ -6,12 +6,11 @@ use std::task::{Context, Poll};
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{Instant, OwnedJson, SendError};
-use mcp_sansio_engine::{CallError, CallId, Finished};
+use mcp_sansio_engine::internal::CallEvent;
+use mcp_sansio_engine::{CallError, CallId, Change, Finished};
 
-use super::application::CallEvent;
 use super::handle::ClientInner;
 use super::inner::{Command, Session};
-use super::listen::Change;
 
 /// A call whose result was not taken.
 pub(crate) struct PendingCall {
@@ -42,7 +41,7 @@ impl PendingCall {
             }
             session.is_changed = true;
             let id = begin(session, now).map_err(CallError::NotSent)?;
-            id.into_iter().for_each(|id| session.app.open(id));
+            id.into_iter().for_each(|id| session.app.events.open(id));
             Ok(id)
         };
         let begun = poll_fn(|cx| inner.poll(cx, |it, now| Poll::Ready(begin(it, now))));

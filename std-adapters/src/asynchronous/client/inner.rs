@@ -5,10 +5,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{Era, Instant};
-use mcp_sansio_engine::{CallError, CallId, Cancelled, ClientEngine, ConnectState};
+use mcp_sansio_engine::internal::CallEvent;
+use mcp_sansio_engine::{CallError, CallId, Cancelled, Change, ClientEngine, ConnectState};
 
-use super::application::{Application, CallEvent};
-use super::listen::Change;
+use super::application::Application;
 use crate::client::{ClientLimits, ConnectError, Connected};
 use crate::lock::lock;
 use crate::runtime;
@@ -119,7 +119,7 @@ impl ConnectionInner {
             return Poll::Pending;
         };
         let polled = poll(session, self.now());
-        let wakers = std::mem::take(&mut session.app.wakers);
+        let wakers = session.app.events.woken();
         let is_changed = std::mem::take(&mut session.is_changed);
         let driver = if is_changed { state.driver.take() } else { None };
         drop(state);
@@ -145,10 +145,10 @@ impl ConnectionInner {
         if let Command::Cancel(call) = command
             && !session.engine.is_known(call)
         {
-            return session.app.close(call);
+            return session.app.events.close(call);
         }
         session.obey(command, self.now());
-        let wakers = std::mem::take(&mut session.app.wakers);
+        let wakers = session.app.events.woken();
         let driver = state.driver.take();
         drop(state);
         driver.into_iter().chain(wakers).for_each(Waker::wake);
@@ -217,7 +217,7 @@ impl ConnectionInner {
             wakers.push(driver.clone());
         }
         commands.into_iter().for_each(|command| session.obey(command, self.now()));
-        wakers.append(&mut session.app.wakers);
+        wakers.append(&mut session.app.events.woken());
         state.driver = Some(driver.clone());
         state.session = Some(session);
         drop(state);
@@ -237,7 +237,7 @@ impl Session {
 
     /// Polls a call for what it has to tell.
     pub(crate) fn poll_call(&mut self, call: CallId, cx: &Context<'_>) -> Poll<CallEvent> {
-        if let Some(event) = self.app.take(call, cx.waker()) {
+        if let Some(event) = self.app.events.take(call, cx.waker()) {
             return Poll::Ready(event);
         }
         let over = self.engine.take(call);
@@ -250,7 +250,7 @@ impl Session {
         call: CallId,
         cx: &Context<'_>,
     ) -> Poll<Result<Change, Option<CallError>>> {
-        if let Some(CallEvent::Change(change)) = self.app.take(call, cx.waker()) {
+        if let Some(CallEvent::Change(change)) = self.app.events.take(call, cx.waker()) {
             return Poll::Ready(Ok(change));
         }
         // The result is left, for the next connection to begin it again.
@@ -266,7 +266,7 @@ impl Session {
         self.end(End::Over);
         (self.end, self.connected, self.url) = (None, None, url);
         let Self { engine, app, .. } = self;
-        app.missed(|call| engine.is_lost(call));
+        app.events.missed(|call| engine.is_lost(call));
         #[cfg(feature = "http")]
         engine.set_over_http(self.url.is_some());
         if engine.connect(now, app).is_err() {
@@ -284,7 +284,7 @@ impl Session {
                 self.app.drop_inputs();
             }
             Command::Cancel(call) => {
-                app.close(call);
+                app.events.close(call);
                 if let Some(Cancelled::Task(task)) = engine.cancel(now, call, None, app)
                     && self.end.is_none()
                 {
@@ -292,7 +292,7 @@ impl Session {
                 }
             }
             Command::Detach(call) => {
-                app.close(call);
+                app.events.close(call);
                 engine.cancel(now, call, None, app);
             }
             Command::CancelTask(task) if self.end.is_none() => engine.cancel_task(now, task, app),

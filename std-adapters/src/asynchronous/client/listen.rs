@@ -3,35 +3,15 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_lite::Stream;
 use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
-use mcp_sansio_engine::CallError;
+use mcp_sansio_engine::{CallError, Change};
 
 use super::call::PendingCall;
 use super::handle::Client;
-
-/// Something that changed: cached copies of it are stale.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Change {
-    /// The list of tools.
-    Tools,
-    /// The list of prompts.
-    Prompts,
-    /// The list of resources.
-    Resources,
-    /// The resource with this URI, or a sub-resource of it.
-    Resource(Arc<str>),
-    /// The state of the task with this id.
-    Task(Arc<str>),
-    /// Changes were dropped, because more arrived than are kept: anything subscribed to may have
-    /// changed.
-    Missed,
-}
 
 /// A stream of changes. It ends when the server ends the subscription, or with the connection.
 /// Repeated changes that have not been read are reported once. Dropping it ends the subscription.
@@ -72,7 +52,7 @@ impl Client {
                 if let Some(over) = session.engine.take(call.id) {
                     return Poll::Ready(Err(over.result.err().unwrap_or(CallError::Closed)));
                 }
-                session.app.wake_by(call.id, cx.waker());
+                session.app.events.wake_by(call.id, cx.waker());
                 Poll::Pending
             })
         });

@@ -130,6 +130,7 @@ pub use crate::client::{
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::Connector;
 pub use handle::Client;
-pub use listen::{Change, Subscription};
+pub use listen::Subscription;
+pub use mcp_sansio_engine::Change;
 pub use task::ToolTask;
 pub use transport::Transport;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use mcp_sansio::types::{ProgressParams, TaskParams, TaskStatus};
 use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
+use mcp_sansio_engine::internal::CallEvent;
 use mcp_sansio_engine::{CallError, CallId};
 
-use super::application::CallEvent;
 use super::call::PendingCall;
 use super::handle::Client;
 use super::inner::{Command, Session};
