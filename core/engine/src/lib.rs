@@ -76,8 +76,8 @@ mod task_hub;
 mod tasks;
 
 pub use client::{
-    CallId, Cancelled, Change, ClientEngine, ConnectState, Detached, Driver, Finished, InputId,
-    Limits, Question,
+    CallId, Cancelled, Change, ClientEngine, ConnectState, Connected, Detached, Driver, Finished,
+    InputId, Limits, OwnedInputRequest, Question,
 };
 #[cfg(feature = "http")]
 pub use errors::HttpError;

@@ -1,28 +1,21 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
-mod input;
-mod limits;
 mod stderr;
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerFeatures};
-use mcp_sansio_engine::ClientEngine;
+use mcp_sansio_engine::Limits;
 
-pub use input::OwnedInputRequest;
-pub use limits::ClientLimits;
-#[cfg(feature = "asynchronous")]
-pub(crate) use limits::MIN_BUFFER;
 pub(crate) use mcp_sansio::internal::Named;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
 pub(crate) use mcp_sansio_engine::internal::{Pager, check_skill, verified};
 pub use mcp_sansio_engine::{
-    CallError, ConnectError, InputRefusal, InputResponse, List, ListError, ListKind, MAX_LIST,
-    MAX_PAGES, MAX_TASK_INPUTS, Prompts, ResourceTemplates, Resources, ServerError, Skills,
-    TaskRef, ToolCallError, Tools, TypedResult,
+    CallError, ConnectError, Connected, InputRefusal, InputResponse, List, ListError, ListKind,
+    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts, ResourceTemplates, Resources,
+    ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use stderr::{LineFn, Stderr, StderrLines};
 
@@ -37,32 +30,55 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(unix.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Result of `initialize` (legacy) or `server/discover` (modern): an owned
-/// [`Connected`](mcp_sansio::Connected) of the core.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Connected {
-    /// Protocol revision of the connection.
-    pub revision: Revision,
-    /// Capabilities of the server. `None` if the era was known and the
-    /// server was not asked.
-    pub capabilities: Option<ServerFeatures>,
-    /// The whole result: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
-    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
-    pub result: Option<OwnedJson>,
+/// Limits of a client, blocking or asynchronous:
+/// `connector.limits(ClientLimits { max_line: 1 << 20, ..ClientLimits::DEFAULT })`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClientLimits {
+    /// Maximum number of requests in flight, and of open requests of the server, from 1 to 65,534.
+    /// Each takes about 200 bytes, and its parameters. Default: 64.
+    pub max_in_flight: u16,
+    /// Maximum length of a received line, in bytes, at least 1,024. The buffer grows as lines need
+    /// it. Messages over HTTP have a limit of their own. Default: 16 MiB.
+    pub max_line: usize,
+    /// Number of bytes that wait to be written with which calls wait; at least 1,024 in an
+    /// asynchronous client. Default: 1 MiB.
+    pub max_pending: usize,
+    /// Maximum size of a list that is collected, in bytes of all its pages. Default: [`MAX_LIST`].
+    pub max_list: usize,
+    /// Maximum time that the server takes to close its side after an asynchronous client has closed
+    /// its own. `Duration::MAX`: no limit. Default: 2 s.
+    pub close_timeout: Duration,
+    /// Time in which the server reads nothing, although output is pending, after which the
+    /// connection of an asynchronous client ends; calls of a blocking one have their own time
+    /// limits. `Duration::MAX`: no limit. Default: 60 s.
+    pub stall_timeout: Duration,
 }
 
-impl Connected {
-    /// Reads what the engine knows of a server, once it is connected.
-    pub(crate) fn of(engine: &mut ClientEngine<'_>) -> Option<Self> {
-        let result = engine.connect_result().cloned();
-        let core = engine.core();
-        Some(Self { revision: core.revision()?, capabilities: core.server_capabilities(), result })
-    }
+impl ClientLimits {
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        max_in_flight: 64,
+        max_line: 16 << 20,
+        max_pending: 1 << 20,
+        max_list: MAX_LIST,
+        close_timeout: Duration::from_secs(2),
+        stall_timeout: Duration::from_secs(60),
+    };
 
-    /// Returns the server's instructions for the model.
-    #[must_use]
-    pub fn instructions(&self) -> Option<JsonStr<'_>> {
-        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
+    /// Returns the limits of the engine that are the same in both clients.
+    pub(crate) fn of_engine(&self) -> Limits {
+        let mut limits = Limits::DEFAULT;
+        limits.in_flight = self.max_in_flight.max(1);
+        limits.max_line = self.max_line.max(MIN_BUFFER);
+        limits
     }
 }
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Smallest buffer: every response that the core writes fits, including the id.
+pub(crate) const MIN_BUFFER: usize = 1024;

@@ -4,10 +4,13 @@
 use alloc::string::String;
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, Encode, Encoder, Instant, JsonStr, OwnedJson, RawJson, Revision};
+use mcp_sansio::{
+    ClientEvent, Encode, Encoder, Instant, InvalidPayload, JsonStr, OwnedJson, RawJson, Revision,
+    SendError, ServerFeatures,
+};
 
 use super::CallId;
-use crate::errors::{CallError, ConnectError, InputResponse};
+use crate::errors::{CallError, ConnectError, InputRefusal, InputResponse};
 use crate::tasks::TaskRef;
 
 /// The part of an adapter in a [`ClientEngine`](crate::ClientEngine): the calendar, random numbers,
@@ -79,6 +82,71 @@ impl Encode for Question<'_> {
         to.member("method", &self.method);
         to.member("params", &self.params);
         to.end_object();
+    }
+}
+
+/// A request of the server for elicitation, sampling or roots.
+///
+/// It stands for a request of a legacy server, and for an input request in the result of a modern
+/// one. The client has declared the capability that it needs.
+#[derive(Clone, Debug)]
+pub struct OwnedInputRequest {
+    /// An object with the members `method` and `params`.
+    json: OwnedJson,
+    revision: Revision,
+}
+
+impl OwnedInputRequest {
+    /// Returns the typed request.
+    #[must_use]
+    pub fn as_input_request(&self) -> InputRequest<'_> {
+        self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
+    }
+
+    /// Returns the request as JSON: an object with the members `method` and `params`.
+    #[must_use]
+    pub fn as_raw(&self) -> RawJson<'_> {
+        self.json.as_raw()
+    }
+
+    /// Returns the protocol revision of the connection.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Serializes the response; return it from the handler. `result` is an
+    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), a
+    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
+    /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult), depending on the request.
+    ///
+    /// # Errors
+    /// [`InputRefusal::NotSerializable`] if `Serialize` fails, or the value is not an object.
+    pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
+        let json = OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable)?;
+        if json.as_raw().is_object() {
+            return Ok(json);
+        }
+        let error = SendError::Invalid(InvalidPayload::NotAnObject);
+        Err(InputRefusal::NotSerializable(error))
+    }
+
+    /// Refuses the request: return it from the handler.
+    ///
+    /// # Errors
+    /// Always [`InputRefusal::Refused`].
+    pub const fn refuse(&self) -> InputResponse {
+        Err(InputRefusal::Refused)
+    }
+}
+
+impl TryFrom<&Question<'_>> for OwnedInputRequest {
+    type Error = InputRefusal;
+
+    fn try_from(question: &Question<'_>) -> Result<Self, InputRefusal> {
+        let json = OwnedJson::new(question, question.revision);
+        let json = json.map_err(|_| InputRefusal::unsupported())?;
+        Ok(Self { json, revision: question.revision })
     }
 }
 
@@ -166,4 +234,27 @@ pub enum ConnectState {
     Connected,
     /// The server cannot be used.
     Failed(ConnectError),
+}
+
+/// Result of `initialize` (legacy) or `server/discover` (modern): an owned
+/// [`Connected`](mcp_sansio::Connected) of the core.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Connected {
+    /// Protocol revision of the connection.
+    pub revision: Revision,
+    /// Capabilities of the server. `None` if the era was known and the
+    /// server was not asked.
+    pub capabilities: Option<ServerFeatures>,
+    /// The whole result: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
+    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
+    pub result: Option<OwnedJson>,
+}
+
+impl Connected {
+    /// Returns the server's instructions for the model.
+    #[must_use]
+    pub fn instructions(&self) -> Option<JsonStr<'_>> {
+        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
+    }
 }

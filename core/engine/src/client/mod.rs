@@ -29,7 +29,10 @@ use mcp_sansio::{
 pub use call_events::{CallEvent, CallEvents, Change};
 pub use calls::CallId;
 use calls::{Asked, Calls, LISTEN, Pending};
-pub use driver::{Cancelled, ConnectState, Detached, Driver, Finished, InputId, Limits, Question};
+pub use driver::{
+    Cancelled, ConnectState, Connected, Detached, Driver, Finished, InputId, Limits,
+    OwnedInputRequest, Question,
+};
 
 use crate::errors::{CallError, InputResponse};
 use crate::hosted::HostedTasks;
@@ -223,10 +226,14 @@ impl<'c> ClientEngine<'c> {
         &self.state.connect_state
     }
 
-    /// Returns the result of the last connecting. `None` if the era was set and nothing was sent.
-    #[must_use]
-    pub const fn connect_result(&self) -> Option<&OwnedJson> {
-        self.state.connect_result.as_ref()
+    /// Returns what is known of the server, once it is connected.
+    pub fn connected(&mut self) -> Option<Connected> {
+        let (result, core) = (self.state.connect_result.clone(), self.core());
+        Some(Connected {
+            revision: core.revision()?,
+            capabilities: core.server_capabilities(),
+            result,
+        })
     }
 
     /// Sets the lowest level of log messages, also after the next [`connect`](Self::connect). A

@@ -156,7 +156,7 @@ fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next()
 #[test]
 fn what_a_server_says_about_connecting_is_kept() {
     let mut scene = Scene::new(D);
-    let result = scene.engine.connect_result().unwrap();
+    let result = scene.engine.connected().unwrap().result.unwrap();
     assert_eq!(result.as_raw().get("protocolVersion").map(RawJson::as_str), Some("\"2025-11-25\""));
     scene.engine.end(&mut scene.person);
     scene.engine.connect(scene.now, &mut scene.person).unwrap();

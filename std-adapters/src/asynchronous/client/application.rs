@@ -1,6 +1,8 @@
 //! The application as the engine sees it: handlers of questions, futures of calls, and the function
 //! for events.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcp_sansio::ClientEvent;
@@ -8,11 +10,15 @@ use mcp_sansio_engine::internal::CallEvents;
 use mcp_sansio_engine::{CallId, Driver, InputId, InputRefusal, InputResponse, Question};
 
 use super::connector::OnEvent;
-use super::input::{InputFuture, InputHandler};
-use crate::client::OwnedInputRequest;
-use crate::client::{random, unix_ms};
+use crate::client::{OwnedInputRequest, random, unix_ms};
 use crate::panics::caught;
 use crate::runtime::tasks::Tasks;
+
+/// A response that is being computed.
+pub(crate) type InputFuture = Pin<Box<dyn Future<Output = InputResponse> + Send>>;
+/// Computes responses. Boxed, so that clients and connections have no type parameter for it: input
+/// requests are rare.
+pub(crate) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;
 
 pub(crate) struct Application {
     input_handler: InputHandler,
@@ -69,7 +75,7 @@ impl Driver for Application {
     }
 
     fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
-        match OwnedInputRequest::of(&question) {
+        match OwnedInputRequest::try_from(&question) {
             Ok(request) => {
                 self.inputs.insert(question.id, (self.input_handler)(request));
                 None

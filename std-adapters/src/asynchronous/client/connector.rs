@@ -8,10 +8,10 @@ use mcp_sansio::{ClientConfig, ClientEvent, Era};
 use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse};
 
 use super::application::Application;
+use super::application::{InputFuture, InputHandler};
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
-use super::input::{InputFuture, InputHandler};
 use super::transport::Transport;
 use crate::client::OwnedInputRequest;
 use crate::client::{ClientLimits, MIN_BUFFER};

@@ -230,7 +230,7 @@ impl Session {
         if self.connected.is_none()
             && matches!(self.engine.connect_state(), ConnectState::Connected)
         {
-            self.connected = Connected::of(&mut self.engine).map(Arc::new);
+            self.connected = self.engine.connected().map(Arc::new);
         }
         self.connected.clone()
     }

@@ -113,7 +113,6 @@ mod handle;
 #[cfg(feature = "http")]
 pub mod http;
 mod inner;
-mod input;
 mod lines;
 mod listen;
 mod methods;

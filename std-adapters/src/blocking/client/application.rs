@@ -68,7 +68,7 @@ impl Driver for Application<'_> {
     }
 
     fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
-        let input = match OwnedInputRequest::of(&question) {
+        let input = match OwnedInputRequest::try_from(&question) {
             Ok(input) => input,
             Err(refusal) => return Some(Err(refusal)),
         };

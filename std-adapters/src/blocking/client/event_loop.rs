@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_sansio::{Era, Instant, Revision};
 use mcp_sansio_engine::{CallError, ConnectState};
 
-use super::{Client, Connected, ConnectionEnd, Error, Transferred};
+use super::{Client, ConnectionEnd, Error, Transferred};
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
@@ -46,7 +46,7 @@ impl Client<'_> {
             match self.engine.connect_state() {
                 ConnectState::Connecting => self.step(None).map(|_| ())?,
                 ConnectState::Connected => {
-                    self.connected = Connected::of(&mut self.engine);
+                    self.connected = self.engine.connected();
                     return Ok(());
                 }
                 ConnectState::Failed(why) => {
