@@ -71,6 +71,8 @@ mod record;
 mod results;
 mod rounds;
 #[cfg(feature = "http")]
+mod seen_tokens;
+#[cfg(feature = "http")]
 pub mod site;
 mod task_hub;
 mod tasks;
@@ -105,6 +107,8 @@ pub mod internal {
     pub use crate::observer::cut;
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
+    #[cfg(feature = "http")]
+    pub use crate::seen_tokens::{RefusedTokens, SeenProof, SeenProofs};
     pub use crate::task_hub::{
         Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskResponse, TaskResult,
         TaskView, is_error,

@@ -1,9 +1,9 @@
 //! Proofs of possession (RFC 9449): the sender of a bound token has its key.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Mutex;
 
+use mcp_sansio_engine::internal::{SeenProof, SeenProofs};
 use mcp_sansio_oauth::dpop::{InvalidProof, MAX_AGE, ProvenRequest};
 use mcp_sansio_oauth::{UnixTime, decode_base64url, put_base64url};
 use ring::digest::{SHA256, digest};
@@ -42,7 +42,7 @@ pub struct Dpop {
     /// Default: 10,000.
     pub max_proofs: usize,
     #[doc(hidden)]
-    pub seen: Mutex<Seen>,
+    pub seen: Mutex<SeenProofs>,
 }
 
 /// Reason why a proof is refused.
@@ -63,7 +63,7 @@ impl Dpop {
 
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
-        self.seen.lock().unwrap().ids.len()
+        self.seen.lock().unwrap().remembered()
     }
 
     /// Checks the proof of a request with a token that is bound to the key with this thumbprint.
@@ -94,7 +94,7 @@ impl Dpop {
         }
         let (end, key) = (checked.end.as_secs(), sha256(jkt.as_bytes()));
         let mut seen = lock(&self.seen);
-        if !seen.insert(Proof { end, key, id: checked.id }, now, self.max_proofs) {
+        if !seen.insert(SeenProof { end, key, id: checked.id }, now, self.max_proofs) {
             return Err(Invalid("the proof was used before"));
         }
         if let Some(nonce) = next_nonce {
@@ -136,69 +136,6 @@ fn age_of(key: &hmac::Key, nonce: &str, now: u64) -> Option<u64> {
     // In constant time.
     hmac::verify(key, time, tag).ok()?;
     now.checked_sub(u64::from_be_bytes(*time))
-}
-
-/// A proof that was accepted.
-#[derive(Clone, Copy)]
-struct Proof {
-    /// The second after which it is refused as too old.
-    end: u64,
-    key: [u8; 32],
-    id: [u8; 32],
-}
-
-/// Proofs that were accepted and are still good.
-#[derive(Default)]
-pub struct Seen {
-    ids: HashSet<[u8; 32]>,
-    /// End, key, id.
-    by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,
-    /// Key, end, id.
-    by_key: BTreeSet<([u8; 32], u64, [u8; 32])>,
-    /// The number of remembered proofs by key.
-    counts: BTreeMap<[u8; 32], usize>,
-    keys_by_count: BTreeSet<(usize, [u8; 32])>,
-}
-
-impl Seen {
-    /// Returns `false` if the proof is among them.
-    fn insert(&mut self, proof: Proof, now: u64, limit: usize) -> bool {
-        while let Some((end, key, id)) = self.by_end.first().copied()
-            && end < now
-        {
-            self.forget(&Proof { end, key, id });
-        }
-        if !self.ids.insert(proof.id) {
-            return false;
-        }
-        self.by_end.insert((proof.end, proof.key, proof.id));
-        self.by_key.insert((proof.key, proof.end, proof.id));
-        self.count(proof.key, |count| count + 1);
-        while self.ids.len() > limit
-            && let Some((_, key)) = self.keys_by_count.last()
-            && let Some((key, end, id)) = self.by_key.range((*key, 0, [0; 32])..).next().copied()
-        {
-            self.forget(&Proof { end, key, id });
-        }
-        true
-    }
-
-    fn forget(&mut self, proof: &Proof) {
-        self.ids.remove(&proof.id);
-        self.by_end.remove(&(proof.end, proof.key, proof.id));
-        self.by_key.remove(&(proof.key, proof.end, proof.id));
-        self.count(proof.key, |count| count - 1);
-    }
-
-    fn count(&mut self, key: [u8; 32], change: impl FnOnce(usize) -> usize) {
-        let before = self.counts.remove(&key).unwrap_or(0);
-        self.keys_by_count.remove(&(before, key));
-        let count = change(before);
-        if count > 0 {
-            self.counts.insert(key, count);
-            self.keys_by_count.insert((count, key));
-        }
-    }
 }
 
 /// Default of [`Dpop::max_proofs`].

@@ -1,10 +1,10 @@
 //! Tokens that only the authorization server understands: introspection (RFC 7662).
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use mcp_sansio_engine::internal::RefusedTokens;
 use mcp_sansio_engine::site::Holder;
 use mcp_sansio_oauth::form::put_basic;
 use mcp_sansio_oauth::{Form, Refusal, UnixTime};
@@ -56,7 +56,7 @@ pub struct Introspected {
     flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
     /// By address.
     turns: Turns<Option<Holder>>,
-    refused: Mutex<Refused>,
+    refused: Mutex<RefusedTokens<Refusal>>,
 }
 
 impl Introspection {
@@ -178,43 +178,6 @@ impl fmt::Debug for Introspected {
     }
 }
 
-/// Tokens that were refused a moment ago, by the SHA-256 of each.
-#[derive(Default)]
-pub(super) struct Refused {
-    refusals: HashMap<[u8; 32], Refusal>,
-    /// When they are forgotten, in seconds since 1970; the oldest first.
-    ends: VecDeque<(u64, [u8; 32])>,
-}
-
-impl Refused {
-    pub(super) fn get(&mut self, token: &[u8; 32], now: u64) -> Option<Refusal> {
-        while self.ends.front().is_some_and(|(end, _)| *end <= now) {
-            self.forget_oldest();
-        }
-        self.refusals.get(token).copied()
-    }
-
-    pub(super) fn insert(&mut self, token: [u8; 32], refusal: Refusal, now: u64) {
-        if self.refusals.insert(token, refusal).is_none() {
-            self.ends.push_back((now.saturating_add(REFUSED_AGE), token));
-        }
-        if self.ends.len() > MAX_REFUSED {
-            self.forget_oldest();
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.ends.len().max(self.refusals.len())
-    }
-
-    fn forget_oldest(&mut self) {
-        if let Some((_, token)) = self.ends.pop_front() {
-            self.refusals.remove(&token);
-        }
-    }
-}
-
 /// Writes a form, percent-encoded.
 fn form(pairs: &[(&str, &str)]) -> String {
     let length = pairs.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
@@ -230,10 +193,6 @@ fn form(pairs: &[(&str, &str)]) -> String {
 const MAX_AGE: Duration = Duration::from_secs(60);
 /// Tokens that are asked about at a time.
 const MAX_QUESTIONS: usize = 64;
-/// A refused token is remembered for this many seconds.
-const REFUSED_AGE: u64 = 10;
-/// Refused tokens that are remembered.
-const MAX_REFUSED: usize = 4096;
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// There is one: answers do not depend on keys.

@@ -8,7 +8,7 @@ use futures_lite::future::{block_on, poll_once};
 use super::*;
 use crate::asynchronous::http::Authorizer as _;
 use crate::asynchronous::http::tokens::Introspection;
-use crate::asynchronous::http::tokens::introspection::Refused;
+use mcp_sansio_engine::internal::RefusedTokens;
 
 const INTROSPECT: &str = "https://auth.example.com/introspect";
 
@@ -230,7 +230,7 @@ fn r3_a1_a_refused_token_is_remembered_for_some_seconds() {
 
 #[test]
 fn r3_a1_the_memory_of_refused_tokens_is_bounded() {
-    let mut refused = Refused::default();
+    let mut refused = RefusedTokens::default();
     let token = |n: u16| {
         let [high, low] = n.to_be_bytes();
         let mut token = [high; 32];
@@ -241,11 +241,11 @@ fn r3_a1_the_memory_of_refused_tokens_is_bounded() {
         refused.insert(token(n), Refusal::Inactive, 100);
         refused.insert(token(n), Refusal::Inactive, 100);
     }
-    assert_eq!(refused.len(), 4096);
+    assert_eq!(refused.remembered(), 4096);
     assert_eq!(refused.get(&token(0), 100), None);
     assert_eq!(refused.get(&token(1), 109), Some(Refusal::Inactive));
     assert_eq!(refused.get(&token(1), 110), None);
-    assert_eq!(refused.len(), 0);
+    assert_eq!(refused.remembered(), 0);
 }
 
 #[test]

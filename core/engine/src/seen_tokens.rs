@@ -1,0 +1,123 @@
+//! What a server remembers of tokens and of their proofs, besides the tokens that it knows.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A proof that was accepted.
+#[derive(Clone, Copy)]
+pub struct SeenProof {
+    /// The second after which it is refused as too old.
+    pub end: u64,
+    /// The key with which it was made, as a hash.
+    pub key: [u8; 32],
+    /// Its id, as a hash.
+    pub id: [u8; 32],
+}
+
+/// Proofs that were accepted and are still good.
+#[derive(Default)]
+pub struct SeenProofs {
+    ids: BTreeSet<[u8; 32]>,
+    /// End, key, id.
+    by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,
+    /// Key, end, id.
+    by_key: BTreeSet<([u8; 32], u64, [u8; 32])>,
+    /// The number of remembered proofs by key.
+    counts: BTreeMap<[u8; 32], usize>,
+    keys_by_count: BTreeSet<(usize, [u8; 32])>,
+}
+
+impl SeenProofs {
+    /// Remembers a proof. At the limit, the oldest of the key that has the most is forgotten.
+    /// Returns `false` if the proof is among them.
+    pub fn insert(&mut self, proof: SeenProof, now: u64, limit: usize) -> bool {
+        while let Some((end, key, id)) = self.by_end.first().copied()
+            && end < now
+        {
+            self.forget(&SeenProof { end, key, id });
+        }
+        if !self.ids.insert(proof.id) {
+            return false;
+        }
+        self.by_end.insert((proof.end, proof.key, proof.id));
+        self.by_key.insert((proof.key, proof.end, proof.id));
+        self.count(proof.key, |count| count + 1);
+        while self.ids.len() > limit
+            && let Some((_, key)) = self.keys_by_count.last()
+            && let Some((key, end, id)) = self.by_key.range((*key, 0, [0; 32])..).next().copied()
+        {
+            self.forget(&SeenProof { end, key, id });
+        }
+        true
+    }
+
+    /// Returns their number.
+    pub fn remembered(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn forget(&mut self, proof: &SeenProof) {
+        self.ids.remove(&proof.id);
+        self.by_end.remove(&(proof.end, proof.key, proof.id));
+        self.by_key.remove(&(proof.key, proof.end, proof.id));
+        self.count(proof.key, |count| count - 1);
+    }
+
+    fn count(&mut self, key: [u8; 32], change: impl FnOnce(usize) -> usize) {
+        let before = self.counts.remove(&key).unwrap_or(0);
+        self.keys_by_count.remove(&(before, key));
+        let count = change(before);
+        if count > 0 {
+            self.counts.insert(key, count);
+            self.keys_by_count.insert((count, key));
+        }
+    }
+}
+
+/// Tokens that were refused a moment ago, by the SHA-256 of each.
+pub struct RefusedTokens<R> {
+    refusals: BTreeMap<[u8; 32], R>,
+    /// When they are forgotten, in seconds since 1970; the oldest first.
+    ends: VecDeque<(u64, [u8; 32])>,
+}
+
+impl<R> Default for RefusedTokens<R> {
+    fn default() -> Self {
+        Self { refusals: BTreeMap::new(), ends: VecDeque::new() }
+    }
+}
+
+impl<R: Copy> RefusedTokens<R> {
+    /// Returns why a token was refused.
+    pub fn get(&mut self, token: &[u8; 32], now: u64) -> Option<R> {
+        while self.ends.front().is_some_and(|(end, _)| *end <= now) {
+            self.forget_oldest();
+        }
+        self.refusals.get(token).copied()
+    }
+
+    /// Remembers why a token is refused.
+    pub fn insert(&mut self, token: [u8; 32], refusal: R, now: u64) {
+        if self.refusals.insert(token, refusal).is_none() {
+            self.ends.push_back((now.saturating_add(REFUSED_AGE), token));
+        }
+        if self.ends.len() > MAX_REFUSED {
+            self.forget_oldest();
+        }
+    }
+
+    /// Returns their number.
+    pub fn remembered(&self) -> usize {
+        self.ends.len().max(self.refusals.len())
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, token)) = self.ends.pop_front() {
+            self.refusals.remove(&token);
+        }
+    }
+}
+
+/// A refused token is remembered for this many seconds.
+const REFUSED_AGE: u64 = 10;
+/// Refused tokens that are remembered.
+const MAX_REFUSED: usize = 4096;
