@@ -60,6 +60,7 @@ extern crate std;
 
 mod client;
 mod errors;
+mod handler_results;
 mod hosted;
 #[cfg(feature = "http")]
 mod http_client;
@@ -103,6 +104,9 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::client::{CallEvent, CallEvents};
+    pub use crate::handler_results::{
+        HandlerJson, completion_of, method_not_found, result_of, text_of,
+    };
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::observer::cut;
     pub use crate::results::{PageParams, Pager, check_skill, verified};

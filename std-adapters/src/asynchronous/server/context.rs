@@ -8,17 +8,18 @@ use std::sync::atomic::Ordering::Relaxed;
 #[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::typed::Tools;
+use mcp_sansio::typed::{Prompts, Tools};
 use mcp_sansio::{
-    Encode, OwnedRequest, Request, RequestHandle, Revision, Target, ToolContext, ToolError,
+    Encode, OrToolError as _, OwnedRequest, Request, RequestHandle, Revision, RpcError, Target,
+    ToolContext, ToolError,
 };
+use mcp_sansio_engine::internal::{completion_of, method_not_found, result_of, text_of};
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
 use super::admission::Slot;
 use super::broadcast::Broadcaster;
 use super::catalog::Found;
-use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
@@ -195,7 +196,74 @@ impl Context {
     /// result that breaks its output schema, too:
     /// [`Entry::check_result`](mcp_sansio::Entry::check_result). As [`request`](Self::request).
     pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> HandlerResult {
-        Reply::new(&self.request()?, result)
+        result_of(&self.request()?, result).map(Reply)
+    }
+
+    /// Reads the prompt that a `prompts/get` is for.
+    ///
+    /// # Errors
+    /// If the arguments are invalid, which a catalog with
+    /// [`prompts_of`](mcp_sansio::Catalog::prompts_of) has found before. -32601 if the request is
+    /// for none of these prompts: see [`target`](Self::target).
+    pub fn prompt<'c, P: Prompts<'c>>(&'c self) -> Result<P, ToolError<'static>> {
+        match P::from_request(&self.unread_request()) {
+            Some(prompt) => prompt.or_arguments(),
+            None => Err(method_not_found()),
+        }
+    }
+
+    /// Returns the value of a variable of the template that the URI of a `resources/read` matches.
+    /// Empty if the template has no such variable.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> String {
+        let (target, uri) = (self.target(), self.unread_request().uri());
+        let value = uri.and_then(|uri| target.variable(name, uri));
+        value.map(Iterator::collect).unwrap_or_default()
+    }
+
+    /// Returns the error for a URI that matches a template, but is of no resource.
+    #[must_use]
+    pub fn resource_not_found(&self) -> ToolError<'static> {
+        let request = self.unread_request();
+        let error = match request.uri() {
+            Some(uri) => RpcError::resource_not_found(uri),
+            None => RpcError::invalid_params("uri must be a string"),
+        };
+        ToolError::from(error).into_owned()
+    }
+
+    /// Serializes a text as the result of the request: the text of a tool, the contents of the
+    /// resource, with the media type that the catalog has for it, or a prompt that is one message
+    /// of the user.
+    ///
+    /// # Errors
+    /// As [`reply`](Self::reply); if the request is of another method.
+    pub fn text(&self, text: &str) -> HandlerResult {
+        text_of(&self.request()?, &self.target(), text).map(Reply)
+    }
+
+    /// Serializes the result of a `completion/complete`: those values that begin with what was
+    /// typed. The function gets the name of the argument, or of the variable, and returns all its
+    /// values. The first 100 that match are sent.
+    ///
+    /// ```
+    /// # use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
+    /// async fn complete(ctx: Context) -> HandlerResult {
+    ///     ctx.complete(|name| match name {
+    ///         "city" => vec!["Bergen", "Oslo", "Paris"],
+    ///         _ => vec![],
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`reply`](Self::reply); -32602 if the parameters are invalid, and -32601 for
+    /// other methods.
+    pub fn complete<I>(&self, values: impl FnOnce(&str) -> I) -> HandlerResult
+    where
+        I: IntoIterator<Item: AsRef<str>>,
+    {
+        completion_of(&self.request()?, values).map(Reply)
     }
 
     /// Returns what a handler says before its response, and what it asks, about a

@@ -12,7 +12,6 @@ pub(crate) mod http;
 mod life;
 mod link;
 mod listener;
-mod parameters;
 mod reply;
 mod source;
 mod steps;

@@ -8,7 +8,7 @@ use mcp_sansio::{
     Encode, Method, Outcome, OwnedJson, OwnedRequest, Request, RequestHandle, ResponseKind,
     Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
 };
-use mcp_sansio_engine::internal::is_error;
+use mcp_sansio_engine::internal::{is_error, result_of};
 
 use super::admission::Slot;
 use super::catalog::Snapshot;
@@ -45,7 +45,7 @@ impl IntoReply for HandlerResult {
 
 impl<T: Encode> IntoReply for ToolResult<'_, T> {
     fn into_reply(self, request: &Request<'_>) -> HandlerResult {
-        Reply::new(request, &self.map_err(ToolError::into_owned)?)
+        result_of(request, &self.map_err(ToolError::into_owned)?).map(Reply)
     }
 }
 
@@ -78,29 +78,6 @@ where
         let result = handler(ctx);
         Box::pin(async move { result.await.into_reply(&active.request.as_request()) })
     })
-}
-
-impl Reply {
-    pub(crate) fn new<T: Encode + ?Sized>(request: &Request<'_>, result: &T) -> HandlerResult {
-        let result = OwnedJson::new(result, request.revision)?;
-        let required = match request.method {
-            Method::ToolsCall => Some("content"),
-            Method::ResourcesRead => Some("contents"),
-            Method::PromptsGet => Some("messages"),
-            Method::CompletionComplete => Some("completion"),
-            _ => None,
-        };
-        let has = |member| result.as_raw().get(member).is_some();
-        if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
-            return Ok(Self(result));
-        }
-        let member =
-            required.map_or(String::new(), |member| format!(" with the member {member:?}"));
-        let message = format!(
-            "The handler's result is not a JSON object{member}, which this method requires"
-        );
-        Err(ToolError::from(RpcError::internal(&message)).into_owned())
-    }
 }
 
 /// A response that waits for room. It must not change, because the call that sends it may have to
