@@ -77,6 +77,7 @@ mod seen_tokens;
 pub mod site;
 mod task_hub;
 mod tasks;
+mod waker_set;
 
 pub use client::{
     CallId, Cancelled, Change, ClientEngine, ConnectState, Connected, Detached, Driver, Finished,
@@ -117,4 +118,5 @@ pub mod internal {
         Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskResponse, TaskResult,
         TaskView, is_error,
     };
+    pub use crate::waker_set::WakerSet;
 }

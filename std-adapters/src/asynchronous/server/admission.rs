@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
 use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
+use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
 use super::context::{ActiveRequest, Origin, owner_text};
-use super::driver_waker::{DriverWaker, WakerSet};
+use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
 use super::life::Work;

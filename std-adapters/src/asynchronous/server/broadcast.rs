@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
 use mcp_sansio::Change;
+use mcp_sansio_engine::internal::WakerSet;
 use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
-use super::driver_waker::WakerSet;
 use crate::lock::lock;
 use crate::shared_catalog::Listener;
 

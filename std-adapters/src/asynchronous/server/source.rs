@@ -5,12 +5,11 @@ use std::task::{Context, Poll};
 
 use mcp_sansio::{Change, Instant, OwnedJson, SendError, ToolError, TxBuffer};
 pub(crate) use mcp_sansio_engine::internal::Attempt;
-use mcp_sansio_engine::internal::{Destination, InputRequests, Outputs};
+use mcp_sansio_engine::internal::{Destination, InputRequests, Outputs, WakerSet};
 
 use super::admission::Load;
 use super::app::Settings;
 use super::context::ActiveRequest;
-use super::driver_waker::WakerSet;
 use super::reply::PendingResponse;
 
 /// A connection, or an HTTP server.

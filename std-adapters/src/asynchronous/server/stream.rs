@@ -8,13 +8,13 @@ use mcp_sansio::{
     Admission, Change, Connection as CoreConnection, GrowingServerState, Instant, RequestHandle,
     RxBuffer, SendError, TxBuffer,
 };
-use mcp_sansio_engine::internal::{Destination, Outputs};
+use mcp_sansio_engine::internal::{Destination, Outputs, WakerSet};
 
 use super::admission::Load;
 use super::app::Settings;
 use super::broadcast::Receiver;
 use super::context::ActiveRequest;
-use super::driver_waker::{DriverWaker, WakerSet};
+use super::driver_waker::DriverWaker;
 use super::reply::PendingResponse;
 use super::source::{Attempt, RequestSource, ServerCall, ServerState};
 use crate::lock::lock;

@@ -5,6 +5,8 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
+use mcp_sansio_engine::{PlaceLimit, Places};
+
 use crate::lock::lock;
 
 /// Turns for work. The next one is that of the client that has the fewest, in order of arrival.
@@ -14,8 +16,7 @@ pub(super) struct Turns<C> {
 }
 
 struct State<C> {
-    /// By client; none has 0.
-    taken: BTreeMap<C, usize>,
+    taken: Places<C>,
     /// By arrival.
     waiting: BTreeMap<u64, (C, Waker)>,
     arrived: u64,
@@ -31,7 +32,7 @@ pub(super) struct Turn<'t, C: Ord + Clone> {
 
 impl<C: Ord + Clone> Turns<C> {
     pub(super) const fn new(limit: usize) -> Self {
-        let state = State { taken: BTreeMap::new(), waiting: BTreeMap::new(), arrived: 0 };
+        let state = State { taken: Places::new(), waiting: BTreeMap::new(), arrived: 0 };
         Self { limit, state: Mutex::new(state) }
     }
 
@@ -50,7 +51,8 @@ impl<C: Ord + Clone> Turns<C> {
                 return Poll::Pending;
             }
             state.waiting.remove(&arrival);
-            *state.taken.entry(client.clone()).or_default() += 1;
+            // Its turn has come, so that there is room.
+            let _ = state.taken.take(1, Some(&client), PlaceLimit::UNLIMITED);
             turn.is_taken = true;
             // More than one may have ended at once.
             self.wake_next(state);
@@ -74,14 +76,13 @@ impl<C: Ord + Clone> Turns<C> {
     }
 }
 
-impl<C: Ord> State<C> {
+impl<C: Ord + Clone> State<C> {
     /// Returns the arrival of the one whose turn it is, if there is room for it.
     fn next(&self, limit: usize) -> Option<u64> {
-        if self.taken.values().sum::<usize>() >= limit {
+        if self.taken.taken() >= limit {
             return None;
         }
-        let taken = |client: &C| self.taken.get(client).copied().unwrap_or(0);
-        let next = self.waiting.iter().min_by_key(|(_, (client, _))| taken(client));
+        let next = self.waiting.iter().min_by_key(|(_, (client, _))| self.taken.taken_by(client));
         next.map(|(arrival, _)| *arrival)
     }
 }
@@ -90,13 +91,8 @@ impl<C: Ord + Clone> Drop for Turn<'_, C> {
     fn drop(&mut self) {
         let mut state = self.turns.lock();
         state.waiting.remove(&self.arrival);
-        if self.is_taken
-            && let Some(taken) = state.taken.get_mut(&self.client)
-        {
-            *taken -= 1;
-            if *taken == 0 {
-                state.taken.remove(&self.client);
-            }
+        if self.is_taken {
+            state.taken.give_back(1, Some(&self.client));
         }
         self.turns.wake_next(state);
     }
@@ -164,7 +160,7 @@ mod tests {
         drop(waiting.remove(1));
         let last = waiting[1].turn().expect("the next");
         drop(last);
-        assert!(turns.lock().taken.is_empty() && turns.lock().waiting.is_empty());
+        assert!(turns.lock().taken.taken() == 0 && turns.lock().waiting.is_empty());
     }
 
     #[test]
