@@ -111,7 +111,7 @@ pub mod internal {
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::observer::cut;
     pub use crate::results::{PageParams, Pager, check_skill, verified};
-    pub use crate::rounds::{NextRound, Response, Round, response, send_input_required};
+    pub use crate::rounds::{NextRound, Response, Round, Shared, response, send_input_required};
     #[cfg(feature = "http")]
     pub use crate::seen_tokens::{RefusedTokens, SeenProof, SeenProofs};
     pub use crate::task_hub::{

@@ -6,11 +6,13 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::mem::take;
+use core::task::{self, Poll};
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    CallOutcome, ClientRequest, OrToolError as _, OwnedJson, RawJson, Request, RequestHandle,
-    Revision, SendError, Server, ToolError, Tx,
+    CallOutcome, ClientRequest, InputLink, OrToolError as _, OwnedJson, RawJson, Request,
+    RequestHandle, Revision, SendError, Server, ToolError, Tx,
 };
 
 /// Protects the request state that clients keep against changes: by a signature, or by storing it
@@ -30,12 +32,20 @@ pub trait StateProtector: Send + Sync {
     fn unprotect(&self, request: &Request<'_>, protected: &str) -> Option<String>;
 }
 
-/// What is known of a call from earlier rounds.
+/// State of a call from earlier rounds, and state for the next one.
 #[derive(Default)]
-pub struct Round {
+pub struct Round<N> {
     carried: Option<Carried>,
     /// Input requests to an older client that have no response.
     failed: Vec<(String, ToolError<'static>)>,
+    next: N,
+}
+
+/// A value that a handler and its connection share: behind a lock, where these may be on different
+/// threads.
+pub trait Shared<T>: Default + Sync {
+    /// Calls with the value.
+    fn with<R>(&self, call: impl FnOnce(&mut T) -> R) -> R;
 }
 
 /// What a call leaves for its next round.
@@ -54,7 +64,7 @@ struct Carried {
 /// The response to an input request, or the reason why there is none.
 pub type Response = Result<OwnedJson, ToolError<'static>>;
 
-impl Round {
+impl<N: Shared<NextRound>> Round<N> {
     /// Reads what came with a request.
     ///
     /// # Errors
@@ -81,16 +91,12 @@ impl Round {
         if responses.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
             return Err("Too many input responses");
         }
-        Ok(Self { carried, failed: Vec::new() })
+        Ok(Self { carried, failed: Vec::new(), next: N::default() })
     }
 
     /// Returns the next round of a call whose rounds the server makes, with the responses.
-    pub fn next_round(
-        &self,
-        next: NextRound,
-        responses: impl IntoIterator<Item = (String, Response)>,
-    ) -> Self {
-        let (kept, mut failed) = (next.kept, self.failed.clone());
+    pub fn next_round(&self, responses: impl IntoIterator<Item = (String, Response)>) -> Self {
+        let (kept, mut failed) = (self.next.with(take).kept, self.failed.clone());
         let carried = self.carried.as_ref().and_then(Carried::answers);
         let mut answers: Vec<(String, String)> = carried
             .into_iter()
@@ -108,12 +114,8 @@ impl Round {
         }
         let answers = answers.iter().map(|(key, response)| (key.as_str(), response.as_str()));
         let json = RawJson::parse(&state(answers, kept.as_deref(), None)).map(OwnedJson::from).ok();
-        Self { carried: json.map(|json| Carried { json, kept }), failed }
-    }
-
-    /// Returns the state that the handler kept in an earlier round.
-    pub fn request_state(&self) -> Option<&str> {
-        self.carried.as_ref()?.kept.as_deref()
+        let carried = json.map(|json| Carried { json, kept });
+        Self { carried, failed, next: N::default() }
     }
 
     /// Returns the response to an input request, or ends the attempt so that it can be made.
@@ -122,7 +124,6 @@ impl Round {
     /// [`ToolError::INPUT_REQUIRED`] in the latter case; also the reason why there is no response.
     pub fn input(
         &self,
-        next: &mut NextRound,
         request: &Request<'_>,
         key: &str,
         input_request: &InputRequest<'_>,
@@ -130,26 +131,23 @@ impl Round {
         if let Some((_, error)) = self.failed.iter().find(|(failed, _)| failed == key) {
             return Err(error.clone());
         }
-        if let Some(response) = self.input_response(next, key, request) {
+        if let Some(response) = self.input_response(key, request) {
             return Ok(response);
         }
         let missing = OwnedJson::new(input_request, request.revision)?;
-        if next.missing.iter().all(|(other, _)| other != key) {
-            next.missing.push((key.to_owned(), missing));
-        }
+        self.next.with(|next| {
+            if next.missing.iter().all(|(other, _)| other != key) {
+                next.missing.push((key.to_owned(), missing));
+            }
+        });
         Err(ToolError::INPUT_REQUIRED)
     }
 
     /// Returns the input response of this or an earlier round. A handler that keeps state accepts
     /// no response that comes without it.
-    pub fn input_response(
-        &self,
-        next: &NextRound,
-        key: &str,
-        request: &Request<'_>,
-    ) -> Option<OwnedJson> {
+    pub fn input_response(&self, key: &str, request: &Request<'_>) -> Option<OwnedJson> {
         let carried = self.carried.as_ref().and_then(|carried| carried.answers()?.get(key));
-        let alone = self.carried.is_none() && next.kept.is_some();
+        let alone = self.carried.is_none() && self.next.with(|next| next.kept.is_some());
         let fresh = || fresh_responses(request)?.get(key).filter(|_| !alone);
         carried.or_else(fresh).map(OwnedJson::from)
     }
@@ -157,12 +155,11 @@ impl Round {
     /// Returns the missing input requests and the state that the client is to send back.
     pub fn finish(
         &self,
-        next: NextRound,
         request: &Request<'_>,
         protector: Option<&dyn StateProtector>,
         owner: Option<&str>,
     ) -> (Vec<(String, OwnedJson)>, Option<String>) {
-        let NextRound { kept, missing } = next;
+        let NextRound { kept, missing } = self.next.with(take);
         let mut responses = Vec::new();
         let mut keys = BTreeSet::new();
         let carried = self.carried.as_ref().and_then(Carried::answers);
@@ -181,22 +178,38 @@ impl Round {
             protector.map_or_else(|| state.clone(), |protector| protector.protect(request, &state));
         (missing, Some(state))
     }
-}
-
-impl NextRound {
-    /// Keeps a text for the handler.
-    pub fn set_request_state(&mut self, state: String) {
-        self.kept = Some(state);
-    }
 
     /// Whether input requests are missing, so that the attempt is about to end.
     pub fn is_asking(&self) -> bool {
-        !self.missing.is_empty()
+        self.next.with(|next| !next.missing.is_empty())
     }
 
     /// Takes the missing input requests.
-    pub fn take_missing(&mut self) -> Vec<(String, OwnedJson)> {
-        core::mem::take(&mut self.missing)
+    pub fn take_missing(&self) -> Vec<(String, OwnedJson)> {
+        self.next.with(|next| take(&mut next.missing))
+    }
+}
+
+/// Requests input of a tool that is called again in each round, whatever the revision.
+impl<N: Shared<NextRound>> InputLink for Round<N> {
+    fn request_state(&self) -> Option<&str> {
+        self.carried.as_ref()?.kept.as_deref()
+    }
+
+    fn set_request_state(&self, state: String) -> bool {
+        self.next.with(|next| next.kept = Some(state));
+        true
+    }
+
+    fn poll_input(
+        &self,
+        _: &mut task::Context<'_>,
+        request: &Request<'_>,
+        key: &str,
+        input_request: &InputRequest<'_>,
+        _: &mut Option<u64>,
+    ) -> Poll<Response> {
+        Poll::Ready(self.input(request, key, input_request))
     }
 }
 
