@@ -3,13 +3,15 @@
 
 use std::sync::Mutex;
 
+pub(crate) use mcp_sansio_engine::internal::send_input_required;
 use mcp_sansio_engine::internal::{self, NextRound, Shared};
-pub(crate) use mcp_sansio_engine::internal::{Response, response, send_input_required};
 pub use mcp_sansio_engine::{MAX_INPUT_RESPONSES, StateProtector};
 
 use crate::lock::lock;
 
 pub(crate) type Round = internal::Round<Locked<NextRound>>;
+#[cfg(feature = "blocking")]
+pub(crate) type Asking = internal::Asking<Locked<NextRound>>;
 
 #[derive(Default)]
 pub(crate) struct Locked<T>(Mutex<T>);

@@ -58,6 +58,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod asking;
 mod client;
 mod errors;
 mod handler_results;
@@ -104,6 +105,7 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 /// What the adapters use and programs do not name. Not public API.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::asking::{AskedInput, Asking, Finished};
     pub use crate::client::{CallEvent, CallEvents};
     pub use crate::handler_results::{
         HandlerJson, completion_of, method_not_found, result_of, text_of,

@@ -8,7 +8,8 @@ use mcp_sansio::{
     RpcError, SendError, Server, Target, Turn, Tx,
 };
 
-use super::{Asking, Error, write_all};
+use super::{Error, write_all};
+use crate::rounds::Asking;
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
 /// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.

@@ -14,9 +14,10 @@ use super::client::{
     Client, ConnectionEnd, Connector, Error as ClientError, Transferred, Transport,
 };
 use super::{
-    Asking, Context, Error, Handler, IN_FLIGHT, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS, call_timer,
+    Context, Error, Handler, IN_FLIGHT, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS, call_timer,
     handle_event,
 };
+use crate::rounds::Asking;
 
 /// A server without a process, a thread or a pipe, for tests. It runs while its client waits.
 ///

@@ -65,7 +65,6 @@
 //! basic/lifecycle). A client that stops reading ends the session too, without an error.
 
 mod app;
-mod asking;
 mod changes;
 pub mod client;
 mod context;
@@ -96,9 +95,10 @@ use mcp_sansio::{
     Connection, GrowingServerState, Instant, RpcError, RxBuffer, ServerConfig, ServerEvent, Step,
     TxBuffer,
 };
+use mcp_sansio_engine::internal::Finished;
 
 use crate::panics::caught;
-use asking::{Asking, Finished};
+use crate::rounds::Asking;
 
 /// Serves this process's standard input and output until the input ends.
 ///

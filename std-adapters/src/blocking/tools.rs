@@ -7,9 +7,12 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
+use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Link, Outcome as _, Request, RpcError, Spare, Target, ToolContext, ToolError, TurnLink,
+    ClientRequest, InvalidPayload, Link, OrToolError as _, Outcome as _, OwnedJson, Request,
+    RpcError, SendError, Spare, Target, ToolContext, ToolError, TurnLink,
 };
+use mcp_sansio_engine::internal::AskedInput;
 
 use super::{Context, Error, RequestContext, write_all};
 use crate::observer::ObservedRequest;
@@ -193,6 +196,36 @@ impl Context<'_> {
             link.respond(handle, &result)?;
         }
         Ok(is_input_required)
+    }
+
+    /// Sends the input requests. Returns the next round at once if none of them can be sent.
+    fn ask(
+        &mut self,
+        request: &Request<'_>,
+        round: Round,
+        missing: Vec<(String, OwnedJson)>,
+    ) -> Result<Option<Round>, Error> {
+        let now = self.now();
+        let mut inputs = Vec::new();
+        for (key, input_request) in missing {
+            let sent = match input_request.to::<InputRequest<'_>>() {
+                Ok(input_request) => self.send(|server, tx| {
+                    let call = ClientRequest::from(&input_request).parent(request.handle);
+                    server.request(now, call, tx)
+                }),
+                Err(_) => Err(SendError::Invalid(InvalidPayload::Serialize).into()),
+            };
+            let input = match sent {
+                Ok(call) => AskedInput::Open(call),
+                Err(Error::NotSent(error)) => {
+                    let why = format!("Input request cannot be sent: {error}");
+                    AskedInput::Done(Err(why).or_input_response())
+                }
+                Err(error) => return Err(error),
+            };
+            inputs.push((key, input));
+        }
+        Ok(self.asking.begin(request, round, inputs))
     }
 }
 

@@ -10,11 +10,12 @@ use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     InputLink as _, Link, OrToolError as _, OwnedJson, Request, ToolContext, ToolError,
 };
+use mcp_sansio_engine::internal::Response;
 
 use super::context::Context;
 use super::reply::{HandlerResult, IntoReply as _};
 use crate::lock::lock;
-use crate::rounds::{Response, Round};
+use crate::rounds::Round;
 
 impl Context {
     /// Reads the call of a tool.
