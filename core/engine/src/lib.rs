@@ -70,6 +70,7 @@ pub mod observer;
 mod places;
 #[cfg(feature = "store")]
 mod record;
+mod records_in_memory;
 mod results;
 mod rounds;
 #[cfg(feature = "http")]
@@ -112,6 +113,7 @@ pub mod internal {
     };
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::observer::cut;
+    pub use crate::records_in_memory::{ENTRY_COST, NoRoom, Records};
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{NextRound, Response, Round, Shared, response, send_input_required};
     #[cfg(feature = "http")]

@@ -1,16 +1,16 @@
 //! A store in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::ops::Bound::{Included, Unbounded};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use mcp_sansio_engine::internal::{self, NoRoom, Records};
 
 use super::{Store, StoreError};
 use crate::lock::lock;
 
 /// What a record costs in a [`MemoryStore`] beside its key and its bytes, in bytes.
-pub const ENTRY_COST: usize = 128;
+pub const ENTRY_COST: usize = internal::ENTRY_COST;
 
 /// A store in memory, with a limit in bytes. Its records end with the process.
 ///
@@ -20,19 +20,6 @@ pub struct MemoryStore {
     records: Mutex<Records>,
     limit: usize,
     clock: Box<dyn Fn() -> Duration + Send + Sync>,
-}
-
-#[derive(Default)]
-struct Records {
-    by_key: BTreeMap<Arc<str>, Record>,
-    /// The records that have an end, in the order of it.
-    ends: BTreeSet<(Duration, Arc<str>)>,
-    cost: usize,
-}
-
-struct Record {
-    bytes: Vec<u8>,
-    ends: Option<Duration>,
 }
 
 impl MemoryStore {
@@ -62,28 +49,15 @@ impl MemoryStore {
         ttl: Option<Duration>,
         condition: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<bool, StoreError> {
-        let mut records = self.lock();
-        let now = (self.clock)();
-        records.remove_ended(now);
-        let old = records.by_key.get(key);
-        if !condition(old.map(|record| &*record.bytes)) {
-            return Ok(false);
-        }
-        let freed = old.map_or(0, |record| cost(key, &record.bytes));
-        if records.cost - freed + cost(key, bytes) > self.limit {
-            return Err(StoreError::Full);
-        }
-        records.remove(key);
-        records.insert(key, bytes, ttl.and_then(|ttl| now.checked_add(ttl)));
-        Ok(true)
+        let (mut records, now) = (self.lock(), (self.clock)());
+        let put = records.put_if(now, self.limit, (key, bytes), ttl, condition);
+        put.map_err(|NoRoom| StoreError::Full)
     }
 }
 
 impl Store for MemoryStore {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let (records, now) = (self.lock(), (self.clock)());
-        let record = records.by_key.get(key).filter(|record| record.is_current(now));
-        Ok(record.map(|record| record.bytes.clone()))
+        Ok(self.lock().get((self.clock)(), key).map(<[u8]>::to_vec))
     }
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
@@ -106,11 +80,7 @@ impl Store for MemoryStore {
     }
 
     fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let (records, now) = (self.lock(), (self.clock)());
-        let from = records.by_key.range::<str, _>((Included(prefix), Unbounded));
-        let with_prefix = from.take_while(|(key, _)| key.starts_with(prefix));
-        let current = with_prefix.filter(|(_, record)| record.is_current(now));
-        Ok(current.map(|(key, _)| String::from(&**key)).collect())
+        Ok(self.lock().keys((self.clock)(), prefix))
     }
 
     fn blocks(&self) -> bool {
@@ -122,46 +92,6 @@ impl fmt::Debug for MemoryStore {
     /// Shows the bytes that the records take, including those whose time is over. They may be
     /// private.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("cost", &self.lock().cost).finish_non_exhaustive()
+        f.debug_struct("MemoryStore").field("cost", &self.lock().cost()).finish_non_exhaustive()
     }
-}
-
-impl Record {
-    fn is_current(&self, now: Duration) -> bool {
-        self.ends.is_none_or(|ends| now < ends)
-    }
-}
-
-impl Records {
-    fn insert(&mut self, key: &str, bytes: &[u8], ends: Option<Duration>) {
-        let key: Arc<str> = key.into();
-        self.cost += cost(&key, bytes);
-        if let Some(ends) = ends {
-            self.ends.insert((ends, Arc::clone(&key)));
-        }
-        self.by_key.insert(key, Record { bytes: bytes.to_vec(), ends });
-    }
-
-    fn remove(&mut self, key: &str) {
-        if let Some((key, record)) = self.by_key.remove_entry(key) {
-            self.cost -= cost(&key, &record.bytes);
-            if let Some(ends) = record.ends {
-                self.ends.remove(&(ends, key));
-            }
-        }
-    }
-
-    fn remove_ended(&mut self, now: Duration) {
-        while let Some((ends, key)) = self.ends.first() {
-            if now < *ends {
-                break;
-            }
-            let key = Arc::clone(key);
-            self.remove(&key);
-        }
-    }
-}
-
-fn cost(key: &str, bytes: &[u8]) -> usize {
-    key.len() + bytes.len() + ENTRY_COST
 }
