@@ -107,7 +107,7 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::asking::{AskedInput, Asking, Finished};
-    pub use crate::client::{CallEvent, CallEvents};
+    pub use crate::client::{Asks, CallEvent, CallEvents, Command, End, SharedClient};
     pub use crate::handler_results::{
         HandlerJson, completion_of, method_not_found, result_of, text_of,
     };

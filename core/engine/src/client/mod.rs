@@ -6,6 +6,7 @@ mod driver;
 mod events;
 mod io;
 mod listen;
+mod shared;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -33,6 +34,7 @@ pub use driver::{
     Cancelled, ConnectState, Connected, Detached, Driver, Finished, InputId, Limits,
     OwnedInputRequest, Question,
 };
+pub use shared::{Asks, Command, End, SharedClient};
 
 use crate::errors::{CallError, InputResponse};
 use crate::hosted::HostedTasks;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcp_sansio::ClientEvent;
-use mcp_sansio_engine::internal::CallEvents;
+use mcp_sansio_engine::internal::{Asks, CallEvents};
 use mcp_sansio_engine::{CallId, Driver, InputId, InputRefusal, InputResponse, Question};
 
 use super::connector::OnEvent;
@@ -20,7 +20,8 @@ pub(crate) type InputFuture = Pin<Box<dyn Future<Output = InputResponse> + Send>
 /// requests are rare.
 pub(crate) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;
 
-pub(crate) struct Application {
+#[doc(hidden)]
+pub struct Application {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,
     inputs: Tasks<InputId, InputFuture>,
@@ -57,9 +58,14 @@ impl Application {
     pub(crate) fn open_inputs(&self) -> usize {
         self.inputs.len()
     }
+}
 
-    /// Drops all futures.
-    pub(crate) fn drop_inputs(&mut self) {
+impl Asks for Application {
+    fn events(&mut self) -> &mut CallEvents {
+        &mut self.events
+    }
+
+    fn drop_inputs(&mut self) {
         self.withdrawn.clear();
         self.inputs = Tasks::new();
     }

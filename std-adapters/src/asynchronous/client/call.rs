@@ -36,7 +36,7 @@ impl PendingCall {
     ) -> Result<Option<Self>, CallError> {
         let inner = &owner.inner;
         let mut begin = |session: &mut Session, now| {
-            if let Poll::Ready(Err(error)) = inner.connected(session) {
+            if let Poll::Ready(Err(error)) = session.poll_connected() {
                 return Err(error);
             }
             session.is_changed = true;

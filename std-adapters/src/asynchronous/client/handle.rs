@@ -157,12 +157,12 @@ impl Client {
         limit: Duration,
     ) -> Result<(Arc<Connected>, Duration), CallError> {
         let inner = &self.0.inner;
-        let connected = || poll_fn(|cx| inner.poll(cx, |it, _| Poll::Ready(inner.connected(it))));
+        let connected = || poll_fn(|cx| inner.poll(cx, |it, _| Poll::Ready(it.poll_connected())));
         if let Poll::Ready(connected) = connected().await {
             return Ok((connected?, limit));
         }
         let waiting = PendingCall::begin_unless(&self.0, |session, now| {
-            let is_open = inner.connected(session).is_ready();
+            let is_open = session.poll_connected().is_ready();
             Ok((!is_open).then(|| session.engine.when_connected(now, limit)))
         });
         let Some(waiting) = waiting.await? else {

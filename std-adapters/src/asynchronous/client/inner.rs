@@ -1,15 +1,16 @@
 //! What a connection shares with its clients: the session, which one of them works with at a time.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{Era, Instant};
-use mcp_sansio_engine::internal::CallEvent;
-use mcp_sansio_engine::{CallError, CallId, Cancelled, Change, ClientEngine, ConnectState};
+use mcp_sansio_engine::ClientEngine;
+use mcp_sansio_engine::internal::SharedClient;
+pub(crate) use mcp_sansio_engine::internal::{Command, End};
 
 use super::application::Application;
-use crate::client::{ClientLimits, ConnectError, Connected};
+use crate::client::ClientLimits;
 use crate::lock::lock;
 use crate::runtime;
 
@@ -37,44 +38,7 @@ struct State {
     driver: Option<Waker>,
 }
 
-/// The engine of a connection, and the application as that sees it.
-#[doc(hidden)]
-pub struct Session {
-    pub(crate) engine: ClientEngine<'static>,
-    pub(crate) app: Application,
-    connected: Option<Arc<Connected>>,
-    /// URL of the server, if messages are sent in POST requests.
-    url: Option<String>,
-    pub(crate) end: Option<End>,
-    /// Whether the connection has something to do.
-    pub(crate) is_changed: bool,
-}
-
-/// Why a session is over.
-#[derive(Clone)]
-pub(crate) enum End {
-    /// The application closed it. What is pending is still written.
-    Closing,
-    /// The server cannot be used.
-    ConnectFailed(ConnectError),
-    Over,
-}
-
-/// What a client wants and does not wait for.
-pub(crate) enum Command {
-    /// Connects, to a server with this URL if messages are sent in POST requests.
-    Connect(Option<String>),
-    Close,
-    /// Ends at once.
-    End,
-    /// Cancels a call, and its task.
-    Cancel(CallId),
-    /// Leaves the task of a call to the server.
-    Detach(CallId),
-    CancelTask(String),
-    /// Sends nothing for the task of a call until it is waited for.
-    Hold(CallId),
-}
+pub(crate) type Session = SharedClient<Application>;
 
 impl ConnectionInner {
     pub(crate) fn new(
@@ -83,8 +47,7 @@ impl ConnectionInner {
         call_limit: Duration,
         limits: ClientLimits,
     ) -> Self {
-        let (connected, url, end) = (None, None, None);
-        let session = Session { engine, app, connected, url, end, is_changed: false };
+        let session = Session::new(engine, app);
         let state = State {
             connection: 0,
             session: Some(Box::new(session)),
@@ -154,21 +117,6 @@ impl ConnectionInner {
         driver.into_iter().chain(wakers).for_each(Waker::wake);
     }
 
-    /// Returns the result of connecting; pending before that.
-    pub(crate) fn connected(
-        &self,
-        session: &mut Session,
-    ) -> Poll<Result<Arc<Connected>, CallError>> {
-        match &session.end {
-            Some(End::ConnectFailed(why)) => {
-                let (server, why) = (session.url.clone(), why.clone());
-                Poll::Ready(Err(CallError::ConnectFailed { server, why }))
-            }
-            Some(End::Closing | End::Over) => Poll::Ready(Err(CallError::Closed)),
-            None => session.connected().map_or(Poll::Pending, |it| Poll::Ready(Ok(it))),
-        }
-    }
-
     pub(crate) fn era(&self) -> Option<Era> {
         let mut state = lock(&self.state);
         match &mut state.session {
@@ -222,93 +170,5 @@ impl ConnectionInner {
         state.session = Some(session);
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Session {
-    fn connected(&mut self) -> Option<Arc<Connected>> {
-        if self.connected.is_none()
-            && matches!(self.engine.connect_state(), ConnectState::Connected)
-        {
-            self.connected = self.engine.connected().map(Arc::new);
-        }
-        self.connected.clone()
-    }
-
-    /// Polls a call for what it has to tell.
-    pub(crate) fn poll_call(&mut self, call: CallId, cx: &Context<'_>) -> Poll<CallEvent> {
-        if let Some(event) = self.app.events.take(call, cx.waker()) {
-            return Poll::Ready(event);
-        }
-        let over = self.engine.take(call);
-        over.map_or(Poll::Pending, |over| Poll::Ready(CallEvent::Finished(over)))
-    }
-
-    /// Polls a subscription. Returns its end as an error.
-    pub(crate) fn poll_change(
-        &mut self,
-        call: CallId,
-        cx: &Context<'_>,
-    ) -> Poll<Result<Change, Option<CallError>>> {
-        if let Some(CallEvent::Change(change)) = self.app.events.take(call, cx.waker()) {
-            return Poll::Ready(Ok(change));
-        }
-        // The result is left, for the next connection to begin it again.
-        if self.engine.is_lost(call) {
-            return Poll::Ready(Err(Some(CallError::Closed)));
-        }
-        let over = self.engine.take(call);
-        over.map_or(Poll::Pending, |over| Poll::Ready(Err(over.result.err())))
-    }
-
-    /// Connects, or connects again.
-    fn connect(&mut self, now: Instant, url: Option<String>) {
-        self.end(End::Over);
-        (self.end, self.connected, self.url) = (None, None, url);
-        let Self { engine, app, .. } = self;
-        app.events.missed(|call| engine.is_lost(call));
-        #[cfg(feature = "http")]
-        engine.set_over_http(self.url.is_some());
-        if engine.connect(now, app).is_err() {
-            self.end(End::ConnectFailed(ConnectError::NoCommonRevision(None)));
-        }
-    }
-
-    fn obey(&mut self, command: Command, now: Instant) {
-        let Self { engine, app, .. } = self;
-        match command {
-            Command::Connect(url) => self.connect(now, url),
-            Command::Close => self.end(End::Closing),
-            Command::End => {
-                self.end(End::Over);
-                self.app.drop_inputs();
-            }
-            Command::Cancel(call) => {
-                app.events.close(call);
-                if let Some(Cancelled::Task(task)) = engine.cancel(now, call, None, app)
-                    && self.end.is_none()
-                {
-                    engine.cancel_task(now, task, app);
-                }
-            }
-            Command::Detach(call) => {
-                app.events.close(call);
-                engine.cancel(now, call, None, app);
-            }
-            Command::CancelTask(task) if self.end.is_none() => engine.cancel_task(now, task, app),
-            Command::CancelTask(_) => {}
-            Command::Hold(call) => engine.hold(now, call, true, app),
-        }
-    }
-
-    /// Ends the connection; everything that waits is woken. The first reason is kept.
-    pub(crate) fn end(&mut self, end: End) {
-        match (&self.end, &end) {
-            (None, _) | (Some(End::Closing), End::Over) => {
-                self.end = Some(end);
-                self.engine.end(&mut self.app);
-            }
-            _ => {}
-        }
     }
 }
