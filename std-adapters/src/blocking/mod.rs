@@ -65,7 +65,6 @@
 //! basic/lifecycle). A client that stops reading ends the session too, without an error.
 
 mod app;
-mod changes;
 pub mod client;
 mod context;
 mod handler;

@@ -1,21 +1,24 @@
-//! The handler of an [`App`].
+//! The handler of an [`App`], and the changes of its catalog.
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::io;
 use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
+use std::{io, mem};
 
-use mcp_sansio::{Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target};
+use mcp_sansio::{
+    Change, Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
+};
 
 use super::app::Part;
-use super::changes::Changes;
 use super::{App, Context, Error, Handler, RequestContext};
-use crate::CatalogSource;
+use crate::lock::lock;
 use crate::observer::{
     Disconnect, Ended, Event, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
 };
+use crate::shared_catalog::Listener;
+use crate::{CatalogSource, SharedCatalog};
 
 pub(super) struct OnRequest<'c, F> {
     app: App<'c>,
@@ -194,4 +197,49 @@ fn respond(
     // Nothing would respond to it later.
     let error = RpcError::internal("The application sent no response");
     ctx.respond_error(request.handle, &error)
+}
+
+/// Changes that the client has not been told of.
+#[derive(Default)]
+struct Changes {
+    untold: Mutex<Vec<Change<'static>>>,
+    waker: OnceLock<Waker>,
+}
+
+impl Changes {
+    pub(super) fn of(catalog: &SharedCatalog) -> Arc<Self> {
+        let changes = Arc::<Self>::default();
+        catalog.listen(Arc::<Self>::downgrade(&changes));
+        changes
+    }
+
+    /// Sets the waker of the server, once.
+    pub(super) fn set_waker(&self, waker: Waker) {
+        let _ = self.waker.set(waker);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.untold().is_empty()
+    }
+
+    pub(super) fn take(&self) -> Vec<Change<'static>> {
+        mem::take(&mut *self.untold())
+    }
+
+    fn untold(&self) -> MutexGuard<'_, Vec<Change<'static>>> {
+        lock(&self.untold)
+    }
+}
+
+impl Listener for Changes {
+    fn changed(&self, change: Change<'static>) {
+        let mut untold = self.untold();
+        if !untold.contains(&change) {
+            untold.push(change);
+        }
+        drop(untold);
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
 }

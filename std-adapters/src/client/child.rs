@@ -1,7 +1,139 @@
-//! The end of a child process.
+//! A child process: its standard error, and its end.
 
-use std::process::Child;
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStderr, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
+use std::{fmt, thread};
+
+use crate::lock::lock;
+use crate::panics::caught;
+
+/// Destination of a server's standard error. It is always read, so a server never blocks on it.
+#[derive(Default)]
+#[non_exhaustive]
+pub enum Stderr {
+    /// The last ten lines are kept for error messages, at most 8 KiB of each (24 KiB if it is not
+    /// UTF-8); the rest is discarded.
+    #[default]
+    Keep,
+    /// It goes to the standard error of this process, control characters included. Error messages
+    /// do not contain it.
+    Inherit,
+    /// It is discarded.
+    Null,
+    /// Each line is passed to a function, on a thread of its own, and the last lines are kept. See
+    /// [`Stderr::lines`].
+    Lines(Arc<Mutex<LineFn>>),
+}
+
+/// Function that gets each line.
+pub type LineFn = dyn FnMut(&str) + Send;
+
+impl Stderr {
+    /// Passes each line to a function, on a thread of its own. Invalid UTF-8 is replaced; a line
+    /// longer than 8 KiB comes in pieces. [`Printable`](mcp_sansio::Printable) escapes control
+    /// characters for a terminal or a log.
+    #[must_use]
+    pub fn lines(each: impl FnMut(&str) + Send + 'static) -> Self {
+        Self::Lines(Arc::new(Mutex::new(each)))
+    }
+
+    pub(crate) fn stdio(&self) -> Stdio {
+        match self {
+            Self::Keep | Self::Lines(_) => Stdio::piped(),
+            Self::Inherit => Stdio::inherit(),
+            Self::Null => Stdio::null(),
+        }
+    }
+
+    /// Starts to read the pipe.
+    pub(crate) fn read(&self, pipe: Option<ChildStderr>) -> StderrLines {
+        let lines = StderrLines::default();
+        let Some(pipe) = pipe else { return lines };
+        lines.tail().is_open = true;
+        let kept = lines.clone();
+        let each = if let Self::Lines(each) = self { Some(Arc::clone(each)) } else { None };
+        thread::spawn(move || {
+            let mut pipe = BufReader::new(pipe);
+            let mut line = Vec::new();
+            while pipe
+                .by_ref()
+                .take(MAX_PIECE)
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|read| read > 0)
+            {
+                let text = String::from_utf8_lossy(&line);
+                let text = text.trim_end_matches(['\n', '\r']);
+                if let Some(each) = &each {
+                    // Reading goes on after a panic, or the server would block.
+                    let mut each = lock(each);
+                    let _ = caught(|| each(text));
+                }
+                let mut tail = kept.tail();
+                if tail.lines.len() == KEPT_LINES {
+                    tail.lines.pop_front();
+                }
+                tail.lines.push_back(text.to_owned());
+                line.clear();
+            }
+            kept.tail().is_open = false;
+            kept.0.1.notify_all();
+        });
+        lines
+    }
+}
+
+impl fmt::Debug for Stderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keep => "Keep",
+            Self::Inherit => "Inherit",
+            Self::Null => "Null",
+            Self::Lines(_) => "Lines",
+        })
+    }
+}
+
+/// The last lines of the standard error of a process, if they are kept ([`Stderr`]). Clones share
+/// them, also after the process has ended.
+#[derive(Clone, Debug, Default)]
+pub struct StderrLines(Arc<(Mutex<Tail>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Tail {
+    lines: VecDeque<String>,
+    /// Whether the pipe is being read.
+    is_open: bool,
+}
+
+impl StderrLines {
+    /// Returns the last lines so far, at most ten. The last ones of a process that has just ended
+    /// may come some milliseconds later.
+    #[must_use]
+    pub fn last(&self) -> Vec<String> {
+        self.tail().lines.iter().cloned().collect()
+    }
+
+    /// Returns the lines of a process that has exited. Its pipe ends with it, unless a child of the
+    /// process holds it.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn wait(&self) -> Vec<String> {
+        let limit = Duration::from_millis(200);
+        let _ = self.0.1.wait_timeout_while(self.tail(), limit, |tail| tail.is_open);
+        self.last()
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        lock(&self.0.0)
+    }
+}
+
+/// Number of lines that are kept.
+const KEPT_LINES: usize = 10;
+/// Maximum number of bytes that are passed on at once.
+const MAX_PIECE: u64 = 8 << 10;
 
 /// Waits for the exit of a process whose input is closed, and then makes it exit.
 pub(crate) fn end(mut child: Child, [after_input, after_sigterm]: [Duration; 2]) {
@@ -22,7 +154,7 @@ fn exits(child: &mut Child, limit: Duration) -> bool {
         if left.is_zero() {
             return false;
         }
-        std::thread::sleep(pause.min(left));
+        thread::sleep(pause.min(left));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     true

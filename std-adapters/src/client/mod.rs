@@ -1,13 +1,13 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
-mod stderr;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio_engine::Limits;
 
+pub use child::{LineFn, Stderr, StderrLines};
 pub(crate) use mcp_sansio::internal::Named;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;
@@ -17,7 +17,6 @@ pub use mcp_sansio_engine::{
     MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts, ResourceTemplates, Resources,
     ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };
-pub use stderr::{LineFn, Stderr, StderrLines};
 
 /// Returns a random number, for the time between two requests.
 pub(crate) fn random() -> u32 {

@@ -10,7 +10,6 @@ mod driver_waker;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod life;
-mod link;
 mod listener;
 mod reply;
 mod source;
