@@ -31,7 +31,7 @@ pub enum AskedInput {
 }
 
 /// The meaning of the end of a call to the client.
-pub enum Finished {
+pub enum Answered {
     /// It is of the application.
     Other,
     /// More input is missing.
@@ -57,7 +57,7 @@ impl<N: Shared<NextRound>> Asking<N> {
     }
 
     /// Records the response to an input request.
-    pub fn finish(&mut self, call: Call, outcome: &CallOutcome<'_>) -> Finished {
+    pub fn finish(&mut self, call: Call, outcome: &CallOutcome<'_>) -> Answered {
         let find = |asking: &mut AskingCall<N>| {
             let mut inputs = asking.inputs.iter_mut().map(|(_, input)| input);
             let found =
@@ -65,17 +65,17 @@ impl<N: Shared<NextRound>> Asking<N> {
             found.map(|input| *input = AskedInput::Done(response(outcome))).is_some()
         };
         let Some(at) = self.calls.iter_mut().position(find) else {
-            return Finished::Other;
+            return Answered::Other;
         };
         let is_done = |asking: &mut AskingCall<N>| {
             asking.inputs.iter().all(|(_, input)| matches!(input, AskedInput::Done(_)))
         };
         match self.calls.get_mut(at).is_some_and(is_done) {
-            false => Finished::Waiting,
+            false => Answered::Waiting,
             true => {
                 let AskingCall { request, round, inputs } = self.calls.remove(at);
                 self.again = Some((request.as_request().handle, next_round(&round, inputs)));
-                Finished::Again(request)
+                Answered::Again(request)
             }
         }
     }

@@ -106,8 +106,8 @@ pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 /// What the adapters use and programs do not name. Not public API.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::asking::{AskedInput, Asking, Finished};
-    pub use crate::client::{Asks, CallEvent, CallEvents, Command, End, SharedClient};
+    pub use crate::asking::{Answered, AskedInput, Asking};
+    pub use crate::client::{CallEvent, CallEvents, ClientApplication, Command, End, SharedClient};
     pub use crate::handler_results::{
         HandlerJson, completion_of, method_not_found, result_of, text_of,
     };
@@ -119,8 +119,8 @@ pub mod internal {
     #[cfg(feature = "http")]
     pub use crate::seen_tokens::{RefusedTokens, SeenProof, SeenProofs};
     pub use crate::task_hub::{
-        Asked, CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskResponse, TaskResult,
-        TaskView, is_error,
+        CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskQuestion, TaskResponse,
+        TaskResult, TaskView, is_error,
     };
     pub use crate::waker_set::WakerSet;
 }

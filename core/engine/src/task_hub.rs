@@ -124,7 +124,7 @@ struct Waiting<C> {
 }
 
 /// A question that travels with a `tasks/result`.
-pub struct Asked {
+pub struct TaskQuestion {
     /// The number of the input request.
     pub input: u32,
     /// What is to be sent first.
@@ -493,7 +493,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         task: TaskKey,
         number: u64,
         waker: &Waker,
-        asked: &mut Vec<Asked>,
+        asked: &mut Vec<TaskQuestion>,
     ) -> Option<Vec<u64>> {
         let Kept { inputs, waiting, .. } = self.kept(task)?;
         let waiting = waiting.iter_mut().find(|waiting| waiting.number == number)?;
@@ -507,7 +507,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         for input in inputs.iter_mut().filter(|input| waiting.is_open && input.is_to_be_asked()) {
             input.asked_by = Some(number);
             let json = Some((*input.request.request).clone());
-            asked.push(Asked { input: input.request.number, json, place: None });
+            asked.push(TaskQuestion { input: input.request.number, json, place: None });
         }
         Some(withdrawn)
     }

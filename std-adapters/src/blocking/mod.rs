@@ -94,7 +94,7 @@ use mcp_sansio::{
     Connection, GrowingServerState, Instant, RpcError, RxBuffer, ServerConfig, ServerEvent, Step,
     TxBuffer,
 };
-use mcp_sansio_engine::internal::Finished;
+use mcp_sansio_engine::internal::Answered;
 
 use crate::panics::caught;
 use crate::rounds::Asking;
@@ -253,9 +253,9 @@ fn handle_event(
 ) -> Result<(), Error> {
     match &event {
         ServerEvent::CallFinished { call, outcome } => match ctx.asking.finish(*call, outcome) {
-            Finished::Other => {}
-            Finished::Waiting => return Ok(()),
-            Finished::Again(request) => {
+            Answered::Other => {}
+            Answered::Waiting => return Ok(()),
+            Answered::Again(request) => {
                 let again = ServerEvent::Request(request.as_request());
                 return handle_event(again, ctx, handler);
             }

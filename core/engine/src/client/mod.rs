@@ -34,7 +34,7 @@ pub use driver::{
     Cancelled, ConnectState, Connected, Detached, Driver, Finished, InputId, Limits,
     OwnedInputRequest, Question,
 };
-pub use shared::{Asks, Command, End, SharedClient};
+pub use shared::{ClientApplication, Command, End, SharedClient};
 
 use crate::errors::{CallError, InputResponse};
 use crate::hosted::HostedTasks;

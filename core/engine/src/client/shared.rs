@@ -11,7 +11,7 @@ use super::{CallId, Cancelled, ClientEngine, ConnectState, Connected, Driver};
 use crate::errors::{CallError, ConnectError};
 
 /// The application of a client whose calls are asked for their events.
-pub trait Asks: Driver {
+pub trait ClientApplication: Driver {
     /// Returns the events of its calls.
     fn events(&mut self) -> &mut CallEvents;
 
@@ -64,7 +64,7 @@ pub enum Command {
     Hold(CallId),
 }
 
-impl<A: Asks> SharedClient<A> {
+impl<A: ClientApplication> SharedClient<A> {
     /// Creates a client that is not connected.
     pub const fn new(engine: ClientEngine<'static>, app: A) -> Self {
         Self { engine, app, connected: None, url: None, end: None, is_changed: false }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcp_sansio::ClientEvent;
-use mcp_sansio_engine::internal::{Asks, CallEvents};
+use mcp_sansio_engine::internal::{CallEvents, ClientApplication};
 use mcp_sansio_engine::{CallId, Driver, InputId, InputRefusal, InputResponse, Question};
 
 use super::connector::OnEvent;
@@ -60,7 +60,7 @@ impl Application {
     }
 }
 
-impl Asks for Application {
+impl ClientApplication for Application {
     fn events(&mut self) -> &mut CallEvents {
         &mut self.events
     }

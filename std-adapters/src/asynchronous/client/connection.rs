@@ -9,7 +9,7 @@ use std::time::Instant;
 use std::{fmt, io};
 
 use mcp_sansio_engine::ConnectState;
-use mcp_sansio_engine::internal::Asks as _;
+use mcp_sansio_engine::internal::ClientApplication as _;
 
 use super::inner::{Command, ConnectionInner, End, Session};
 use super::transport::{Link as _, Transport};

@@ -16,7 +16,7 @@ use super::driver_waker::DriverWaker;
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
-use super::task_hub::{Asks, TaskClient, TaskWork};
+use super::task_hub::{AboutTasks, TaskClient, TaskWork};
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
@@ -72,8 +72,8 @@ impl Settings {
         let client = || self.tasks.client(request, &origin, slot.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
-            Some(Asks::Wait(task)) => Some(task),
-            Some(Asks::Response(response)) => {
+            Some(AboutTasks::Wait(task)) => Some(task),
+            Some(AboutTasks::Response(response)) => {
                 return Admission::without_handler(request, response, observed, invalid);
             }
         };

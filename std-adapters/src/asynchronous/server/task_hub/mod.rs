@@ -20,7 +20,7 @@ use mcp_sansio::{
     Change, Instant, JsonStr, Method, OwnedJson, OwnedRequest, Remaining, Request, Revision,
     SendError, Server, Tx,
 };
-use mcp_sansio_engine::internal::{self, Asked, CLIENT_SHARE, TaskAnswer, TaskLimits};
+use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, TaskQuestion};
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::OwnedHead;
 
@@ -146,7 +146,7 @@ type State = internal::TaskHub<Weak<dyn RequestSource>, Channel>;
 type Channel = (Arc<ActiveRequest>, Arc<dyn RequestSource>);
 
 /// What is to be done for a request about tasks.
-pub(crate) enum Asks {
+pub(crate) enum AboutTasks {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
@@ -222,7 +222,7 @@ impl TaskHub {
         self: &Arc<Self>,
         request: &Request<'_>,
         client: impl FnOnce() -> TaskClient,
-    ) -> Option<Asks> {
+    ) -> Option<AboutTasks> {
         let client = match request.method {
             Method::TasksGet
             | Method::TasksResult
@@ -236,12 +236,12 @@ impl TaskHub {
         if request.method == Method::SubscriptionsListen {
             let tasks = self.with(|state, time| state.listened(time, request, client.owner));
             let listen = TaskListen::new(self, request, tasks);
-            return Some(Asks::Response(PendingResponse::Listen(Box::new(listen))));
+            return Some(AboutTasks::Response(PendingResponse::Listen(Box::new(listen))));
         }
         Some(match self.with(|state, time| state.handle(time, request, client))? {
-            TaskAnswer::Response(response) => Asks::Response(response.into()),
-            TaskAnswer::Page(page) => Asks::Response(PendingResponse::Reply(page)),
-            TaskAnswer::Wait(task, id) => Asks::Wait((task, id)),
+            TaskAnswer::Response(response) => AboutTasks::Response(response.into()),
+            TaskAnswer::Page(page) => AboutTasks::Response(PendingResponse::Reply(page)),
+            TaskAnswer::Wait(task, id) => AboutTasks::Wait((task, id)),
         })
     }
 
@@ -352,7 +352,7 @@ pub(crate) struct ResultOf<'r> {
     number: u64,
     request: &'r Arc<ActiveRequest>,
     source: &'r Arc<dyn RequestSource>,
-    asked: Vec<Asked>,
+    asked: Vec<TaskQuestion>,
 }
 
 impl ResultOf<'_> {
@@ -364,7 +364,7 @@ impl ResultOf<'_> {
             return Poll::Ready(hub.lock().result(*task).into());
         };
         withdrawn.into_iter().for_each(|place| source.leave_input(request, place));
-        asked.retain_mut(|Asked { input, json, place }| {
+        asked.retain_mut(|TaskQuestion { input, json, place }| {
             match source.poll_input(cx, request, json.take(), place) {
                 Poll::Pending => return true,
                 // This request is over: the question becomes part of another.
