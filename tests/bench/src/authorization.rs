@@ -58,13 +58,26 @@ pub(crate) fn cases() -> Vec<Case> {
             ("jwt-800", Check::Jwt, Some(800)),
             ("scope-300", Check::Scope, Some(300)),
         ] {
-            cases.push(case(format!("server-{era}-{name}"), legacy, check, token));
+            let name = format!("server-{era}-{name}");
+            cases.push(case(name, legacy, (check, token), 64, &[""]));
         }
+        // A client whose next head is another.
+        let fields = &["x-one: a\r\n", "x-two: a\r\n"];
+        cases.push(case(format!("server-{era}-heads"), legacy, (Check::None, None), 64, fields));
+        let long = 64 << 10;
+        cases.push(case(format!("server-{era}-64k"), legacy, (Check::None, None), long, &[""]));
     }
     cases
 }
 
-fn case(name: String, legacy: bool, check: Check, token: Option<usize>) -> Case {
+/// `fields` are those of one call after the other.
+fn case(
+    name: String,
+    legacy: bool,
+    (check, token): (Check, Option<usize>),
+    text: usize,
+    fields: &'static [&'static str],
+) -> Case {
     let (token, keys) = token.map(token_of).unzip();
     let options = HttpOptions::new();
     let options = match check {
@@ -107,15 +120,21 @@ fn case(name: String, legacy: bool, check: Check, token: Option<usize>) -> Case 
         let initialized = messages::INITIALIZED;
         called(&site::request(true, "", "", &session, &authorization, initialized));
     }
-    let body = messages::call(legacy, 64);
-    let request = site::request(legacy, "tools/call", "echo", &session, &authorization, &body);
-    let expected = called(&request);
+    let body = messages::call(legacy, text);
+    let request_with = |field: &&str| {
+        let fields = format!("{authorization}{field}");
+        site::request(legacy, "tools/call", "echo", &session, &fields, &body)
+    };
+    let requests: Vec<_> = fields.iter().map(request_with).collect();
+    let expected = called(&requests[0]);
     assert!(expected.starts_with(b"HTTP/1.1 200") && expected.ends_with(b"}"));
+    let (bytes, mut times) = (requests[0].len(), 0);
     Case {
         name,
-        bytes: request.len(),
+        bytes,
         run: Box::new(move || {
-            let response = called(&request);
+            times += 1;
+            let response = called(&requests[times % requests.len()]);
             assert!(response == expected);
             response.len()
         }),
