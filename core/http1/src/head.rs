@@ -4,6 +4,8 @@
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
+#[cfg(feature = "alloc")]
+use core::ops::Range;
 
 use super::{Body, HttpError};
 use mcp_sansio::Storage;
@@ -13,29 +15,34 @@ use mcp_sansio::internal::{grow, move_down, newline};
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// The field lines, and the empty one.
-    lines: &'f [u8],
+    /// The head, with its first line and the empty one.
+    head: &'f [u8],
+    /// Where the lines of the fields begin.
+    lines: usize,
 }
 
 impl<'f> HeadFields<'f> {
     /// Takes the fields of a head that starts with a request or status line and ends with an empty
     /// line.
     pub(super) fn after_first_line(head: &'f [u8]) -> Self {
-        let at = newline(head).map_or(head.len(), |at| at + 1);
-        Self { lines: head.get(at..).unwrap_or_default() }
+        Self { head, lines: newline(head).map_or(head.len(), |at| at + 1) }
     }
 
     /// Returns all fields in order of appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
-        let lines = self.lines;
+        let head = self.head;
         let text = |name| core::str::from_utf8(name).ok();
-        places(lines).filter_map(move |place| Some((text(place.name(lines))?, place.value(lines))))
+        self.places().filter_map(move |place| Some((text(place.name(head))?, place.value(head))))
+    }
+
+    fn places(&self) -> impl Iterator<Item = FieldSpan> + use<'f> {
+        places(self.head, self.lines)
     }
 }
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        named(places(self.lines), self.lines, name).nth(n)
+        named(self.places(), self.head, name).nth(n)
     }
 }
 
@@ -49,25 +56,65 @@ impl fmt::Debug for HeadFields<'_> {
 /// The fields of a head, copied out of the buffer of the reader: for a `Site` of the crate
 /// `mcp-sansio-engine`.
 #[cfg(feature = "alloc")]
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct OwnedFields {
-    lines: Vec<u8>,
+    /// As in [`HeadFields`].
+    head: Vec<u8>,
     places: Vec<FieldSpan>,
+    /// The place of the number in `Content-Length`, if the rest says all about a body of any
+    /// length.
+    number: Option<Range<usize>>,
 }
 
 #[cfg(feature = "alloc")]
 impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
-        let mut all = Vec::with_capacity(USUAL_FIELDS);
-        all.extend(places(fields.lines));
-        Self { lines: fields.lines.into(), places: all }
+        let mut owned = Self::default();
+        owned.copy(fields);
+        owned
     }
 }
 
 #[cfg(feature = "alloc")]
 impl OwnedFields {
+    /// Takes over other fields, in the memory of the ones before.
+    pub fn copy(&mut self, fields: HeadFields<'_>) {
+        self.head.clear();
+        self.head.extend_from_slice(fields.head);
+        self.places.clear();
+        self.places.reserve(USUAL_FIELDS);
+        // Without a body nothing is expected, so this does not say all.
+        let (mut number, mut expects) = (None, false);
+        for place in fields.places() {
+            if place.is_of(fields.head, b"content-length") {
+                number = Some(place.value as usize..place.end as usize);
+            }
+            expects |= place.is_of(fields.head, b"expect");
+            self.places.push(place);
+        }
+        self.number = number.filter(|_| !expects);
+    }
+
+    /// Returns the number of bytes that the copied head takes.
+    pub fn head_len(&self) -> usize {
+        self.head.len()
+    }
+
+    /// Returns the length of the body if `bytes` begin with this head again. The number in
+    /// `Content-Length` may be another of as many digits, which is set here.
+    pub(super) fn repeated(&mut self, bytes: &[u8]) -> Option<u64> {
+        let Range { start, end } = self.number.clone()?;
+        let bytes = bytes.get(..self.head.len())?;
+        let digits = bytes.get(start..end)?;
+        let is_same = bytes.get(..start) == self.head.get(..start)
+            && bytes.get(end..) == self.head.get(end..);
+        let length = number(digits).filter(|_| is_same)?;
+        self.head.get_mut(start..end)?.copy_from_slice(digits);
+        Some(length)
+    }
+
     fn named(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        named(self.places.iter(), &self.lines, name)
+        named(self.places.iter(), &self.head, name)
     }
 }
 
@@ -87,11 +134,11 @@ impl Fields for OwnedFields {
 impl fmt::Debug for OwnedFields {
     /// Shows names only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        HeadFields { lines: &self.lines }.fmt(f)
+        HeadFields::after_first_line(&self.head).fmt(f)
     }
 }
 
-/// The place of a field in the lines of a head.
+/// The place of a field in a head.
 #[derive(Clone, Copy)]
 struct FieldSpan {
     name: u32,
@@ -101,21 +148,28 @@ struct FieldSpan {
 }
 
 impl FieldSpan {
-    fn name(self, lines: &[u8]) -> &[u8] {
-        lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
+    fn name(self, head: &[u8]) -> &[u8] {
+        head.get(self.name as usize..self.colon as usize).unwrap_or_default()
     }
 
-    fn value(self, lines: &[u8]) -> &[u8] {
-        lines.get(self.value as usize..self.end as usize).unwrap_or_default()
+    fn value(self, head: &[u8]) -> &[u8] {
+        head.get(self.value as usize..self.end as usize).unwrap_or_default()
+    }
+
+    fn is_of(self, head: &[u8], name: &[u8]) -> bool {
+        (self.colon - self.name) as usize == name.len() && {
+            let own = self.name(head);
+            own == name || own.eq_ignore_ascii_case(name)
+        }
     }
 }
 
-/// Finds the fields in the lines of a validated head: each has a colon, but the empty one.
-fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
-    let mut at = 0;
+/// Finds the fields of a validated head, whose lines begin at `at`: each has a colon, but the empty
+/// one.
+fn places(head: &[u8], mut at: usize) -> impl Iterator<Item = FieldSpan> {
     core::iter::from_fn(move || {
         let name = at;
-        let line = lines.get(name..)?;
+        let line = head.get(name..)?;
         let colon = line.iter().position(|byte| *byte == b':')?;
         let value = line.get(colon + 1..)?;
         let value = value.get(..newline(value)?)?;
@@ -131,17 +185,13 @@ fn places(lines: &[u8]) -> impl Iterator<Item = FieldSpan> {
 /// Returns the values of the fields with a name.
 fn named<'l>(
     places: impl Iterator<Item: Borrow<FieldSpan>>,
-    lines: &'l [u8],
+    head: &'l [u8],
     name: &str,
 ) -> impl Iterator<Item = &'l [u8]> {
     let name = name.as_bytes();
     places.filter_map(move |place| {
         let place = place.borrow();
-        let has_name = (place.colon - place.name) as usize == name.len() && {
-            let own = place.name(lines);
-            own == name || own.eq_ignore_ascii_case(name)
-        };
-        has_name.then(|| place.value(lines))
+        place.is_of(head, name).then(|| place.value(head))
     })
 }
 
@@ -395,6 +445,19 @@ impl<S: Storage + ?Sized> Window<S> {
             self.empty_lines += 1;
             self.take(2);
         }
+    }
+
+    /// Returns the bytes not consumed, if they have not been searched.
+    #[cfg(feature = "alloc")]
+    pub(super) fn unsearched(&self) -> Option<&[u8]> {
+        (self.scanned == self.start).then(|| self.rest(self.start))
+    }
+
+    /// Takes a head of this length, which was found otherwise.
+    #[cfg(feature = "alloc")]
+    pub(super) fn take_head(&mut self, len: usize) {
+        self.empty_lines = 0;
+        self.take(len);
     }
 
     /// Returns the bytes not consumed.

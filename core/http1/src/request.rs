@@ -2,6 +2,8 @@
 
 use core::mem::MaybeUninit;
 
+#[cfg(feature = "alloc")]
+use super::OwnedFields;
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
 use super::{Body, HttpError, Part, Step};
 use mcp_sansio::Storage;
@@ -137,6 +139,22 @@ impl<S: Storage + ?Sized> RequestReader<S> {
                 Err(error)
             }
         }
+    }
+
+    /// Takes the next head if it is the one before again, of which `last` is a copy. The number in
+    /// `Content-Length` may be another of as many digits, which is set in `last`. Returns the
+    /// length of the body, which is not 0. `None` if it is another head, or one that has not
+    /// arrived at once: call [`next_part`](Self::next_part).
+    ///
+    /// This compares instead of parsing, for clients that send many requests to one endpoint.
+    #[cfg(feature = "alloc")]
+    pub fn next_same_head(&mut self, last: &mut OwnedFields) -> Option<u64> {
+        let bytes = self.window.unsearched().filter(|_| self.state == State::Head)?;
+        let length = last.repeated(bytes).filter(|length| (1..=self.max_body).contains(length))?;
+        self.is_head = is_head(bytes);
+        self.window.take_head(last.head_len());
+        self.state = State::Body(Body::Length(length));
+        Some(length)
     }
 
     /// Whether all of the body has been received, as [`Part::Body`] then has it. Not of chunked

@@ -603,3 +603,90 @@ fn copied_fields_are_those_of_the_head() {
     }
     assert_eq!(format!("{owned:?}"), format!("{:?}", request.fields));
 }
+
+/// A POST with its body.
+fn post(host: &str, body: &str) -> String {
+    format!(
+        "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length:  {}\r\nX: y\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A reader that has read a request, and the copy of its head. `next` has been received, too.
+fn after_one(one: &str, next: &str) -> (RequestReader<Vec<u8>>, OwnedFields) {
+    let mut reader = RequestReader::with_limit(Vec::new(), 4096).max_body(500);
+    let bytes = [one, next].concat();
+    reader.reserve(4096);
+    reader.spare()[..bytes.len()].copy_from_slice(bytes.as_bytes());
+    reader.commit(bytes.len());
+    let mut owned = OwnedFields::default();
+    assert_eq!(reader.next_same_head(&mut owned), None, "there was none before");
+    let Ok(Some(Part::Head(head))) = reader.next_part() else { panic!("no head") };
+    owned.copy(head.fields);
+    while !reader.next_request() {
+        assert!(reader.next_part().is_ok());
+    }
+    (reader, owned)
+}
+
+#[test]
+fn a_head_that_comes_again_is_known() {
+    for body in ["ab", "abcdefghi"] {
+        let (mut reader, mut owned) =
+            after_one(&post("a", "xy"), &(post("a", body) + &post("a", "z")));
+        assert_eq!(reader.next_same_head(&mut owned), Some(body.len() as u64));
+        let fields: &dyn Fields = &owned;
+        assert_eq!(fields.get("content-length"), Some(&*body.len().to_string()));
+        assert_eq!((fields.get("host"), fields.get("x")), (Some("a"), Some("y")));
+        assert!(reader.has_whole_body());
+        assert_eq!(reader.next_same_head(&mut owned), None, "the body comes first");
+        assert_eq!(reader.next_part(), Ok(Some(Part::Body(body.as_bytes()))));
+        assert_eq!(reader.next_part(), Ok(Some(Part::End)));
+        assert!(reader.next_request());
+        assert_eq!(reader.next_same_head(&mut owned), Some(1));
+    }
+}
+
+#[test]
+fn another_head_is_parsed() {
+    let (same, long) = (post("a", "xy"), "x".repeat(501));
+    for (next, length) in [
+        (post("b", "xy"), Some(2)),
+        (post("a", "abcdefghij"), Some(10)),
+        (post("a", ""), Some(0)),
+        (same.replace("POST", "PUT"), Some(2)),
+        (same.replace("1.1", "1.0"), Some(2)),
+        (same.replace("X: y", "X: z"), Some(2)),
+        (same.replace("X: y", "X: y\r\nZ: z"), Some(2)),
+        (format!("\r\n{same}"), Some(2)),
+        (same.replace("  2", " +2"), None),
+        (same.replace("  2", "  a"), None),
+        (same.replace("X: y\r\n", "X: y\n"), None),
+        (post("a", &long), None),
+    ] {
+        let (mut reader, mut owned) = after_one(&same, &next);
+        assert_eq!(reader.next_same_head(&mut owned), None, "{next}");
+        let found = match reader.next_part() {
+            Ok(Some(Part::Head(head))) => head.content_length,
+            _ => None,
+        };
+        assert_eq!(found, length, "{next}");
+    }
+    // A body is too long although its length has as many digits.
+    let (mut reader, mut owned) = after_one(&post("a", &long[..500]), &post("a", &long));
+    assert_eq!(reader.next_same_head(&mut owned), None);
+    assert_eq!(reader.next_part().map_err(|error| error.status()), Err(413));
+    // Whether the client waits for 100 depends on the length.
+    let expects = same.replace("X: y", "Expect: 100-continue");
+    let (mut reader, mut owned) = after_one(&expects, &expects);
+    assert_eq!(reader.next_same_head(&mut owned), None);
+    // A head that has begun to arrive is searched once, not compared again for each byte.
+    let (begin, rest) = same.split_at(20);
+    let (mut reader, mut owned) = after_one(&same, begin);
+    assert_eq!(reader.next_same_head(&mut owned), None);
+    assert_eq!(reader.next_part(), Ok(None));
+    reader.spare()[..rest.len()].copy_from_slice(rest.as_bytes());
+    reader.commit(rest.len());
+    assert_eq!(reader.next_same_head(&mut owned), None);
+    assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
+}

@@ -1,12 +1,12 @@
 //! One request and its response, as a connection sees it, and the way to its whole body.
 
 use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_sansio::http::Principal;
 use mcp_sansio::http::server::{
@@ -32,16 +32,24 @@ pub struct OwnedHead {
 
 struct Head<F: ?Sized> {
     /// The method, and the target behind it.
-    text: Box<str>,
+    text: String,
     method: usize,
+    /// The number of the site that has found the method, the target and the fields in order, or 0.
+    accepted_by: AtomicUsize,
     fields: F,
+}
+
+impl<F> Head<F> {
+    fn new(method: &str, target: &str, fields: F) -> Self {
+        let text = [method, target].concat();
+        Self { text, method: method.len(), accepted_by: AtomicUsize::new(0), fields }
+    }
 }
 
 impl OwnedHead {
     /// Copies the method and the target.
     pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
-        let text = [method, target].concat().into();
-        Self { shared: Arc::new(Head { text, method: method.len(), fields }), peer: None }
+        Self { shared: Arc::new(Head::new(method, target, fields)), peer: None }
     }
 
     /// Sets the address from which the request comes: that of the connection, or the one that a
@@ -58,9 +66,64 @@ impl OwnedHead {
 
     /// Returns the head.
     pub fn as_head(&self) -> RequestHead<'_> {
-        let Head { text, method, fields } = &*self.shared;
+        let Head { text, method, fields, .. } = &*self.shared;
         let (method, target) = text.split_at_checked(*method).unwrap_or_default();
         RequestHead::new(method, target, fields)
+    }
+
+    fn is_accepted_by(&self, site: usize) -> bool {
+        self.shared.accepted_by.load(Ordering::Relaxed) == site
+    }
+}
+
+/// The memory of the heads of a connection, whose requests come one after the other. A head that
+/// comes again is not read again.
+pub struct HeadMemory<F> {
+    shared: Arc<Head<F>>,
+    peer: Option<PeerAddress>,
+}
+
+impl<F: Fields + Send + Default + 'static> HeadMemory<F> {
+    /// Creates the memory of a connection from this [address](OwnedHead::peer).
+    pub fn new(peer: Option<PeerAddress>) -> Self {
+        Self { shared: Arc::new(Head::new("", "", F::default())), peer }
+    }
+
+    /// Returns the last head, if nobody has it any more and `again` says so of its fields, which it
+    /// may only change where no site looks: in `Content-Length`.
+    pub fn again<R>(&mut self, again: impl FnOnce(&mut F) -> Option<R>) -> Option<(OwnedHead, R)> {
+        let result = again(&mut Arc::get_mut(&mut self.shared)?.fields)?;
+        Some((self.head(), result))
+    }
+
+    /// Copies another head. `copy` takes over its fields, in the memory of the ones before.
+    pub fn copy(&mut self, method: &str, target: &str, copy: impl FnOnce(&mut F)) -> OwnedHead {
+        match Arc::get_mut(&mut self.shared) {
+            Some(head) => {
+                head.text.clear();
+                head.text.push_str(method);
+                head.text.push_str(target);
+                (head.method, head.accepted_by) = (method.len(), AtomicUsize::new(0));
+                copy(&mut head.fields);
+            }
+            None => {
+                let mut fields = F::default();
+                copy(&mut fields);
+                self.shared = Arc::new(Head::new(method, target, fields));
+            }
+        }
+        self.head()
+    }
+
+    fn head(&self) -> OwnedHead {
+        let shared: Arc<Head<F>> = Arc::clone(&self.shared);
+        OwnedHead { shared, peer: self.peer }
+    }
+}
+
+impl<F> fmt::Debug for HeadMemory<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeadMemory").finish_non_exhaustive()
     }
 }
 
@@ -352,10 +415,24 @@ impl<O> Site<'_, O> {
 
     /// Checks what needs neither credentials nor a body.
     fn check_head(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
-        if self.serve_document(key) {
+        let Some(exchange) = self.exchanges.get(key) else { return Ok(()) };
+        if !exchange.head.is_accepted_by(self.number) && self.check_access(key)? {
             return Ok(());
         }
-        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
+        let Some(exchange) = self.exchanges.get(key) else { return Ok(()) };
+        if self.options.authorizes && exchange.principal.is_none() {
+            self.schedule.turn(Work::Exchange(key));
+            return Ok(());
+        }
+        self.read_body(key, now)
+    }
+
+    /// Checks host, origin and path, and serves what anyone may have. Returns whether that is all.
+    fn check_access(&mut self, key: SlabKey) -> Result<bool, Refusal<'static>> {
+        if self.serve_document(key) {
+            return Ok(true);
+        }
+        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(true) };
         let head = exchange.head.as_head();
         let origin = self.options.host_policy.checked_origin(&head)?;
         let fields = &mut exchange.fields;
@@ -380,12 +457,9 @@ impl<O> Site<'_, O> {
                 allow_cross_origin(&head, allow, fields);
             }
             self.reply(key, OutgoingResponse::empty(204), Vec::new());
-        } else if self.options.authorizes && exchange.principal.is_none() {
-            self.schedule.turn(Work::Exchange(key));
-        } else {
-            self.read_body(key, now)?;
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Serves a document to anyone, pages of any origin included. Returns whether it is one.
@@ -484,8 +558,14 @@ impl<O> Site<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
         let mut method = None;
-        if self.options.sse_path.is_none_or(|path| path != head.path()) {
+        if exchange.head.is_accepted_by(self.number) {
+            method = Some(HttpMethod::Post);
+        } else if self.options.sse_path.is_none_or(|path| path != head.path()) {
             method = Some(self.endpoint.check_method(&head)?);
+            // Without an origin, whose fields the response needs.
+            if method == Some(HttpMethod::Post) && exchange.fields.is_empty() {
+                exchange.head.shared.accepted_by.store(self.number, Ordering::Relaxed);
+            }
         } else if head.method == "POST" {
             check_content_type(&head)?;
         } else if head.method != "GET" {

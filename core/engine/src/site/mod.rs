@@ -122,7 +122,7 @@ mod step;
 
 pub use challenge::AuthorizationError;
 pub use credentials::bearer_token;
-pub use exchange::{OwnedHead, SiteBody, SiteResponse};
+pub use exchange::{HeadMemory, OwnedHead, SiteBody, SiteResponse};
 pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
 pub use principal::{Denied, Holder, Unpermitted};
@@ -136,6 +136,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use mcp_sansio::http::RequestHead;
@@ -157,6 +158,8 @@ pub struct Site<'c, O = Infallible> {
     config: &'c ServerConfig<'c>,
     options: SiteOptions<'c>,
     endpoint: Endpoint<'c>,
+    /// No other of the process has it.
+    number: usize,
     random: Box<dyn FnMut() -> [u8; 16] + Send + 'c>,
     exchanges: Slab<Exchange>,
     counts: SiteCounts,
@@ -270,10 +273,12 @@ impl<'c, O> Site<'c, O> {
         options: SiteOptions<'c>,
         random: impl FnMut() -> [u8; 16] + Send + 'c,
     ) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let endpoint = Endpoint::new(config.revisions).host_policy(options.host_policy);
         Self {
             config,
             options,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             endpoint: if options.has_sessions { endpoint } else { endpoint.without_sessions() },
             random: Box::new(random),
             exchanges: Slab::new(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::site::OwnedHead;
+use mcp_sansio_engine::site::{HeadMemory, OwnedHead};
 use mcp_sansio_http1::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 
 use crate::runtime;
@@ -19,9 +19,8 @@ use crate::runtime::timer::{LazyTimer, NEVER, later};
 /// A connection's byte stream, with its buffers and limits.
 pub(crate) struct Wire<T> {
     stream: T,
-    /// The address of the client.
-    peer: Option<PeerAddress>,
     pub(crate) reader: RequestReader<Vec<u8>>,
+    heads: Heads,
     /// Whether the current request has been read completely.
     is_read: bool,
     /// Output, and how much of it has been written.
@@ -77,16 +76,33 @@ pub(crate) struct Head {
     pub(crate) content_length: Option<usize>,
 }
 
-impl Head {
-    fn of(request: &IncomingRequest<'_>, peer: Option<PeerAddress>) -> Self {
-        let fields = OwnedFields::from(request.fields);
+/// The memory of the heads of a connection.
+struct Heads {
+    memory: HeadMemory<OwnedFields>,
+    is_http_1_0: bool,
+}
+
+impl Heads {
+    /// Takes the next head, if it is the last one again.
+    fn again(&mut self, reader: &mut RequestReader<Vec<u8>>) -> Option<Head> {
+        let (head, length) = self.memory.again(|last| reader.next_same_head(last))?;
+        let (is_http_1_0, content_length) = (self.is_http_1_0, usize::try_from(length).ok());
+        Some(Head { head, is_http_1_0, expects_continue: false, content_length })
+    }
+
+    fn copy(&mut self, request: &IncomingRequest<'_>) -> Head {
         let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
-        let head = OwnedHead::new(request.method, request.target, fields);
-        Self {
-            head: match peer {
-                Some(peer) => head.peer(peer),
-                None => head,
-            },
+        let mut head_len = 0;
+        let head = self.memory.copy(request.method, request.target, |fields| {
+            fields.copy(request.fields);
+            head_len = fields.head_len();
+        });
+        self.is_http_1_0 = request.is_http_1_0;
+        if head_len > LONG_HEAD {
+            self.memory = HeadMemory::new(head.peer_address());
+        }
+        Head {
+            head,
             is_http_1_0: request.is_http_1_0,
             expects_continue: request.expects_continue,
             content_length: request.content_length.map(length),
@@ -111,8 +127,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     ) -> Self {
         Self {
             stream,
-            peer,
             reader: RequestReader::with_limit(Vec::new(), MAX_HEAD).max_body(max_body as u64),
+            heads: Heads { memory: HeadMemory::new(peer), is_http_1_0: false },
             is_read: false,
             out: Vec::new(),
             written: 0,
@@ -128,11 +144,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// Reads the head of the next request. Ends if it is to stop before any input.
     pub(crate) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
         let due = later(runtime::now(), self.read_timeout);
+        self.is_read = false;
         loop {
+            if let Some(head) = self.heads.again(&mut self.reader) {
+                return Ok(Next::Got(head));
+            }
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
-                    self.is_read = false;
-                    return Ok(Next::Got(Head::of(&head, self.peer)));
+                    return Ok(Next::Got(self.heads.copy(&head)));
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
@@ -339,6 +358,8 @@ const LEAST_TAKEN: usize = 4 << 10;
 const MAX_DROPPED: usize = 1 << 20;
 /// Maximum length of a head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
+/// Maximum length of a head whose memory an idle connection keeps, in bytes.
+const LONG_HEAD: usize = 4 << 10;
 /// Maximum number of bytes of a body that are read at once, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
 /// Time in which input is still read after the end.
