@@ -111,13 +111,14 @@ impl<W: Storage, P> Outbox<W, P> {
         }
     }
 
-    /// Forgets all that waits.
-    pub(crate) fn clear<O>(&mut self)
+    /// Forgets all that waits, but not the memory for it.
+    pub fn clear<O>(&mut self)
     where
         P: OutcomeMemory<O>,
     {
         self.tx.clear();
-        self.outcomes = Outcomes::new();
+        self.outcomes.kept.clear();
+        self.outcomes.backoff = Backoff::NEW;
         (self.messages, self.timeouts) = (Backoff::NEW, Backoff::NEW);
         self.is_timing_out = false;
     }
@@ -261,6 +262,8 @@ pub trait OutcomeMemory<O>: Sized {
 
     fn is_empty(&self) -> bool;
 
+    fn clear(&mut self);
+
     fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O>;
 }
 
@@ -387,6 +390,10 @@ impl<O, const N: usize> OutcomeMemory<O> for OutcomeSlots<[Option<PendingOutcome
         self.len == 0
     }
 
+    fn clear(&mut self) {
+        *self = Self::NEW;
+    }
+
     fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O> {
         OutcomesMut::Places(outcomes)
     }
@@ -431,6 +438,10 @@ impl<O> OutcomeMemory<O> for VecDeque<PendingOutcome<O>> {
 
     fn is_empty(&self) -> bool {
         self.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 
     fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O> {

@@ -119,10 +119,11 @@ impl<T: Keyed> GrowingTable<T> {
         }
     }
 
-    /// Returns an empty table with the same limit, which is this one if it is short and empty.
-    pub(crate) fn renewed(self) -> Self {
-        let is_short = self.head.len == 0 && self.places.len() <= KEPT_ENTRIES;
-        if is_short { self } else { Self::new(self.limit) }
+    /// Forgets all entries. The memory stays if it is short and has none.
+    pub(crate) fn renew(&mut self) {
+        if self.head.len > 0 || self.places.len() > KEPT_ENTRIES {
+            *self = Self::new(self.limit);
+        }
     }
 
     /// Returns the table with this number of free entries, or as many as the limit allows.

@@ -378,9 +378,23 @@ impl GrowingServerState {
     }
 
     /// Begins anew, for another peer, in the memory of the tables if they are short and empty.
-    pub fn renewed(self) -> Self {
-        let (requests, calls) = (self.requests.renewed(), self.calls.renewed());
-        Self { requests, calls, ..Self::new(0, self.max_subscriptions) }
+    pub fn renew(&mut self) {
+        let Self {
+            requests,
+            calls,
+            subscriptions,
+            max_subscriptions: _,
+            peer,
+            changes,
+            notices,
+            is_closing,
+            admission,
+        } = self;
+        requests.renew();
+        calls.renew();
+        *subscriptions = alloc::vec::Vec::new();
+        (*peer, *changes, *notices) = (Peer::UNKNOWN, Changes::new(), Backoff::NEW);
+        (*is_closing, *admission) = (false, Admission::Wait);
     }
 
     /// Returns the server, whose tables have room for one more request and, in a session, for

@@ -100,12 +100,29 @@ impl<O> Instance<O> {
     }
 
     /// Begins anew for another request that stands alone. Memory of tables is all that is left.
-    pub(super) fn renew(&mut self, options: &SiteOptions<'_>) {
-        let mut old = core::mem::replace(self, Self::alone(options));
-        old.touched.clear();
-        old.origins.clear();
-        let state = old.state.renewed();
-        (self.state, self.touched, self.origins) = (state, old.touched, old.origins);
+    pub(super) fn renew(&mut self) {
+        let Self {
+            state,
+            kind,
+            principal,
+            peer,
+            streams,
+            touched,
+            origins,
+            awaiting_entry,
+            has_room,
+            is_blocked,
+            is_unresponsive,
+            is_initialized,
+        } = self;
+        state.renew();
+        (*kind, *principal, *peer) = (InstanceKind::Alone, None, None);
+        streams.own.clear();
+        touched.clear();
+        origins.clear();
+        awaiting_entry.clear();
+        (*has_room, *is_blocked) = (false, false);
+        (*is_unresponsive, *is_initialized) = (false, false);
     }
 
     /// Creates a session that `initialize` has yet to open.
@@ -139,13 +156,13 @@ impl<O> Instance<O> {
         !matches!(&self.kind, InstanceKind::Session(session) if session.id.is_none())
     }
 
-    /// Opens the stream of a POST request.
+    /// Opens the stream of a POST request, in memory that may be empty.
     pub(super) fn open_stream(
         &mut self,
         config: &ServerConfig<'_>,
         options: &SiteOptions<'_>,
         exchange: SlabKey,
-        memory: Vec<u8>,
+        (memory, spare): (Vec<u8>, Option<Box<Stream<O>>>),
     ) -> ExchangeId {
         let revision = self.state.server(config).legacy_revision();
         let InstanceKind::Session(session) = &mut self.kind else { return ExchangeId::SESSION };
@@ -158,7 +175,14 @@ impl<O> Instance<O> {
             _ => tx.with_event_ids(number),
         };
         let id = ExchangeId::new(number);
-        self.streams.insert(id, Stream::new(tx, number, Some(exchange)));
+        let stream = match spare {
+            Some(mut stream) => {
+                stream.begin(tx, number, Some(exchange));
+                stream
+            }
+            None => Box::new(Stream::new(tx, number, Some(exchange))),
+        };
+        self.streams.posts.insert(id, stream);
         id
     }
 
@@ -299,7 +323,7 @@ impl<O> Instance<O> {
             match stream.exchange {
                 Some(exchange) if has_output || is_own || is_cut || is_over() => ready(exchange),
                 None if !is_own && is_over() => {
-                    streams.remove(id);
+                    streams.posts.remove(&id);
                     has_recorded = true;
                 }
                 _ => {}
@@ -405,16 +429,6 @@ impl<O> Streams<O> {
         Self { own, posts: BTreeMap::new() }
     }
 
-    pub(super) fn insert(&mut self, id: ExchangeId, stream: Stream<O>) {
-        self.posts.insert(id, Box::new(stream));
-    }
-
-    /// Returns the memory of its output.
-    pub(super) fn remove(&mut self, id: ExchangeId) -> Vec<u8> {
-        let stream = self.posts.remove(&id);
-        stream.map_or(Vec::new(), |mut stream| stream.outbox.tx.take_storage())
-    }
-
     /// Returns the stream of an exchange.
     pub(super) fn get(&self, id: ExchangeId) -> &Stream<O> {
         self.posts.get(&id).map_or(&self.own, |stream| stream)
@@ -469,6 +483,20 @@ impl<O> Stream<O> {
             is_released: false,
             is_awaited: false,
         }
+    }
+
+    /// Forgets all but memory.
+    pub(super) fn clear(&mut self) {
+        self.outbox.clear();
+        self.waiting.clear();
+        self.exchange = None;
+        (self.is_taken, self.is_released, self.is_awaited) = (false, false, false);
+    }
+
+    /// Begins anew after [`clear`](Self::clear).
+    pub(super) fn begin(&mut self, tx: TxBuffer<Vec<u8>>, number: u32, exchange: Option<SlabKey>) {
+        self.outbox.tx = tx;
+        (self.recorder, self.exchange) = (StreamRecorder::new(number), exchange);
     }
 
     /// Removes bytes that were sent, and records them if they can be resumed.
@@ -678,7 +706,11 @@ impl<O> Site<'_, O> {
                 }
                 let is_over = !instance.streams.is_own(id) && instance.is_over(self.config, id);
                 if is_over && !is_read && self.closing.is_none() {
-                    self.spare_output.keep(instance.streams.remove(id));
+                    if let Some(mut stream) = instance.streams.posts.remove(&id) {
+                        stream.clear();
+                        self.spare_output.keep(stream.outbox.tx.take_storage());
+                        self.spare_stream = Some(stream);
+                    }
                     let idle = now.saturating_add(self.options.idle_timeout);
                     self.schedule.wake_at(Work::Instance(owner), idle);
                 } else {

@@ -174,6 +174,7 @@ pub struct Site<'c, O = Infallible> {
     bodies: Bodies,
     spare_body: Spare,
     spare_output: Spare,
+    spare_stream: Option<Box<Stream<O>>>,
     /// The documents that are served beside the endpoint, by path.
     documents: Vec<(String, Vec<u8>)>,
     schedule: Schedule,
@@ -290,6 +291,7 @@ impl<'c, O> Site<'c, O> {
             bodies: Bodies::new(options.body_budget, options.max_body),
             spare_body: Spare::default(),
             spare_output: Spare::default(),
+            spare_stream: None,
             documents: Vec::new(),
             schedule: Schedule::new(),
             ended: VecDeque::new(),

@@ -299,7 +299,7 @@ impl<'c, O> Site<'c, O> {
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         } else {
-            instance.renew(&self.options);
+            instance.renew();
             self.spare = Some(instance);
         }
     }
@@ -400,7 +400,7 @@ impl<O> Site<'_, O> {
                 let mut instance =
                     self.spare.take().unwrap_or_else(|| Box::new(Instance::alone(options)));
                 let tx = response_buffer(options, self.spare_output.take());
-                instance.streams.own = Stream::new(tx, 0, Some(key));
+                instance.streams.own.begin(tx, 0, Some(key));
                 instance.principal = principal;
                 if let Some(revision) = revision {
                     instance.state.server(self.config).start_legacy(revision);
@@ -450,7 +450,7 @@ impl<O> Site<'_, O> {
 
     fn post(&mut self, key: SlabKey, owner: SlabKey) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
-        let memory = self.spare_output.take();
+        let memory = (self.spare_output.take(), self.spare_stream.take());
         let id = instance.open_stream(self.config, &self.options, key, memory);
         self.take_messages(key, owner, Some(id));
     }
