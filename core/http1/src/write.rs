@@ -1,5 +1,7 @@
 //! Writing of heads and chunks.
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::is_token;
@@ -328,6 +330,38 @@ impl ResponseWriter {
         Ok(written)
     }
 
+    /// Appends the head to `out`: see [`head`](Self::head).
+    ///
+    /// # Errors
+    /// As [`head`](Self::head), except that there is room. Nothing is appended then.
+    #[cfg(feature = "alloc")]
+    pub fn push_head<'n, 'v>(
+        &mut self,
+        status: u16,
+        fields: impl Iterator<Item = (&'n str, &'v str)> + Clone,
+        length: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SendError> {
+        if status == 200
+            && let Some(length) = length
+            && self.keeps_alive
+            && !self.is_http_1_0
+            && fields.clone().eq([("content-type", "application/json")])
+        {
+            // The usual one, whose bytes need no check.
+            out.extend_from_slice(USUAL_HEAD.as_bytes());
+            out.extend_from_slice(Decimal::new(length, false).as_bytes());
+            out.extend_from_slice(b"\r\n\r\n");
+            self.stage = Stage::Rest(length);
+            return Ok(());
+        }
+        let start = out.len();
+        out.resize(start + Self::room_for(fields.clone()), 0);
+        let written = self.head(status, fields, length, out.get_mut(start..).unwrap_or_default());
+        out.truncate(start + written.unwrap_or(0));
+        written.map(|_| ())
+    }
+
     /// Frames a piece of the body, which is not empty.
     pub fn piece<'b>(&mut self, bytes: &'b [u8]) -> FramedPiece<'b> {
         let mut chunk = None;
@@ -398,6 +432,9 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
+/// The beginning of a head of a JSON body.
+#[cfg(feature = "alloc")]
+const USUAL_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
 /// Room for the status line, the fields that frame the body, and `connection`, in bytes.
 const FRAMING: usize = 256;
 /// The end of a chunked body.
@@ -449,6 +486,30 @@ mod tests {
             let (sent, keeps_alive) = sent(response, length, &["a", "b"]);
             assert_eq!((sent.strip_prefix(head), keeps_alive), (Some(expected), stays));
         }
+    }
+
+    #[test]
+    #[cfg(feature = "alloc")]
+    fn an_appended_head_is_that_of_the_writer() {
+        let (json, other) = ([("content-type", "application/json")], [("content-type", "x/y")]);
+        let (new, old) = (ResponseWriter::new, || ResponseWriter::new().http_1_0(true));
+        for response in [new(), old(), new().keep_alive(false), new().head_only(true)] {
+            for (status, length) in [(200, Some(12)), (200, None), (204, None), (400, Some(0))] {
+                for fields in [&json[..], &other, &[json, other].concat(), &[]] {
+                    let fields = fields.iter().copied();
+                    let (mut one, mut two) = (response.clone(), response.clone());
+                    let mut bytes = [0; 256];
+                    let len = one.head(status, fields.clone(), length, &mut bytes).unwrap();
+                    let mut out = b"before".to_vec();
+                    two.push_head(status, fields, length, &mut out).unwrap();
+                    assert_eq!(out.strip_prefix(b"before"), bytes.get(..len));
+                    assert_eq!(std::format!("{one:?}"), std::format!("{two:?}"));
+                }
+            }
+        }
+        let mut out = b"before".to_vec();
+        let invalid = new().push_head(200, [("a", "\n")].into_iter(), Some(1), &mut out);
+        assert!(invalid.is_err() && out == b"before");
     }
 
     #[test]

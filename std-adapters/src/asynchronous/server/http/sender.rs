@@ -35,16 +35,11 @@ impl Sender {
         length: Option<usize>,
         out: &mut Vec<u8>,
     ) {
-        let start = out.len();
-        out.resize(start + ResponseWriter::room_for(fields.clone()), 0);
         let length = length.map(|length| length as u64);
-        let head = out.get_mut(start..).unwrap_or_default();
-        let written = self.0.head(status, fields, length, head).unwrap_or_else(|_| {
+        if self.0.push_head(status, fields, length, out).is_err() {
             // Cannot happen: values from clients are checked before they are written.
             self.cut();
-            0
-        });
-        out.truncate(start + written);
+        }
     }
 
     /// Writes a part of the body.
