@@ -634,7 +634,7 @@ impl<O> Site<'_, O> {
     /// Frees a body that is handled, or of no use any more.
     pub(super) fn free_body(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        self.spare_body.keep(core::mem::take(&mut exchange.body));
+        self.spare_body.keep(core::mem::take(&mut exchange.body), UNCOUNTED);
         let counted = core::mem::take(&mut exchange.counted);
         let holder = exchange.holder.as_ref();
         let next = self.bodies.release(&mut self.counts, key, counted, holder);
@@ -798,9 +798,9 @@ impl Spare {
         core::mem::take(&mut self.0)
     }
 
-    /// Keeps memory of short messages, unless there is some.
-    pub(super) fn keep(&mut self, memory: Vec<u8>) {
-        if self.0.is_empty() && memory.capacity() <= UNCOUNTED {
+    /// Keeps memory of at most so many bytes, unless there is more.
+    pub(super) fn keep(&mut self, memory: Vec<u8>, most: usize) {
+        if (self.0.capacity()..=most).contains(&memory.capacity()) {
             self.0 = memory;
         }
     }
@@ -808,3 +808,5 @@ impl Spare {
 
 /// Maximum length of a body that is not counted, in bytes.
 const UNCOUNTED: usize = 4 << 10;
+/// Maximum number of bytes of output whose memory serves the next response.
+pub(super) const KEPT_OUTPUT: usize = 128 << 10;

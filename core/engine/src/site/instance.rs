@@ -17,7 +17,7 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, TxBuffer,
 };
 
-use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
+use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::places::PeerAddress;
@@ -708,7 +708,7 @@ impl<O> Site<'_, O> {
                 if is_over && !is_read && self.closing.is_none() {
                     if let Some(mut stream) = instance.streams.posts.remove(&id) {
                         stream.clear();
-                        self.spare_output.keep(stream.outbox.tx.take_storage());
+                        self.spare_output.keep(stream.outbox.tx.take_storage(), KEPT_OUTPUT);
                         self.spare_stream = Some(stream);
                     }
                     let idle = now.saturating_add(self.options.idle_timeout);
@@ -750,6 +750,14 @@ impl<O> Site<'_, O> {
             }
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        // What lasts has no memory that it does not need.
+        if let Stage::Stream(owner, id) = exchange.stage
+            && let Some(instance) = self.instances.get_mut(owner)
+            && let tx = &mut instance.streams.get_mut(id).outbox.tx
+            && tx.is_idle()
+        {
+            self.spare_output.keep(tx.take_storage(), KEPT_OUTPUT);
+        }
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
         let due = [exchange.expires, untaken].into_iter().flatten();
         let due = due.fold(exchange.silent_until, Instant::min);

@@ -14,7 +14,7 @@ use mcp_sansio::{
     ServerEvent, TxBuffer,
 };
 
-use super::exchange::{Exchange, SiteBody, Stage};
+use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
@@ -291,7 +291,7 @@ impl<'c, O> Site<'c, O> {
         for exchange in &instance.awaiting_entry {
             self.schedule.turn(Work::Exchange(*exchange));
         }
-        self.spare_output.keep(instance.streams.own.outbox.tx.take_storage());
+        self.spare_output.keep(instance.streams.own.outbox.tx.take_storage(), KEPT_OUTPUT);
         let is_alone = matches!(instance.kind, InstanceKind::Alone);
         if !is_alone {
             self.counts.sessions.give_back(1, instance.holder().as_ref());
