@@ -400,7 +400,7 @@ impl GrowingServerState {
     /// Returns the server, whose tables have room for one more request and, in a session, for
     /// eight more calls, if the limits allow. Each view of a state must have the same
     /// configuration.
-    #[inline]
+    #[inline(always)]
     pub fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {
         // One message may subscribe to many URIs, so this table does not grow by and by.
         if self.subscriptions.is_empty() && config.capabilities().has_names() {
