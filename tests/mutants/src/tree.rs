@@ -321,11 +321,12 @@ fn is_mutated(path: &str) -> bool {
 pub const SOURCES: [&str; 5] =
     ["core/src/", "core/engine/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
 
-/// A mutant may overflow or panic always, which the compiler sees.
 /// The packages with mutants.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
     "--package",
     "mcp-sansio",
+    "--package",
+    "mcp-sansio-engine",
     "--package",
     "mcp-sansio-oauth",
     "--package",
@@ -334,6 +335,7 @@ const PACKAGES: [&str; 8] = [
     "mcp-sansio-adapters",
 ];
 
+/// A mutant may overflow or panic always, which the compiler sees.
 const ALLOWED: &str = "#![allow(warnings, internal_features, arithmetic_overflow)]
 #![allow(unconditional_panic, overflowing_literals, clippy::all)]
 ";
