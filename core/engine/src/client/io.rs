@@ -122,8 +122,7 @@ impl ClientEngine<'_> {
         let mut messages = Messages::new(Frame::Complete(message));
         let Self { core, state } = self;
         loop {
-            let mut turn = core.turn(now);
-            let (client, tx) = turn.parts();
+            let (mut client, tx) = core.parts();
             let event = client.next_event(now, &mut messages, tx);
             let revision = client.revision().unwrap_or(Revision::LATEST);
             state.sent(tx, driver);
@@ -143,8 +142,7 @@ impl ClientEngine<'_> {
     ) {
         let before = self.pending();
         let Self { core, state } = self;
-        let mut turn = core.turn(now);
-        let (client, tx) = turn.parts();
+        let (mut client, tx) = core.parts();
         let event = client.fail(now, id, failure, tx);
         let revision = client.revision().unwrap_or(Revision::LATEST);
         state.sent(tx, driver);

@@ -200,7 +200,7 @@ impl<'c> ClientEngine<'c> {
     }
 
     fn send_connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
-        self.send(now, driver, |client, tx| client.connect(now, tx))?;
+        self.send(driver, |client, tx| client.connect(now, tx))?;
         if self.core().is_open() {
             self.state.connect_result = None;
             let revision = self.core().revision().unwrap_or(Revision::LATEST);
@@ -294,8 +294,8 @@ impl<'c> ClientEngine<'c> {
         let kept = if may_repeat { Some(own()?) } else { None };
         let options = self.state.with_task(method, kept.as_ref(), options);
         let is_free = !self.core.tx().is_mid_frame();
-        let sent = self
-            .send_first(now, driver, |client, tx| client.request(now, method, params, options, tx));
+        let sent =
+            self.send_first(driver, |client, tx| client.request(now, method, params, options, tx));
         let kept = match &sent {
             Err(SendError::Full | SendError::TooManyCalls) => Some(kept.map_or_else(own, Ok)?),
             _ => kept,
@@ -326,8 +326,7 @@ impl<'c> ClientEngine<'c> {
             return Ok(id);
         }
         let is_free = !self.core.tx().is_mid_frame();
-        let sent =
-            self.send_first(now, driver, |client, tx| client.listen(now, filter, options, tx));
+        let sent = self.send_first(driver, |client, tx| client.listen(now, filter, options, tx));
         self.begin(now, LISTEN, Some(kept), options, sent, is_free)
     }
 
@@ -347,7 +346,7 @@ impl<'c> ClientEngine<'c> {
         let is_free = !self.core.tx().is_mid_frame();
         let sent = match self.has_precedence() {
             Err(error) => Err(error),
-            Ok(()) => self.send(now, driver, |client, tx| notify(client, method, params, tx)),
+            Ok(()) => self.send(driver, |client, tx| notify(client, method, params, tx)),
         };
         let state = &mut self.state;
         let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls));
@@ -396,12 +395,11 @@ impl<'c> ClientEngine<'c> {
     /// Sends a call at once, unless others wait.
     fn send_first(
         &mut self,
-        now: Instant,
         driver: &mut impl Driver,
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<Call, SendError>,
     ) -> Result<Call, SendError> {
         self.has_precedence()?;
-        self.send(now, driver, call)
+        self.send(driver, call)
     }
 
     /// Whether nothing waits to be sent.
@@ -452,16 +450,14 @@ impl<'c> ClientEngine<'c> {
     /// Those of the call.
     pub fn send<R>(
         &mut self,
-        now: Instant,
         driver: &mut impl Driver,
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         if !self.state.has_room() {
             return Err(SendError::Full);
         }
-        let mut turn = self.core.turn(now);
-        let (client, tx) = turn.parts();
-        let sent = call(client, tx);
+        let (mut client, tx) = self.core.parts();
+        let sent = call(&mut client, tx);
         self.state.sent(tx, driver);
         sent
     }
@@ -550,7 +546,7 @@ impl<'c> ClientEngine<'c> {
         }
         let was_open = pending.is_in_flight && pending.result.is_none();
         if let Some(call) = pending.call.filter(|_| was_open) {
-            let sent = self.send(now, driver, |client, tx| client.cancel_call(call, reason, tx));
+            let sent = self.send(driver, |client, tx| client.cancel_call(call, reason, tx));
             if matches!(sent, Err(SendError::Full)) {
                 self.state.unsent.push_back(Unsent::Cancel(call));
             }
@@ -633,7 +629,7 @@ impl<'c> ClientEngine<'c> {
             Step::Again => true,
             Step::Io { .. } | Step::Closed => false,
         };
-        state.sent(core.turn(now).parts().1, driver);
+        state.sent(core.tx(), driver);
         self.state.is_traced &= self.core.rx().is_mid_frame();
         self.state.unread += self.pending().saturating_sub(before);
         self.flush(now, driver);
@@ -703,8 +699,7 @@ impl<'c> ClientEngine<'c> {
         let Self { core, state } = self;
         let is_free = !core.tx().is_mid_frame();
         let result = loop {
-            let mut turn = core.turn(now);
-            let (client, tx) = turn.parts();
+            let (mut client, tx) = core.parts();
             let revision = client.revision().unwrap_or(Revision::LATEST);
             let event = client.handle_timeout(now, tx);
             state.sent(tx, driver);
@@ -741,8 +736,12 @@ impl<'c> ClientEngine<'c> {
 
     /// Sends what waits, as far as there is room.
     fn flush(&mut self, now: Instant, driver: &mut impl Driver) {
+        if !self.state.is_cut_off && self.state.unsent.is_empty() && self.state.waiting.is_empty() {
+            self.state.enough = usize::MAX;
+            return;
+        }
         if self.state.is_cut_off {
-            let aborted = self.send(now, driver, |client, tx| client.abort_frame(tx));
+            let aborted = self.send(driver, |client, tx| client.abort_frame(tx));
             self.state.is_cut_off = aborted == Err(SendError::Full);
             if self.state.is_cut_off {
                 return;
@@ -754,7 +753,7 @@ impl<'c> ClientEngine<'c> {
         }
         let before = self.pending();
         while let Some(unsent) = self.state.unsent.pop_front() {
-            let sent = self.send(now, driver, |client, tx| match &unsent {
+            let sent = self.send(driver, |client, tx| match &unsent {
                 Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
                 Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_raw(), tx),
                 Unsent::Response(to, Err(refusal)) => {
@@ -785,7 +784,7 @@ impl<'c> ClientEngine<'c> {
                 Waiting::Call(id) => self.send_call(now, *id, driver),
                 Waiting::CancelTask(id) => {
                     let (params, options) = (TaskParams::new(id), CallOptions::new());
-                    self.send(now, driver, |client, tx| {
+                    self.send(driver, |client, tx| {
                         client.request(now, methods::TASKS_CANCEL, &params, options, tx).map(|_| ())
                     })
                 }
@@ -825,10 +824,9 @@ impl<'c> ClientEngine<'c> {
         let round =
             pending.inputs.as_ref().and_then(|it| Some((it.round.as_ref()?, &it.responses)));
         let (method, mut options) = (pending.method.as_str(), pending.options);
-        let mut turn = core.turn(now);
-        let (client, tx) = turn.parts();
+        let (mut client, tx) = core.parts();
         if pending.asked == Asked::Notification {
-            let sent = notify(client, method, &params, tx);
+            let sent = notify(&mut client, method, &params, tx);
             state.sent(tx, driver);
             sent?;
             state.finish(id, Ok(RawJson::EMPTY.into()), driver);

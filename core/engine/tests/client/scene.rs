@@ -47,6 +47,8 @@ pub(crate) struct Person {
     pub(crate) log: Vec<String>,
     /// The questions as JSON.
     pub(crate) seen: Vec<OwnedJson>,
+    /// What was sent and received.
+    pub(crate) frames: Vec<String>,
     random: u32,
 }
 
@@ -78,6 +80,15 @@ impl Driver for Person {
             return None;
         }
         Some(if text == "refuse me" { Err(InputRefusal::Refused) } else { Ok(answer(&text)) })
+    }
+
+    fn traces(&self) -> bool {
+        true
+    }
+
+    fn frame(&mut self, is_sent: bool, frame: &[u8]) {
+        let frame = std::str::from_utf8(frame).unwrap();
+        self.frames.push(format!("{} {frame}", if is_sent { "sent" } else { "received" }));
     }
 
     fn withdrawn(&mut self, input: InputId) {
