@@ -65,6 +65,8 @@ fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
     client.engine.message(client.now, response.as_bytes(), &mut client.person);
     let over = client.engine.take(calls[2]).unwrap();
     assert!(over.result.unwrap().as_raw().as_str().contains("three"));
+    let traced = client.person.frames.iter().filter(|frame| frame.starts_with("sent {"));
+    assert_eq!(traced.count(), 3);
 }
 
 #[test]
@@ -78,6 +80,7 @@ fn the_time_of_calls_that_wait_stands_still_during_a_login() {
     let late = client.engine.when_connected(client.now, Duration::from_secs(5));
     client.later(3_600);
     assert!(client.engine.take(waits).is_none() && client.engine.take(late).is_none());
+    client.engine.set_logging_in(client.now, true);
     client.engine.set_logging_in(client.now, false);
     client.later(3);
     assert!(client.engine.take(waits).is_none());

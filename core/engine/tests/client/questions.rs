@@ -58,6 +58,21 @@ fn a_round_waits_for_its_last_answer() {
 }
 
 #[test]
+fn the_questions_of_a_call_that_is_cancelled_are_withdrawn_and_those_of_others_stay() {
+    let mut scene = Scene::new(E);
+    scene.person.answers_later = true;
+    let ((call, first), (_, second)) = (scene.tool("a"), scene.tool("b"));
+    for (request, text) in [(&first, "1"), (&second, "2")] {
+        scene.gets(&ok(request, requires(json!({"q": form(text)}), "s")));
+    }
+    scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
+    let input = scene.person.asked[1].0;
+    scene.engine.answer(scene.now, input, Ok(answer("2")), &mut scene.person);
+    assert_eq!(scene.sent_one()["params"]["name"], "b");
+}
+
+#[test]
 fn a_refusal_ends_the_call_and_the_other_questions() {
     let mut scene = Scene::new(E);
     let (call, first) = scene.tool("ask");

@@ -155,6 +155,8 @@ fn a_page_of_an_allowed_origin_may_read_responses() {
     }
     let answer = host.send(&modern("tools/list", "{}", &[origin]));
     assert_eq!((answer.status, answer.field("access-control-allow-origin")), (200, Some(origin.1)));
+    let exposed = "mcp-session-id, www-authenticate, dpop-nonce";
+    assert_eq!(answer.field("access-control-expose-headers"), Some(exposed));
 }
 
 #[test]
