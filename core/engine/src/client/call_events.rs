@@ -58,16 +58,19 @@ pub enum CallEvent {
 
 impl CallEvents {
     /// Keeps the events of a call from now on.
+    #[inline]
     pub fn open(&mut self, call: CallId) {
         self.calls.insert(call, Entry::default());
     }
 
     /// Forgets a call.
+    #[inline]
     pub fn close(&mut self, call: CallId) {
         self.calls.remove(&call);
     }
 
     /// Takes the oldest event of a call. If there is none, keeps the waker.
+    #[inline]
     pub fn take(&mut self, call: CallId, waker: &Waker) -> Option<CallEvent> {
         let entry = self.calls.get_mut(&call)?;
         let event = entry.pop();
