@@ -44,16 +44,16 @@ impl PendingCall {
             id.into_iter().for_each(|id| session.app.events.open(id));
             Ok(id)
         };
-        let begun = poll_fn(|cx| inner.poll(cx, |it, now| Poll::Ready(begin(it, now))));
+        let begun = poll_fn(|cx| inner.poll(cx, |it| Poll::Ready(begin(it, inner.now()))));
         Ok(begun.await?.map(|id| Self { owner: Arc::clone(owner), id }))
     }
 
     pub(crate) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
-        self.owner.inner.poll(cx, |session, _| session.poll_call(self.id, cx))
+        self.owner.inner.poll(cx, |session| session.poll_call(self.id, cx))
     }
 
     pub(crate) fn poll_change(&self, cx: &Context<'_>) -> Poll<Result<Change, Option<CallError>>> {
-        self.owner.inner.poll(cx, |session, _| session.poll_change(self.id, cx))
+        self.owner.inner.poll(cx, |session| session.poll_change(self.id, cx))
     }
 
     pub(crate) async fn next_event(&self) -> CallEvent {

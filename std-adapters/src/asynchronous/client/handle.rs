@@ -157,7 +157,7 @@ impl Client {
         limit: Duration,
     ) -> Result<(Arc<Connected>, Duration), CallError> {
         let inner = &self.0.inner;
-        let connected = || poll_fn(|cx| inner.poll(cx, |it, _| Poll::Ready(it.poll_connected())));
+        let connected = || poll_fn(|cx| inner.poll(cx, |it| Poll::Ready(it.poll_connected())));
         if let Poll::Ready(connected) = connected().await {
             return Ok((connected?, limit));
         }

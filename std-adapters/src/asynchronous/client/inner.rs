@@ -74,14 +74,14 @@ impl ConnectionInner {
     pub(crate) fn poll<R>(
         &self,
         cx: &Context<'_>,
-        poll: impl FnOnce(&mut Session, Instant) -> Poll<R>,
+        poll: impl FnOnce(&mut Session) -> Poll<R>,
     ) -> Poll<R> {
         let mut state = lock(&self.state);
         let Some(session) = &mut state.session else {
             state.waiting.push(cx.waker().clone());
             return Poll::Pending;
         };
-        let polled = poll(session, self.now());
+        let polled = poll(session);
         let wakers = session.app.events.woken();
         let is_changed = std::mem::take(&mut session.is_changed);
         let driver = if is_changed { state.driver.take() } else { None };

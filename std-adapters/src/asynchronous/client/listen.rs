@@ -45,7 +45,7 @@ impl Client {
         });
         let call = call.await?;
         let acknowledged = poll_fn(|cx| {
-            self.0.inner.poll(cx, |session, _| {
+            self.0.inner.poll(cx, |session| {
                 if let Some(filter) = session.engine.acknowledged(call.id) {
                     return Poll::Ready(Ok(filter.clone()));
                 }

@@ -49,7 +49,7 @@ impl Client {
         let call = call.await?;
         let mut task = ToolTask::new(self);
         let result = poll_fn(|cx| {
-            self.0.inner.poll(cx, |session, _| {
+            self.0.inner.poll(cx, |session| {
                 task.note(session, call.id);
                 if task.status.is_some() {
                     return Poll::Ready(None);
@@ -78,7 +78,7 @@ impl Client {
     pub async fn resume(&self, task: &TaskRef) -> Result<ToolTask, CallError> {
         self.connected().await?;
         let inner = &self.0.inner;
-        let knows = |session: &mut Session, _| Poll::Ready(session.engine.knows(task));
+        let knows = |session: &mut Session| Poll::Ready(session.engine.knows(task));
         if !poll_fn(|cx| inner.poll(cx, knows)).await {
             return Err(CallError::OtherServer);
         }
@@ -174,7 +174,7 @@ impl ToolTask {
     fn poll_event(&mut self, cx: &Context<'_>) -> Poll<CallEvent> {
         let Some(call) = self.call.as_ref().map(|call| call.id) else { return Poll::Pending };
         let inner = Arc::clone(&self.client.0.inner);
-        inner.poll(cx, |session, _| {
+        inner.poll(cx, |session| {
             self.note(session, call);
             session.poll_call(call, cx)
         })
@@ -196,7 +196,7 @@ impl ToolTask {
             let inner = Arc::clone(&self.client.0.inner);
             let cx = Context::from_waker(Waker::noop());
             // If the connection works with it just now, what was seen last is kept.
-            let _ = inner.poll(&cx, |session, _| {
+            let _ = inner.poll(&cx, |session| {
                 self.note(session, call.id);
                 Poll::Ready(())
             });
@@ -229,8 +229,8 @@ impl<'t> Waits<'t> {
         match (&task.call, &task.kept) {
             (Some(call), _) => {
                 let released = poll_fn(|cx| {
-                    owner.inner.poll(cx, |Session { engine, app, is_changed, .. }, now| {
-                        engine.hold(now, call.id, false, app);
+                    owner.inner.poll(cx, |Session { engine, app, is_changed, .. }| {
+                        engine.hold(owner.inner.now(), call.id, false, app);
                         *is_changed = true;
                         Poll::Ready(())
                     })

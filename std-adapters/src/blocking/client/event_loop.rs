@@ -102,9 +102,10 @@ impl Client<'_> {
                 return Err(error.into());
             }
         };
-        while self.engine.step(self.app.now(), &mut self.app) {}
+        let now = self.app.now();
+        while self.engine.step(now, &mut self.app) {}
         let moved = transferred != Transferred::default();
-        let handled = self.engine.handle_timeouts(self.app.now(), moved, &mut self.app);
+        let handled = self.engine.handle_timeouts(now, moved, &mut self.app);
         handled.map_err(|error| Error::of("initialize", error))?;
         if transferred.ended || self.engine.is_unresponsive() {
             self.end();
