@@ -19,9 +19,9 @@ pub struct Case {
     pub run: Box<dyn FnMut() -> usize>,
 }
 
-/// Returns all cases. Those named `serde_json` are the baseline: they only read one envelope and
-/// write one.
-pub fn cases() -> Vec<Case> {
+/// Returns the case of this name among others, or all of them. Those named `serde_json` are the
+/// baseline: they only read one envelope and write one.
+pub fn cases(wanted: Option<&str>) -> Vec<Case> {
     let mut cases = Vec::new();
     for (era, legacy) in [("legacy", true), ("modern", false)] {
         for (size, text) in messages::TEXTS {
@@ -38,7 +38,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(typed::cases());
     cases.extend(client::cases());
     cases.extend(site::cases());
-    cases.extend(authorization::cases());
+    cases.extend(authorization::cases(wanted));
     cases
 }
 

@@ -5,7 +5,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let (name, times) =
         (arguments.next(), arguments.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1));
-    let mut cases = mcp_sansio_bench::cases();
+    let mut cases = mcp_sansio_bench::cases(name.as_deref());
     cases.extend(mcp_sansio_bench::open_cases());
     let Some(name) = name else {
         for case in &mut cases {
