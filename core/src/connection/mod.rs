@@ -343,7 +343,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         Turn { machine, tx, spare, outcomes, now }
     }
 
-    /// Returns the machine and its output, as [`Turn::parts`] does, for a loop that reads by itself.
+    /// Returns the machine and its output, as [`Turn::parts`] does, without a look at the input.
     pub fn parts(&mut self) -> (T::Machine<'_>, &mut TxBuffer<W>) {
         (self.memory.machine(self.config), &mut self.outbox.tx)
     }
