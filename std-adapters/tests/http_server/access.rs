@@ -1,7 +1,6 @@
 //! Authentication, hosts and origins.
 
 use std::future::ready;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, Principal, ProtectedResource,
@@ -59,48 +58,6 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_invalid_or_no_token_g
     assert_eq!(site.send(&in_query).status, 401);
     assert_eq!(site.send(&modern_with("who", &[("Authorization", "Bearer anna")])).text(), "anna");
     assert_eq!(Site::new().send(&modern("who")).text(), "nobody");
-}
-
-#[test]
-fn a_head_that_comes_again_on_its_connection_is_checked_as_the_first() {
-    let site = Site::new();
-    let mut client = site.connect();
-    let mut twice = |request: &str| {
-        [(); 2].map(|()| {
-            client.write(request);
-            client.answer()
-        })
-    };
-    let own = modern("echo");
-    for answer in twice(&own) {
-        assert_eq!((answer.status, answer.field("access-control-allow-origin")), (200, None));
-    }
-    for answer in twice(&own.replace("Host: localhost", "Host: evil.host")) {
-        assert_eq!(answer.status, 403);
-    }
-    for answer in twice(&own.replace("application/json,", "application/x,")) {
-        assert_eq!(answer.status, 406);
-    }
-    let origin = "http://localhost:1";
-    for answer in twice(&modern_with("echo", &[("Origin", origin)])) {
-        let allowed = answer.field("access-control-allow-origin");
-        assert_eq!((answer.status, allowed), (200, Some(origin)));
-    }
-    for answer in twice(&own) {
-        assert_eq!(answer.status, 200);
-    }
-    // What is authorized once is not authorized for ever.
-    let calls = AtomicUsize::new(0);
-    let once = move |_: Credentials| {
-        let is_first = calls.fetch_add(1, Ordering::Relaxed) == 0;
-        ready(is_first.then(|| principal("anna")).ok_or_else(AuthorizationError::invalid_token))
-    };
-    let site = Site::with(HttpOptions::new().authorize(once));
-    let mut client = site.connect();
-    for status in [200, 401, 401] {
-        client.write(&modern_with("who", &[("Authorization", "Bearer anna")]));
-        assert_eq!(client.answer().status, status);
-    }
 }
 
 #[test]
