@@ -23,7 +23,7 @@ pub(crate) struct HostedTasks {
     waiting: Vec<(TaskKey, RequestHandle)>,
 }
 
-/// What is to be done for a request about tasks.
+/// The next step for a request about tasks.
 pub(crate) enum HostedStep {
     /// Respond.
     Respond(TaskResponse),

@@ -1,4 +1,4 @@
-//! What an observer of a server is told: connections, requests and failures, for logs and metrics.
+//! Events for the observer of a server: connections, requests and failures, for logs and metrics.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use mcp_sansio::{Request, ResponseKind, ToolError, Violation};
 
-/// What an observer is told. `Copy`, so that it can be handed on to several others.
+/// An event of a server. `Copy`, so that an observer can hand it on to several others.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -29,7 +29,7 @@ pub enum Event<'e> {
     Ended {
         /// The request.
         request: &'e RequestInfo,
-        /// How it ended.
+        /// The kind of its end.
         how: Ended,
         /// The time since it began.
         took: Duration,
@@ -72,7 +72,7 @@ pub enum Event<'e> {
     Disconnected {
         /// Number of the connection.
         connection: u64,
-        /// How it ended.
+        /// The reason of its end.
         how: Disconnect<'e>,
         /// The time since it connected.
         after: Duration,

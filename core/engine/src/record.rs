@@ -1,4 +1,4 @@
-//! What a task needs to survive its process.
+//! Records of tasks, by which they survive their process.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
@@ -51,7 +51,7 @@ pub struct TaskRecord {
     /// [`TaskInfo::message`]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// How it ended; `None` while it is live.
+    /// Its end; `None` while it is live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TaskOutcome>,
     /// Everything it has asked for, in order. Answers are kept, so that the tool can be run again

@@ -113,5 +113,5 @@ impl Record {
     }
 }
 
-/// What a record costs beside its key and its bytes, in bytes.
+/// The cost of a record beside its key and its bytes, in bytes.
 pub const ENTRY_COST: usize = 128;

@@ -1,4 +1,4 @@
-//! What a server remembers of tokens and of their proofs, besides the tokens that it knows.
+//! Proofs that were accepted and tokens that were refused, as a server remembers them.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 

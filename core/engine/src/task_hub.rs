@@ -68,7 +68,7 @@ pub struct TaskClient {
 /// How a task has ended: with the result of the call, or with its error.
 pub type TaskResult = Result<OwnedJson, OwnedRpcError>;
 
-/// What a client gets that asks about tasks.
+/// The answer to a client that asks about tasks.
 pub enum TaskAnswer {
     /// This response.
     Response(TaskResponse),
@@ -127,7 +127,7 @@ struct Waiting<C> {
 pub struct TaskQuestion {
     /// The number of the input request.
     pub input: u32,
-    /// What is to be sent first.
+    /// The request, until it is sent.
     pub json: Option<OwnedJson>,
     /// Its place among the input requests of the connection.
     pub place: Option<u64>,
@@ -369,7 +369,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// Begins to wait for input. Returns the number of the input request.
     ///
     /// # Errors
-    /// What the handler is told: the task has too many open ones, or has ended.
+    /// The error for the handler: the task has too many open ones, or has ended.
     pub fn ask(
         &mut self,
         time: TaskTime,

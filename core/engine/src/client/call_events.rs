@@ -1,4 +1,4 @@
-//! What calls have to tell before their results, kept until somebody asks.
+//! Events of calls before their results, kept until somebody asks.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::ToString as _;
@@ -37,7 +37,7 @@ pub struct CallEvents {
     woken: Vec<Waker>,
 }
 
-/// What a call has to tell before its result.
+/// The events of one call before its result.
 #[derive(Default)]
 struct Entry {
     events: VecDeque<CallEvent>,

@@ -1,4 +1,4 @@
-//! What a connection and the handles of its client share: the engine, and what they want of it.
+//! The engine of a connection, and the commands of the handles of its client.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -19,8 +19,8 @@ pub trait ClientApplication: Driver {
     fn drop_inputs(&mut self);
 }
 
-/// The engine of a connection, and the application as that sees it: what a connection and the
-/// handles of its client share.
+/// The engine of a connection, and the application as that sees it. A connection and the handles of
+/// its client share it.
 pub struct SharedClient<A> {
     /// The engine.
     pub engine: ClientEngine<'static>,
@@ -46,7 +46,7 @@ pub enum End {
     Over,
 }
 
-/// What a client wants and does not wait for.
+/// A command of a client, which does not wait for its end.
 pub enum Command {
     /// Connects, to a server with this URL if messages are sent in POST requests.
     Connect(Option<String>),

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use mcp_sansio::{ClientConfig, ClientEvent, Era};
 use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse};
 
-use super::application::Application;
-use super::application::{InputFuture, InputHandler};
+use super::application::{Application, InputFuture, InputHandler};
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;

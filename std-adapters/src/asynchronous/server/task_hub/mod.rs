@@ -145,7 +145,7 @@ type State = internal::TaskHub<Weak<dyn RequestSource>, Channel>;
 /// A request, and the way to its client.
 type Channel = (Arc<ActiveRequest>, Arc<dyn RequestSource>);
 
-/// What is to be done for a request about tasks.
+/// The next step for a request about tasks.
 pub(crate) enum AboutTasks {
     Response(PendingResponse),
     /// The response when this task has ended.
