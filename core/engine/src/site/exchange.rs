@@ -89,9 +89,9 @@ impl<F: Fields + Send + Default + 'static> HeadMemory<F> {
         Self { shared: Arc::new(Head::new("", "", F::default())), peer }
     }
 
-    /// Returns the last head if the next one is the same: `again` compares its fields. It may change
-    /// them only where no site looks, which is in `Content-Length`. `None` as long as somebody has
-    /// the last head.
+    /// Returns the last head if the next one is the same: `again` compares its fields. It may
+    /// change them only where no site looks, which is in `Content-Length`. `None` as long as
+    /// somebody has the last head.
     pub fn again<R>(&mut self, again: impl FnOnce(&mut F) -> Option<R>) -> Option<(OwnedHead, R)> {
         let result = again(&mut Arc::get_mut(&mut self.shared)?.fields)?;
         Some((self.head(), result))
