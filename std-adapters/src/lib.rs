@@ -74,6 +74,8 @@ mod shared_catalog;
 pub use shared_catalog::{CatalogSource, SharedCatalog};
 #[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;
+#[cfg(any(feature = "blocking", feature = "smol", feature = "tokio"))]
+mod stdio;
 
 #[cfg(feature = "http")]
 pub use mcp_sansio_http1 as http1;

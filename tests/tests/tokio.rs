@@ -94,7 +94,7 @@ fn over_http() {
 #[test]
 fn a_child_process() {
     run(async {
-        let server = env!("CARGO_BIN_EXE_tokio_server");
+        let server = env!("CARGO_BIN_EXE_noisy_server");
         let mut child = ChildProcess::spawn(&mut Command::new(server), Stderr::Inherit).unwrap();
         child.exit_timeouts = [Duration::from_secs(60), Duration::MAX];
         let (client, connection) = Connector::new(&CLIENT).connect(child);

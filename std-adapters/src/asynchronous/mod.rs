@@ -57,7 +57,8 @@
 //! ```
 //!
 //! On tokio, with the feature `tokio`: a listener of tokio is a [`Listener`], any stream of tokio
-//! becomes one of these in a `TokioStream`, and `tokio_stdio` joins standard input and output.
+//! becomes one of these in a `TokioStream`, and `App::serve_stdio_on_tokio` serves standard input
+//! and output.
 //! [`ChildProcess`] is a server as a child process, for both runtimes.
 //!
 //! ```ignore
@@ -143,13 +144,13 @@ mod server;
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]
+#[cfg(feature = "tokio")]
+pub use crate::runtime::TokioStream;
 pub use crate::runtime::Socket;
 pub use crate::runtime::{
     AcceptedStream, BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite,
     Runtime, RuntimeFuture, within,
 };
-#[cfg(feature = "tokio")]
-pub use crate::runtime::{TokioStream, tokio_stdio};
 pub use server::{
     App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult, Incoming,
     IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, StateProtector, TaskOptions, accept,

@@ -98,31 +98,30 @@ use mcp_sansio_engine::internal::Answered;
 
 use crate::panics::caught;
 use crate::rounds::Asking;
+use crate::stdio::StandardStreams;
 
-/// Serves this process's standard input and output until the input ends.
+/// Serves this process's standard input and output until the input ends. If the client closes its
+/// end, the function returns without an error.
 ///
-/// Nothing else may write to standard output meanwhile. If the client closes its end, the function
-/// returns without an error.
+/// Until it returns, also by a panic, standard input is empty for everything else in the process
+/// and for its children, and what they write to standard output goes to standard error: a
+/// `println!` cannot break the stream. On Windows that is not done, and nothing else may write to
+/// standard output.
 ///
 /// # Errors
-/// Errors of reading and of writing, and those that the handler returns.
+/// Errors of reading and of writing, and those that the handler returns;
+/// [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process serves them already.
 pub fn serve(config: &ServerConfig<'_>, mut handler: impl Handler) -> Result<(), Error> {
     serve_stdio(config, &mut handler)
 }
 
 fn serve_stdio(config: &ServerConfig<'_>, handler: &mut impl Handler) -> Result<(), Error> {
+    let streams = StandardStreams::take()?;
     #[cfg(unix)]
-    {
-        use std::fs::File;
-        use std::os::fd::AsFd;
-        // Not `Stdin` and `Stdout`: these buffer, so `poll` would not see input that is buffered,
-        // nor the client its responses.
-        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        run(config, Polled::new(input), output, handler)
-    }
+    let input = Polled::new(streams.input()?);
     #[cfg(not(unix))]
-    run(config, Threaded::new(io::stdin()), io::stdout(), handler)
+    let input = Threaded::new(streams.input()?);
+    run(config, input, streams.output()?, handler)
 }
 
 /// Serves any input and output until the input ends.

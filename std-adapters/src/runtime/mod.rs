@@ -22,7 +22,7 @@ pub use io::{AcceptedStream, BoxedListener, BoxedStream, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;
 #[cfg(feature = "tokio")]
-pub use tokio::{TokioStream, tokio_stdio};
+pub use tokio::TokioStream;
 
 /// Shuts a stream down for writing where closing does not.
 pub(crate) fn shut_down<T: 'static>(stream: &mut T) {

@@ -20,6 +20,7 @@ use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
 use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
 use crate::observer::Transport;
+use crate::stdio::StandardStreams;
 
 /// The runtime of everything that no other polls.
 pub(super) struct Smol;
@@ -193,18 +194,23 @@ fn poll_accept<L, T>(
 
 impl<H> App<H> {
     /// Serves standard input and output until the input ends. Both are read and written on
-    /// threads, since they may be files. In a program on tokio make a
-    /// [`Connection`](crate::asynchronous::Connection) of
-    /// `tokio_stdio` instead.
+    /// threads, since they may be files. A program on tokio calls `serve_stdio_on_tokio` instead.
+    ///
+    /// Until it returns, also by a panic, standard input is empty for everything else in the
+    /// process and for its children, and what they write to standard output goes to standard error:
+    /// a `println!` cannot break the stream. On Windows that is not done, and nothing else may
+    /// write to standard output.
     ///
     /// # Errors
-    /// Errors of reading or writing.
+    /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process
+    /// serves them already.
     pub fn serve_stdio<F>(&self) -> io::Result<()>
     where
         H: Fn(RequestContext) -> F,
         F: Future<Output: IntoReply>,
     {
-        let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
+        let streams = StandardStreams::take()?;
+        let stdio = JoinedIo::new(Unblock::new(streams.input()?), Unblock::new(streams.output()?));
         let connection = Incoming::new(self, stdio, Transport::Stdio, None).serve();
         async_io::block_on(connection).map(|_| ())
     }

@@ -1,5 +1,6 @@
 //! tokio: its timers and threads, sockets, listeners and standard streams.
 
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -8,7 +9,6 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use tokio::io::{Stdin, Stdout};
 use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::net::{UnixListener, UnixStream};
@@ -16,7 +16,9 @@ use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCo
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
-use crate::asynchronous::Listener;
+use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
+use crate::observer::Transport;
+use crate::stdio::StandardStreams;
 
 /// The runtime of what is polled in one of tokio.
 pub(super) struct Tokio;
@@ -140,11 +142,26 @@ impl Listener for UnixListener {
     }
 }
 
-/// Standard input and output, for [`Connection::new`](crate::asynchronous::Connection::new). tokio
-/// reads on a thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if
-/// the program ends before its input does.
-#[must_use]
-pub fn tokio_stdio() -> JoinedIo<TokioStream<Stdin>, TokioStream<Stdout>> {
-    let output = TokioStream(tokio::io::stdout().compat_write());
-    JoinedIo::new(TokioStream::new(tokio::io::stdin()), output)
+impl<H> App<H> {
+    /// Serves standard input and output on tokio until the input ends, and keeps the rest of the
+    /// process away from them as `serve_stdio` does. tokio reads on a thread, which the end of a
+    /// runtime waits for: call `Runtime::shutdown_background` if the program ends before its input
+    /// does.
+    ///
+    /// # Errors
+    /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process
+    /// serves them already.
+    pub async fn serve_stdio_on_tokio<F>(&self) -> io::Result<()>
+    where
+        H: Fn(RequestContext) -> F,
+        F: Future<Output: IntoReply>,
+    {
+        let streams = StandardStreams::take()?;
+        #[cfg(unix)]
+        let [input, output] = [streams.input()?, streams.output()?].map(tokio::fs::File::from_std);
+        #[cfg(not(unix))]
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let stdio = JoinedIo::new(TokioStream::new(input), TokioStream(output.compat_write()));
+        Incoming::new(self, stdio, Transport::Stdio, None).serve().await.map(|_| ())
+    }
 }

@@ -1,4 +1,4 @@
-//! The blocking adapter against peers that misbehave.
+//! The blocking adapter against peers that misbehave, and the streams of a process.
 
 mod asking;
 mod client;
@@ -8,6 +8,7 @@ mod scopes;
 mod server;
 mod shared_catalog;
 mod skills;
+mod streams;
 mod tools;
 mod tracing;
 mod typed_calls;

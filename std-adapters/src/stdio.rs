@@ -1,0 +1,124 @@
+//! Standard input and output of the process, as long as a server has them.
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::{fs::File, os::fd::AsFd as _};
+
+#[cfg(unix)]
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+
+/// Whether a server has the standard streams.
+static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Standard input and output, which only a server uses until this is dropped. On unix the rest of
+/// the program, its libraries and children get an empty input, and what they write to standard
+/// output goes to standard error, so that it cannot break the stream of messages. On Windows
+/// nothing keeps them away.
+pub(crate) struct StandardStreams {
+    #[cfg(unix)]
+    input: File,
+    #[cfg(unix)]
+    output: File,
+    /// Dropped at last.
+    _claim: Claim,
+}
+
+impl StandardStreams {
+    /// Takes the streams, and tells a person at a terminal what the program is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ResourceBusy`] if another server of this process has them; errors of the
+    /// operating system.
+    pub(crate) fn take() -> io::Result<Self> {
+        let claim = Claim::new()?;
+        if io::stdin().is_terminal() {
+            explain();
+        }
+        #[cfg(unix)]
+        {
+            let streams = Self {
+                input: io::stdin().as_fd().try_clone_to_owned()?.into(),
+                output: io::stdout().as_fd().try_clone_to_owned()?.into(),
+                _claim: claim,
+            };
+            dup2_stdin(File::open("/dev/null")?)?;
+            dup2_stdout(io::stderr())?;
+            flush();
+            Ok(streams)
+        }
+        #[cfg(not(unix))]
+        Ok(Self { _claim: claim })
+    }
+
+    /// Returns the input, without a buffer.
+    #[cfg(unix)]
+    pub(crate) fn input(&self) -> io::Result<File> {
+        self.input.try_clone()
+    }
+
+    /// Returns the output, without a buffer.
+    #[cfg(unix)]
+    pub(crate) fn output(&self) -> io::Result<File> {
+        self.output.try_clone()
+    }
+
+    /// Returns the input.
+    #[cfg(not(unix))]
+    pub(crate) fn input(&self) -> io::Result<io::Stdin> {
+        Ok(io::stdin())
+    }
+
+    /// Returns the output.
+    #[cfg(not(unix))]
+    pub(crate) fn output(&self) -> io::Result<io::Stdout> {
+        Ok(io::stdout())
+    }
+}
+
+/// Gives the streams back.
+#[cfg(unix)]
+impl Drop for StandardStreams {
+    fn drop(&mut self) {
+        flush();
+        let _ = dup2_stdin(&self.input);
+        let _ = dup2_stdout(&self.output);
+    }
+}
+
+/// Writes what `print!` keeps of an unfinished line: to standard error, where standard output leads
+/// meanwhile.
+#[cfg(unix)]
+fn flush() {
+    let _ = io::stdout().flush();
+}
+
+/// The right to take the streams.
+struct Claim;
+
+impl Claim {
+    fn new() -> io::Result<Self> {
+        if ARE_TAKEN.swap(true, Ordering::AcqRel) {
+            let why = "standard input and output are those of another server of this process";
+            return Err(io::Error::new(ErrorKind::ResourceBusy, why));
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        ARE_TAKEN.store(false, Ordering::Release);
+    }
+}
+
+fn explain() {
+    let program = env::args_os().next().unwrap_or_default();
+    let program = program.display();
+    let _ = writeln!(
+        io::stderr(),
+        "{program} is an MCP server: it waits for the messages of a client that starts it. \
+         To try it: inspect -- {program}"
+    );
+}

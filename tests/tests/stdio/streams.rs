@@ -1,0 +1,107 @@
+//! Standard input and output belong to the server while it serves them.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+const SERVER: &str = env!("CARGO_BIN_EXE_noisy_server");
+
+/// Runs the server with these tool calls. Returns what it wrote to standard output and to standard
+/// error.
+fn run(adapter: &str, tools: &[&str]) -> (String, String) {
+    let mut server = Command::new(SERVER)
+        .arg(adapter)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    for (id, tool) in tools.iter().enumerate() {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        writeln!(input, "{call}").unwrap();
+    }
+    drop(input);
+    let output = server.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+fn text(line: &str) -> String {
+    let message: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+    message["result"]["content"][0]["text"].as_str().unwrap_or(line).to_owned()
+}
+
+#[test]
+fn nothing_in_the_process_breaks_the_stream() {
+    for adapter in ["blocking", "smol", "tokio"] {
+        let (output, log) = run(adapter, &["noise", "wait"]);
+        let lines: Vec<&str> = output.lines().collect();
+        let [first, second, last] = lines[..] else { panic!("{adapter}: {output}") };
+        assert_eq!(text(first), "exit status: 0, input \"\"", "{adapter}");
+        assert_eq!(text(second), "waited", "{adapter}");
+        assert_eq!(last, "given back", "{adapter}");
+        assert_eq!(
+            log, "begun, stray line\nline of a thread\nline of a child\nunfinished",
+            "{adapter}"
+        );
+    }
+}
+
+#[test]
+fn a_panic_gives_the_streams_back() {
+    let (output, log) = run("panics", &[]);
+    assert_eq!(output, "given back after a panic\n");
+    assert!(log.starts_with("begun, "), "{log}");
+    assert!(log.contains("no timer"), "{log}");
+}
+
+#[test]
+fn a_second_server_of_the_streams_is_an_error() {
+    for adapter in ["blocking", "smol", "tokio"] {
+        let (output, _) = run(adapter, &["second"]);
+        let first = output.lines().next().unwrap();
+        let why = "standard input and output are those of another server of this process";
+        assert_eq!(text(first), why, "{adapter}");
+    }
+}
+
+/// A terminal in place of a client.
+#[test]
+#[cfg(unix)]
+fn a_person_at_a_terminal_is_told_what_the_program_is() {
+    use std::fs::File;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    for adapter in ["blocking", "smol", "tokio"] {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap();
+        let screen = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let server = Command::new(SERVER)
+            .arg(adapter)
+            .stdin(screen)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The end of the input, as Ctrl-D makes it.
+        File::from(terminal.try_clone().unwrap()).write_all(b"\x04").unwrap();
+        let output = server.wait_with_output().unwrap();
+        let log = String::from_utf8(output.stderr).unwrap();
+        let explained = format!(
+            "{SERVER} is an MCP server: it waits for the messages of a client that starts it. \
+             To try it: inspect -- {SERVER}\n"
+        );
+        assert!(log.starts_with(&explained), "{adapter}: {log}");
+        assert_eq!(output.stdout, b"given back\n", "{adapter}");
+    }
+}
