@@ -66,16 +66,18 @@ mod rounds;
 mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;
+#[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
+pub use mcp_sansio_engine::KeyRing;
 #[cfg(feature = "schemars")]
 pub use schema::schema_of;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod shared_catalog;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::{CatalogSource, SharedCatalog};
-#[cfg(any(feature = "auth", feature = "store"))]
-pub mod store;
 #[cfg(any(feature = "blocking", feature = "smol", feature = "tokio"))]
 mod stdio;
+#[cfg(any(feature = "auth", feature = "store"))]
+pub mod store;
 
 #[cfg(feature = "http")]
 pub use mcp_sansio_http1 as http1;

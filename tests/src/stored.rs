@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use mcp_sansio::Instant;
 use mcp_sansio::tasks::{TaskOwner, TaskTime, TasksConfig, TasksState};
-use mcp_sansio_adapters::store::{
-    MemoryStore, RecordError, Seal, Store as _, TaskRecord, TaskStore,
-};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::store::{MemoryStore, RecordError, Store as _, TaskRecord, TaskStore};
 
 /// A record of the last release, with its seal.
 const RECORD: &[u8] = include_bytes!("../../std-adapters/tests/store/task-record-1.bin");
@@ -37,11 +36,11 @@ fn read(record: &[u8]) {
         assert!(restored.is_ok(), "there is room");
     }
 
-    let (store, seal) = (Arc::new(MemoryStore::new(1 << 20)), Seal::new([7; 32]));
+    let (store, keys) = (Arc::new(MemoryStore::new(1 << 20)), KeyRing::new([7; 32]));
     store.put("task/a", record, None).unwrap();
-    store.put("task/b", &seal.seal("task/b", record.to_vec()), None).unwrap();
+    store.put("task/b", &keys.seal_record("task/b", record.to_vec()), None).unwrap();
     let mut loaded = Vec::new();
-    let tasks = TaskStore::new(store, seal);
+    let tasks = TaskStore::new(store, keys);
     tasks.load(|task| loaded.push(task.map_err(|damaged| damaged.error))).unwrap();
     assert_eq!(loaded, [Err(RecordError::Seal), decoded]);
 }

@@ -66,6 +66,7 @@ mod hosted;
 #[cfg(feature = "http")]
 mod http_client;
 mod input_requests;
+mod key_ring;
 pub mod observer;
 mod places;
 #[cfg(feature = "store")]
@@ -93,14 +94,15 @@ pub use http_client::{
     AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, HttpClient, HttpLimits, MAX_ONE_WAY_POSTS,
     Reading, Received, Request, Step,
 };
+pub use key_ring::KeyRing;
 pub use places::{CountPlaces, NoPlace, PeerAddress, PlaceLimit, Places};
 #[cfg(feature = "store")]
-pub use record::{RecordError, Seal, TaskInput, TaskOutcome, TaskRecord};
+pub use record::{RecordError, TaskInput, TaskOutcome, TaskRecord};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,
 };
-pub use rounds::{MAX_INPUT_RESPONSES, StateProtector};
+pub use rounds::MAX_INPUT_RESPONSES;
 pub use tasks::{MAX_TASK_INPUTS, TaskRef};
 
 /// What the adapters use and programs do not name. Not public API.
@@ -115,7 +117,9 @@ pub mod internal {
     pub use crate::observer::cut;
     pub use crate::records_in_memory::{ENTRY_COST, NoRoom, Records};
     pub use crate::results::{PageParams, Pager, check_skill, verified};
-    pub use crate::rounds::{NextRound, Response, Round, Shared, response, send_input_required};
+    pub use crate::rounds::{
+        Missing, NextRound, Response, Round, Shared, StateSeal, response, send_input_required,
+    };
     #[cfg(feature = "http")]
     pub use crate::seen_tokens::{RefusedTokens, SeenProof, SeenProofs};
     pub use crate::task_hub::{

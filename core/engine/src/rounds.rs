@@ -8,6 +8,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::mem::take;
 use core::task::{self, Poll};
+use core::time::Duration;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
@@ -15,21 +16,42 @@ use mcp_sansio::{
     RequestHandle, Revision, SendError, Server, ToolError, Tx,
 };
 
-/// Protects the request state that clients keep against changes: by a signature, or by storing it
-/// on the server and giving the client a key.
-///
-/// Input responses need no protection, because they come from the client anyway. State that a
-/// handler keeps ([`ToolContext::set_request_state`](mcp_sansio::ToolContext::set_request_state))
-/// does if it affects decisions. Over HTTP with tokens the state has the principal in it, so that
-/// a protected state is accepted from that principal only.
-pub trait StateProtector: Send + Sync {
-    /// Returns what the client gets in place of `state`. It must be valid for the same request
-    /// only: include at least the method and the name.
-    fn protect(&self, request: &Request<'_>, state: &str) -> String;
+use crate::key_ring::{INVALID, KeyRing};
 
-    /// Returns the original state. `None` rejects the request: the value is not from this server,
-    /// or belongs to another request.
-    fn unprotect(&self, request: &Request<'_>, protected: &str) -> Option<String>;
+/// With what the state of a request is sealed before its client gets it.
+///
+/// Input responses need no seal, because they come from the client anyway. State that a handler
+/// keeps ([`ToolContext::set_request_state`](mcp_sansio::ToolContext::set_request_state)) does if
+/// it affects decisions.
+pub struct StateSeal<'k> {
+    /// The keys. `None`: there are none, because the operating system gives no random numbers.
+    pub keys: Option<&'k KeyRing>,
+    /// Time since 1970.
+    pub now: Duration,
+    /// Who makes the request: the state is valid for the same principal only.
+    pub owner: Option<String>,
+}
+
+impl StateSeal<'_> {
+    /// Returns the state as the client gets it.
+    fn seal(&self, request: &Request<'_>, state: &str) -> Option<String> {
+        let (method, name) = purpose(request);
+        let owner = self.owner.as_deref().unwrap_or_default();
+        Some(self.keys?.seal_state(self.now, &[&method, &name, owner], state))
+    }
+
+    fn open<'s>(&self, request: &Request<'_>, sealed: &'s str) -> Result<&'s str, &'static str> {
+        let (method, name) = purpose(request);
+        let owner = self.owner.as_deref().unwrap_or_default();
+        let keys = self.keys.ok_or(INVALID)?;
+        keys.open_state(self.now, &[&method, &name, owner], sealed)
+    }
+}
+
+/// Returns for what a state is valid: not for another tool, nor for a prompt of the same name.
+fn purpose(request: &Request<'_>) -> (String, String) {
+    let name = request.name().map(|name| name.to_string()).unwrap_or_default();
+    (request.method.to_string(), name)
 }
 
 /// State of a call from earlier rounds, and state for the next one.
@@ -52,7 +74,7 @@ pub trait Shared<T>: Default + Sync {
 #[derive(Default)]
 pub struct NextRound {
     kept: Option<String>,
-    missing: Vec<(String, OwnedJson)>,
+    missing: Missing,
 }
 
 struct Carried {
@@ -60,6 +82,9 @@ struct Carried {
     json: OwnedJson,
     kept: Option<String>,
 }
+
+/// Input requests without a response, by key.
+pub type Missing = Vec<(String, OwnedJson)>;
 
 /// The response to an input request, or the reason why there is none.
 pub type Response = Result<OwnedJson, ToolError<'static>>;
@@ -69,21 +94,17 @@ impl<N: Shared<NextRound>> Round<N> {
     ///
     /// # Errors
     /// Message of an invalid-params error: the state is invalid, or there are more than
-    /// [`MAX_INPUT_RESPONSES`] responses. A state is that of its `owner`, who makes the request.
-    pub fn of(
+    /// [`MAX_INPUT_RESPONSES`] responses.
+    pub fn of<'k>(
         request: &Request<'_>,
-        protector: Option<&dyn StateProtector>,
-        owner: impl FnOnce() -> Option<String>,
+        seal: impl FnOnce() -> StateSeal<'k>,
     ) -> Result<Self, &'static str> {
         if !request.revision.is_modern() {
             return Ok(Self::default());
         }
         let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
-            Some(state) => {
-                let carried = unprotect(request, state, protector, owner().as_deref());
-                Some(carried.ok_or("Invalid requestState")?)
-            }
+            Some(state) => Some(Carried::parse(seal().open(request, &state)?).ok_or(INVALID)?),
         };
         let carried_answers = carried.as_ref().and_then(Carried::answers);
         let responses =
@@ -113,7 +134,7 @@ impl<N: Shared<NextRound>> Round<N> {
             }
         }
         let answers = answers.iter().map(|(key, response)| (key.as_str(), response.as_str()));
-        let json = RawJson::parse(&state(answers, kept.as_deref(), None)).map(OwnedJson::from).ok();
+        let json = RawJson::parse(&state(answers, kept.as_deref())).map(OwnedJson::from).ok();
         let carried = json.map(|json| Carried { json, kept });
         Self { carried, failed, next: N::default() }
     }
@@ -152,13 +173,13 @@ impl<N: Shared<NextRound>> Round<N> {
         carried.or_else(fresh).map(OwnedJson::from)
     }
 
-    /// Returns the missing input requests and the state that the client is to send back.
-    pub fn finish(
+    /// Returns the missing input requests and the state that the client is to send back. `None`:
+    /// there is no key to seal it with.
+    pub fn finish<'k>(
         &self,
         request: &Request<'_>,
-        protector: Option<&dyn StateProtector>,
-        owner: Option<&str>,
-    ) -> (Vec<(String, OwnedJson)>, Option<String>) {
+        seal: impl FnOnce() -> StateSeal<'k>,
+    ) -> Option<(Missing, Option<String>)> {
         let NextRound { kept, missing } = self.next.with(take);
         let mut responses = Vec::new();
         let mut keys = BTreeSet::new();
@@ -171,12 +192,10 @@ impl<N: Shared<NextRound>> Round<N> {
             }
         }
         if responses.is_empty() && kept.is_none() {
-            return (missing, None);
+            return Some((missing, None));
         }
-        let state = state(responses, kept.as_deref(), owner);
-        let state =
-            protector.map_or_else(|| state.clone(), |protector| protector.protect(request, &state));
-        (missing, Some(state))
+        let state = seal().seal(request, &state(responses, kept.as_deref()))?;
+        Some((missing, Some(state)))
     }
 
     /// Whether input requests are missing, so that the attempt is about to end.
@@ -185,7 +204,7 @@ impl<N: Shared<NextRound>> Round<N> {
     }
 
     /// Takes the missing input requests.
-    pub fn take_missing(&self) -> Vec<(String, OwnedJson)> {
+    pub fn take_missing(&self) -> Missing {
         self.next.with(|next| take(&mut next.missing))
     }
 }
@@ -214,6 +233,14 @@ impl<N: Shared<NextRound>> InputLink for Round<N> {
 }
 
 impl Carried {
+    /// Reads a state that a client sent back.
+    fn parse(state: &str) -> Option<Self> {
+        let json = RawJson::parse(state).ok()?;
+        json.get(ANSWERS).filter(|answers| answers.is_object())?;
+        let kept = json.get(KEPT).and_then(RawJson::as_string).map(|text| text.to_string());
+        Some(Self { json: json.into(), kept })
+    }
+
     fn answers(&self) -> Option<RawJson<'_>> {
         self.json.as_raw().get(ANSWERS)
     }
@@ -225,11 +252,7 @@ fn fresh_responses<'f>(request: &Request<'f>) -> Option<RawJson<'f>> {
 }
 
 /// Writes a state. Keys and responses are JSON.
-fn state<'s>(
-    answers: impl IntoIterator<Item = (&'s str, &'s str)>,
-    kept: Option<&str>,
-    owner: Option<&str>,
-) -> String {
+fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option<&str>) -> String {
     let mut state = format!("{{\"{ANSWERS}\":{{");
     for (number, (key, response)) in answers.into_iter().enumerate() {
         state.push_str(if number == 0 { "" } else { "," });
@@ -238,34 +261,11 @@ fn state<'s>(
         state.push_str(response);
     }
     state.push('}');
-    for (key, text) in [(KEPT, kept), (OWNER, owner)] {
-        if let Some(text) = text.and_then(|text| OwnedJson::new(text, Revision::LATEST).ok()) {
-            state.push_str(&format!(",\"{key}\":{}", text.as_raw()));
-        }
+    if let Some(kept) = kept.and_then(|kept| OwnedJson::new(kept, Revision::LATEST).ok()) {
+        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
     }
     state.push('}');
     state
-}
-
-/// Returns the state that a client sent back, unprotected and parsed, if it is that of the owner.
-fn unprotect(
-    request: &Request<'_>,
-    state: String,
-    protector: Option<&dyn StateProtector>,
-    owner: Option<&str>,
-) -> Option<Carried> {
-    let state = match protector {
-        Some(protector) => protector.unprotect(request, &state)?,
-        None => state,
-    };
-    let json = RawJson::parse(&state).ok()?;
-    json.get(ANSWERS).filter(|answers| answers.is_object())?;
-    let string = |key| json.get(key).and_then(RawJson::as_string).map(|text| text.to_string());
-    if string(OWNER).as_deref() != owner {
-        return None;
-    }
-    let kept = string(KEPT);
-    Some(Carried { json: json.into(), kept })
 }
 
 /// Sends the missing input requests of a round to a client of 2026-07-28.
@@ -310,4 +310,3 @@ pub const MAX_INPUT_RESPONSES: usize = 256;
 
 const ANSWERS: &str = "answers";
 const KEPT: &str = "kept";
-const OWNER: &str = "owner";

@@ -113,9 +113,8 @@
 //!
 //! A panic of a handler ends its own request: the client gets -32603, an [`Observer`] gets
 //! the message, and everything else continues. The same holds for a panic while the future is
-//! dropped, and for panics of a [`StateProtector`]; those of the observer itself are ignored. State
-//! that handlers share may be left half changed, as after a panic on another thread. With
-//! `panic = "abort"` none of this holds.
+//! dropped; panics of the observer itself are ignored. State that handlers share may be left half
+//! changed, as after a panic on another thread. With `panic = "abort"` none of this holds.
 //!
 //! [`Observer`]: crate::observer::Observer
 //!
@@ -144,15 +143,14 @@ mod server;
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]
+pub use crate::runtime::Socket;
 #[cfg(feature = "tokio")]
 pub use crate::runtime::TokioStream;
-pub use crate::runtime::Socket;
 pub use crate::runtime::{
     AcceptedStream, BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite,
     Runtime, RuntimeFuture, within,
 };
 pub use server::{
     App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult, Incoming,
-    IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, StateProtector, TaskOptions, accept,
-    boxed, serve,
+    IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, TaskOptions, accept, boxed, serve,
 };

@@ -12,8 +12,9 @@ use mcp_sansio::{
 };
 
 use super::on_request::{Observation, OnRequest};
-use super::{Context, Error, Handler, Input, Memory, StateProtector, run, serve_stdio};
+use super::{Context, Error, Handler, Input, Memory, run, serve_stdio};
 use crate::CatalogSource;
+use crate::KeyRing;
 use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, Watching};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
@@ -43,7 +44,7 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
     pub(super) catalog: Option<CatalogSource<'c>>,
-    pub(super) protector: Part<&'c dyn StateProtector>,
+    pub(super) keys: Option<KeyRing>,
     observer: Part<Arc<dyn Observer + 'c>>,
     watch: Option<Duration>,
 }
@@ -61,7 +62,7 @@ impl<T> fmt::Debug for Part<T> {
 impl<'c> App<'c> {
     /// Creates an application without a catalog.
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self { config, catalog: None, protector: Part(None), observer: Part(None), watch: None }
+        Self { config, catalog: None, keys: None, observer: Part(None), watch: None }
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments: a
@@ -74,10 +75,11 @@ impl<'c> App<'c> {
         Self { catalog: Some(catalog.into()), ..self }
     }
 
-    /// Protects the state that clients keep while they are asked for input (2026-07-28,
-    /// basic/patterns/mrtr).
-    pub fn state_protector(self, protector: &'c dyn StateProtector) -> Self {
-        Self { protector: Part(Some(protector)), ..self }
+    /// Sets the keys that seal the state which clients keep while they are asked for input
+    /// (2026-07-28, basic/patterns/mrtr). Default: a key that the process draws, so a state is of
+    /// no use to the next process.
+    pub fn key_ring(self, keys: KeyRing) -> Self {
+        Self { keys: Some(keys), ..self }
     }
 
     /// Tells an observer of requests and their ends, of failures and of the connection. It may be a
@@ -171,7 +173,7 @@ pub struct RequestContext<'r, 's> {
     pub(super) target: Target<'r>,
     /// The catalog, until the arguments are known to be valid.
     pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
-    pub(super) protector: Part<&'r dyn StateProtector>,
+    pub(super) keys: Option<&'r KeyRing>,
     pub(super) observed: Part<&'r ObservedRequest<'r>>,
     pub(super) connection: &'r mut Context<'s>,
 }

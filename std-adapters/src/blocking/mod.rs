@@ -75,7 +75,7 @@ mod on_request;
 mod polled;
 mod tools;
 
-pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
+pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, RequestContext};
 pub use context::Context;
 pub use handler::{Error, Handler};

@@ -176,7 +176,7 @@ fn respond(
         request,
         target,
         unread: Cell::new(catalog),
-        protector: app.protector,
+        keys: app.keys.as_ref(),
         observed: Part(observed),
         connection: ctx,
     };

@@ -15,8 +15,9 @@ use mcp_sansio::{
 use mcp_sansio_engine::internal::AskedInput;
 
 use super::{Context, Error, RequestContext, write_all};
+use crate::KeyRing;
 use crate::observer::ObservedRequest;
-use crate::rounds::{Round, StateProtector, send_input_required};
+use crate::rounds::{Round, send_input_required, state_seal};
 
 impl RequestContext<'_, '_> {
     /// Calls a tool, if the request is a valid call of one, and sends the result. Responds to
@@ -60,9 +61,8 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
         let handler = SyncTools::new(handler);
-        let Self { request, target, protector, observed, .. } = self;
-        let (protector, observed) = (protector.0, observed.0);
-        self.connection.run_tool(request, target, &handler, protector, observed, Waker::noop())
+        let Self { request, target, keys, observed, .. } = self;
+        self.connection.run_tool(request, target, &handler, *keys, observed.0, Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -70,9 +70,8 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        let Self { request, target, protector, observed, .. } = self;
-        let (protector, observed) = (protector.0, observed.0);
-        self.connection.run_tool(request, target, handler, protector, observed, &Unpark::waker())
+        let Self { request, target, keys, observed, .. } = self;
+        self.connection.run_tool(request, target, handler, *keys, observed.0, &Unpark::waker())
     }
 }
 
@@ -115,21 +114,24 @@ impl Context<'_> {
         request: &Request<'_>,
         target: &Target<'_>,
         handler: &H,
-        protector: Option<&dyn StateProtector>,
+        keys: Option<&KeyRing>,
         observed: Option<&ObservedRequest<'_>>,
         waker: &Waker,
     ) -> Result<(), Error> {
         let handle = request.handle;
         let mut round = match self.asking.take_round(handle) {
             Some(round) => round,
-            None => match Round::of(request, protector, || None) {
+            None => match Round::of(request, || state_seal(keys, None)) {
                 Ok(round) => round,
                 Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
             },
         };
         while self.attempt(request, target, handler, &round, observed, waker)? {
             if request.revision.is_modern() {
-                let (missing, state) = round.finish(request, protector, None);
+                let finished = round.finish(request, || state_seal(keys, None));
+                let Some((missing, state)) = finished else {
+                    return self.respond_error(handle, &CANNOT_ASK);
+                };
                 let sent = self.send(|server, tx| {
                     send_input_required(server, handle, &missing, state.as_deref(), tx)
                 });

@@ -3,15 +3,16 @@
 //! [`Store`] is the trait. [`MemoryStore`] is the default: it forgets everything at the end of the
 //! process. [`DirectoryStore`] has a file for each record, for a few of them, such as the tokens of
 //! a client. The package `mcp-sansio-redb` has one file for many. With the feature `store`,
-//! `TaskStore` keeps tasks in any of them, as `TaskRecord`s that a `Seal` authenticates.
+//! `TaskStore` keeps tasks in any of them, as `TaskRecord`s that a `KeyRing` seals.
 //!
 #![cfg_attr(feature = "store", doc = "```")]
 #![cfg_attr(not(feature = "store"), doc = "```ignore")]
 //! use mcp_sansio::tasks::TaskId;
-//! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskOutcome, TaskRecord, TaskStore};
+//! use mcp_sansio_adapters::KeyRing;
+//! use mcp_sansio_adapters::store::{MemoryStore, TaskOutcome, TaskRecord, TaskStore};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let tasks = TaskStore::new(MemoryStore::new(64 << 20), Seal::new([7; 32]));
+//! let tasks = TaskStore::new(MemoryStore::new(64 << 20), KeyRing::new([7; 32]));
 //! let (id, now) = (TaskId::new([1; 16]), 1_795_000_000_000);
 //! let mut record = TaskRecord::new(id, "erase", r#"{"sector":3}"#, now, 60_000);
 //! tasks.save(&record)?;
@@ -34,7 +35,7 @@ mod task;
 pub use directory::DirectoryStore;
 pub use memory::{ENTRY_COST, MemoryStore};
 #[cfg(feature = "store")]
-pub use task::{DamagedRecord, RecordError, Seal, TaskInput, TaskOutcome, TaskRecord, TaskStore};
+pub use task::{DamagedRecord, RecordError, TaskInput, TaskOutcome, TaskRecord, TaskStore};
 
 use std::error::Error;
 use std::fmt;
@@ -53,7 +54,7 @@ use std::time::Duration;
 ///
 /// Keys are text with parts between slashes, such as `task/` and an id. A store gives no meaning to
 /// keys and bytes. Bytes that come from it are input: they are checked before use, those of tasks
-/// by a `Seal`.
+/// by a `KeyRing`.
 ///
 /// Each call happens as a whole or not at all, also when the process is killed in between. Calls
 /// from several threads, or processes if the store can be shared, happen in some order: one that

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_sansio::tasks::TaskId;
-pub use mcp_sansio_engine::{RecordError, Seal, TaskInput, TaskOutcome, TaskRecord};
+pub use mcp_sansio_engine::{RecordError, TaskInput, TaskOutcome, TaskRecord};
 
 use super::{Store, StoreError};
+use crate::KeyRing;
 
 /// The tasks of a server in a [`Store`], sealed. Clones share the store.
 ///
@@ -16,7 +17,7 @@ use super::{Store, StoreError};
 #[derive(Clone)]
 pub struct TaskStore {
     store: Arc<dyn Store>,
-    seal: Seal,
+    keys: KeyRing,
 }
 
 /// A record that cannot be used, for whatever reason. It stays where it is.
@@ -32,8 +33,8 @@ pub struct DamagedRecord {
 impl TaskStore {
     /// Keeps tasks in this store, under keys that begin with `task/`.
     #[must_use]
-    pub fn new(store: impl Store + 'static, seal: Seal) -> Self {
-        Self { store: Arc::new(store), seal }
+    pub fn new(store: impl Store + 'static, keys: KeyRing) -> Self {
+        Self { store: Arc::new(store), keys }
     }
 
     /// Saves the task, in place of the record that there is of it. The store keeps it until the
@@ -45,7 +46,7 @@ impl TaskStore {
     pub fn save(&self, task: &TaskRecord) -> Result<(), StoreError> {
         let key = key(task.id);
         let record = task.encode().map_err(|error| StoreError::Failed(error.into()))?;
-        self.store.put(&key, &self.seal.seal(&key, record), Some(task.remaining()))
+        self.store.put(&key, &self.keys.seal_record(&key, record), Some(task.remaining()))
     }
 
     /// Removes the task.
@@ -82,7 +83,7 @@ impl TaskStore {
     }
 
     fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
-        TaskRecord::decode(self.seal.open(key, sealed).ok_or(RecordError::Seal)?)
+        TaskRecord::decode(self.keys.open_record(key, sealed).ok_or(RecordError::Seal)?)
     }
 
     /// Calls `call` where it may wait: on a thread for blocking work, if the store

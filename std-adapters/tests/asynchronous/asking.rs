@@ -10,9 +10,10 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
     ListRootsResult, LoggingLevel, RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
-use mcp_sansio::{LogMessage, OrToolError as _, OwnedInputResponse, RawJson, Request, ToolError};
+use mcp_sansio::{LogMessage, OrToolError as _, OwnedInputResponse, RawJson, ToolError};
+use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, HandlerResult, Limits, MAX_INPUT_RESPONSES, StateProtector,
+    App, ConnectionEnd, Context, HandlerResult, Limits, MAX_INPUT_RESPONSES,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -172,8 +173,10 @@ fn s1_more_input_responses_than_the_limit_are_refused_before_they_are_compared()
         text = text.replace(r#""k0":{}"#, r#""k0":{},"\u006b0":{}"#);
         let asked = client.ask_text(&text).await;
         let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        // The state stands behind its seal.
+        let (_, plain) = state.split_at(state.find('{').unwrap());
         assert_eq!(
-            serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(),
+            serde_json::from_str::<Value>(plain).unwrap()["answers"].as_object().unwrap().len(),
             MAX_INPUT_RESPONSES - 1
         );
         assert_eq!(
@@ -326,9 +329,7 @@ fn an_input_request_dropped_before_there_is_room_for_it_is_not_sent() {
 #[test]
 fn mrtr_10_request_state_is_returned_and_a_response_without_it_does_not_count() {
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
-    let app = App::new(&CONFIG, remembering).catalog(&CATALOG).state_protector(Backwards);
-    talk(&app, WIDE, async move |mut client| try_states(&mut client, true).await);
+    talk(&app, WIDE, async move |mut client| try_states(&mut client).await);
 }
 
 async fn remembering(ctx: Context) -> HandlerResult {
@@ -340,15 +341,16 @@ async fn remembering(ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new(&format!("{name} {}", before.unwrap_or_default())))
 }
 
-async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, sealed: bool) {
+async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>) {
     let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}});
     let first = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
     let state = first["result"]["requestState"].as_str().unwrap();
-    assert_eq!(state.starts_with("tools/call"), sealed);
     let mut params = json!({"name": "ask", "inputResponses": answers, "requestState": state});
     let done = client.ask(&modern(2, "tools/call", params.clone())).await;
     assert_eq!(done["result"]["content"][0]["text"], "Ada se\"cret");
-    for forged in ["", "{}", "[]", "{\"answers\":1}", "x"] {
+    let changed = state.replacen("cret", "CRET", 1);
+    assert_ne!(changed, state);
+    for forged in ["", "{}", "[]", "{\"answers\":1}", "x", &changed] {
         params["requestState"] = json!(forged);
         assert_eq!(
             client.ask(&modern(3, "tools/call", params.clone())).await["error"]["code"],
@@ -361,18 +363,29 @@ async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, seale
     assert_eq!(without["result"]["resultType"], "input_required");
 }
 
-/// Reverses the text, as a visible stand-in for encryption.
-struct Backwards;
-
-impl StateProtector for Backwards {
-    fn protect(&self, request: &Request<'_>, state: &str) -> String {
-        assert!(request.name().is_some_and(|name| name == "ask"));
-        format!("tools/call{}", state.chars().rev().collect::<String>())
+#[test]
+fn mrtr_09_a_state_is_for_servers_with_the_same_keys() {
+    let app = |keys| App::new(&CONFIG, remembering).catalog(&CATALOG).key_ring(keys);
+    let (one, other) = (KeyRing::new([1; 32]), KeyRing::new([2; 32]));
+    let ask = |keys, params: Value| {
+        let answer = Rc::new(Cell::new(Value::Null));
+        let to = Rc::clone(&answer);
+        talk(&app(keys), WIDE, async move |mut client| {
+            to.set(client.ask(&modern(1, "tools/call", params)).await);
+        });
+        answer.take()
+    };
+    let asked = ask(one.clone(), json!({"name": "ask"}));
+    let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}});
+    let state = &asked["result"]["requestState"];
+    let again = json!({"name": "ask", "inputResponses": answers, "requestState": state});
+    for keys in [one, KeyRing { previous: Some([1; 32]), ..other.clone() }] {
+        let answered = ask(keys, again.clone());
+        assert_eq!(answered["result"]["content"][0]["text"], "Ada se\"cret");
     }
-
-    fn unprotect(&self, _: &Request<'_>, sealed: &str) -> Option<String> {
-        sealed.strip_prefix("tools/call").map(|state| state.chars().rev().collect())
-    }
+    let refused = ask(other, again);
+    assert_eq!(refused["error"]["code"], -32602);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("one KeyRing"), "{refused}");
 }
 
 #[test]

@@ -9,15 +9,13 @@ use std::task::{Context as TaskContext, Poll};
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
-use mcp_sansio::{Json, LogMessage, Request};
-use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, HandlerResult, StateProtector, serve,
-};
+use mcp_sansio::{Json, LogMessage};
+use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, serve};
 use mcp_sansio_adapters::observer::{Event, MAX_TEXT, Observer};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::client::{Client, WIDE, call, cancel, legacy, talk};
 use crate::pipe::Pipe;
 use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
@@ -139,49 +137,6 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         (told[2].2.as_str(), told[3].2.as_str(), told[4].2.as_str()),
         ("", "not said", "while it is dropped")
     );
-}
-
-#[test]
-fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
-    struct Broken;
-    impl StateProtector for Broken {
-        fn protect(&self, _: &Request<'_>, _: &str) -> String {
-            panic!("close")
-        }
-        fn unprotect(&self, _: &Request<'_>, _: &str) -> Option<String> {
-            panic!("open")
-        }
-    }
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        let request = ctx.request()?;
-        let tool = ctx.tool(&request);
-        tool.set_request_state("this");
-        tool.request_input("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
-        ctx.reply(&Json(json!({"content": []})))
-    })
-    .catalog(&CATALOG)
-    .state_protector(Broken)
-    .observer(Told(told.clone()));
-    talk(&app, WIDE, async move |mut client| {
-        let failed = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
-        assert_eq!(
-            (&failed["id"], &failed["error"]["code"]),
-            (&json!(1), &json!(-32603)),
-            "{failed}"
-        );
-        let failed =
-            client.ask(&modern(2, "tools/call", json!({"name": "ask", "requestState": "x"}))).await;
-        assert_eq!(
-            (&failed["id"], &failed["error"]["code"]),
-            (&json!(2), &json!(-32603)),
-            "{failed}"
-        );
-        assert_eq!(client.ask(&modern(3, "tools/list", json!({}))).await["id"], 3);
-    });
-    let told = told.lock().unwrap();
-    assert_eq!([told[0].2.as_str(), &told[1].2], ["close", "open"]);
-    assert_eq!(told.len(), 2);
 }
 
 /// A listener with a queue of streams.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mcp_sansio::types::Tool;
 use mcp_sansio::{Catalog, RawJson, entries};
-use mcp_sansio_adapters::asynchronous::StateProtector;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpExchange, HttpOptions, OwnedHead, Principal,
 };
@@ -112,24 +111,11 @@ fn auth_151_a_stream_of_http_sse_takes_messages_of_its_principal_only() {
     });
 }
 
-/// Changes nothing: the server adds the principal itself.
-struct Plain;
-
-impl StateProtector for Plain {
-    fn protect(&self, _: &mcp_sansio::Request<'_>, state: &str) -> String {
-        format!("sealed:{state}")
-    }
-
-    fn unprotect(&self, _: &mcp_sansio::Request<'_>, state: &str) -> Option<String> {
-        state.strip_prefix("sealed:").map(str::to_owned)
-    }
-}
-
 #[test]
 fn auth_151_auth_152_mrtr_11_request_state_is_accepted_from_its_principal_only() {
     serve_app(
         options(),
-        |app| app.catalog(&CATALOG).state_protector(Plain),
+        |app| app.catalog(&CATALOG),
         async |site| {
             let asked = site.modern("one ada", "tools/call", json!({ "name": "ask" })).await;
             let asked: Value = serde_json::from_str(&asked.body).unwrap();

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use mcp_sansio::Instant;
 use mcp_sansio::tasks::{TaskEnd, TaskId, TaskInfo, TaskOwner, TaskTime, TasksConfig, TasksState};
+use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::store::{
-    MemoryStore, RecordError, Seal, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
+    MemoryStore, RecordError, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
 
 /// A record with every member, as version 1 of the format was written, and sealed under
@@ -36,9 +37,9 @@ fn complete() -> TaskRecord {
 
 #[test]
 fn the_format_is_that_of_the_last_release() {
-    let seal = Seal::new([7; 32]);
-    let written = seal.seal(KEY, complete().encode().unwrap());
-    assert_eq!(TaskRecord::decode(seal.open(KEY, VERSION_1).unwrap()).unwrap(), complete());
+    let keys = KeyRing::new([7; 32]);
+    let written = keys.seal_record(KEY, complete().encode().unwrap());
+    assert_eq!(TaskRecord::decode(keys.open_record(KEY, VERSION_1).unwrap()).unwrap(), complete());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&written), text(VERSION_1), "the format has changed: it needs a new version");
 }
@@ -119,14 +120,14 @@ fn bytes_that_are_no_record_are_refused_with_a_reason() {
 #[test]
 fn a_damaged_record_is_reported_and_the_others_are_loaded() {
     let store = Arc::new(MemoryStore::new(1 << 20));
-    let seal = Seal::new([7; 32]);
-    let tasks = TaskStore::new(Arc::clone(&store), seal.clone());
+    let keys = KeyRing::new([7; 32]);
+    let tasks = TaskStore::new(Arc::clone(&store), keys.clone());
     let good = TaskRecord::new(id(3), "a", "{}", 1_795_000_000_000, 1_000);
     tasks.save(&good).unwrap();
     let key = |number: u8| format!("task/{}", id(number));
     // Another secret, another key, a later version, no JSON, and nothing at all.
-    let sealed = |record: &[u8], for_key: u8| seal.seal(&key(for_key), record.to_vec());
-    let other = Seal::new([8; 32]).seal(&key(0), good.encode().unwrap());
+    let sealed = |record: &[u8], for_key: u8| keys.seal_record(&key(for_key), record.to_vec());
+    let other = KeyRing::new([8; 32]).seal_record(&key(0), good.encode().unwrap());
     store.put(&key(0), &other, None).unwrap();
     store.put(&key(1), &store.get(&key(3)).unwrap().unwrap(), None).unwrap();
     store.put(&key(2), &sealed(b"\x02{}", 2), None).unwrap();

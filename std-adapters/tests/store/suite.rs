@@ -6,9 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::tasks::TaskId;
-use mcp_sansio_adapters::store::{
-    ENTRY_COST, Lease, Seal, Store, StoreError, TaskRecord, TaskStore,
-};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::store::{ENTRY_COST, Lease, Store, StoreError, TaskRecord, TaskStore};
 
 /// A clock that stands still until it is told otherwise. It begins at a time of today, in
 /// milliseconds since 1970.
@@ -215,7 +214,7 @@ fn a_lease_has_one_holder(store: Arc<dyn Store>, clock: Clock) {
 }
 
 fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) {
-    let tasks = TaskStore::new(Arc::clone(&store), Seal::new([7; 32]));
+    let tasks = TaskStore::new(Arc::clone(&store), KeyRing::new([7; 32]));
     let created = u64::try_from(clock.now().as_millis()).unwrap();
     let record =
         |number, ttl_ms| TaskRecord::new(TaskId::new([number; 16]), "erase", "{}", created, ttl_ms);

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::tasks::TaskId;
-use mcp_sansio_adapters::store::{MemoryStore, Seal, Store, StoreError, TaskRecord, TaskStore};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskRecord, TaskStore};
 use smol::future;
 
 /// A store whose `put` waits until it is told to go on.
@@ -49,7 +50,7 @@ impl Store for Slow {
 fn slow() -> (TaskStore, Sender<()>) {
     let (tell, go_on) = channel();
     let store = Slow { memory: MemoryStore::new(1 << 20), go_on: Mutex::new(go_on) };
-    (TaskStore::new(Arc::new(store), Seal::new([7; 32])), tell)
+    (TaskStore::new(Arc::new(store), KeyRing::new([7; 32])), tell)
 }
 
 fn record() -> TaskRecord {
@@ -79,7 +80,7 @@ fn an_error_of_the_store_comes_back() {
 
 #[test]
 fn a_store_in_memory_is_called_at_once() {
-    let tasks = TaskStore::new(MemoryStore::new(1 << 20), Seal::new([7; 32]));
+    let tasks = TaskStore::new(MemoryStore::new(1 << 20), KeyRing::new([7; 32]));
     let thread = smol::block_on(tasks.run(|_| thread::current().id()));
     assert_eq!(thread, thread::current().id());
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
+use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
 use mcp_sansio_adapters::store::{
-    MemoryStore, Seal, Store, StoreError, TaskOutcome, TaskRecord, TaskStore,
+    MemoryStore, Store, StoreError, TaskOutcome, TaskRecord, TaskStore,
 };
 use serde_json::{Value, json};
 use smol::channel::{Receiver, Sender, unbounded};
@@ -113,7 +114,7 @@ impl Store for Slow {
 
 fn stored(store: &Arc<impl Store + 'static>) -> TaskOptions {
     TaskOptions {
-        store: Some(TaskStore::new(Arc::clone(store), Seal::new([7; 32]))),
+        store: Some(TaskStore::new(Arc::clone(store), KeyRing::new([7; 32]))),
         ..TaskOptions::new()
     }
 }
@@ -236,7 +237,7 @@ fn stored_tasks_keep_their_owner() {
 /// Returns the records of all tasks.
 fn records(store: &Arc<Slow>) -> Vec<TaskRecord> {
     let mut records = Vec::new();
-    let store = TaskStore::new(Arc::clone(store), Seal::new([7; 32]));
+    let store = TaskStore::new(Arc::clone(store), KeyRing::new([7; 32]));
     store.load(|record| records.push(record.unwrap())).unwrap();
     records
 }
@@ -552,7 +553,7 @@ fn r3_d1_a_record_that_cannot_be_read_loses_no_other_task() {
         }
     });
     let mut loaded = 0;
-    let damaged = TaskStore::new(Damaged(store), Seal::new([7; 32]));
+    let damaged = TaskStore::new(Damaged(store), KeyRing::new([7; 32]));
     let result = damaged.load(|record| loaded += usize::from(record.is_ok()));
     assert!(matches!(result, Err(StoreError::Failed(_))) && loaded == 2);
 }

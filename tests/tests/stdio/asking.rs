@@ -6,10 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::typed::{Input, ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, InputRequest};
-use mcp_sansio::{
-    Catalog, NoOutput, Request, ServerConfig, ServerFeatures, ToolContext, ToolResult,
-};
-use mcp_sansio_adapters::blocking::{App, StateProtector, Threaded};
+use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
+use mcp_sansio_adapters::blocking::{App, Threaded};
 use serde_json::{Value, json};
 
 static CONFIG: ServerConfig =
@@ -66,7 +64,7 @@ impl Client {
         client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let (server, _) = listener.accept().unwrap();
         std::thread::spawn(move || {
-            let app = App::new(&CONFIG).catalog(&CATALOG).state_protector(&Backwards);
+            let app = App::new(&CONFIG).catalog(&CATALOG);
             let mut desk = Desk::default();
             let input = Threaded::new(server.try_clone().unwrap());
             app.serve_on(input, server, |ctx| ctx.call_tool(&mut desk)).unwrap();
@@ -111,20 +109,6 @@ impl Client {
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.send(json!({"id": 1, "method": "tools/call", "params": params}));
         self.next()
-    }
-}
-
-/// Reverses the text, as a visible stand-in for encryption.
-struct Backwards;
-
-impl StateProtector for Backwards {
-    fn protect(&self, request: &Request<'_>, state: &str) -> String {
-        assert!(request.name().is_some_and(|name| name == "ask"));
-        format!("sealed{}", state.chars().rev().collect::<String>())
-    }
-
-    fn unprotect(&self, _: &Request<'_>, sealed: &str) -> Option<String> {
-        sealed.strip_prefix("sealed").map(|state| state.chars().rev().collect())
     }
 }
 
@@ -183,7 +167,6 @@ fn mrtr_10_the_state_of_a_modern_call_is_protected() {
     let first = client.call_modern(json!({}))["result"].take();
     assert_eq!(first["inputRequests"].as_object().unwrap().len(), 2);
     let state = first["requestState"].as_str().unwrap();
-    assert!(state.starts_with("sealed"), "{state}");
     let responses = json!({"one": accepted("Ada"), "other": {"action": "decline"}});
     let with = |state: &str| json!({"inputResponses": responses, "requestState": state});
     assert_eq!(client.call_modern(with("forged"))["error"]["code"], -32602);

@@ -11,7 +11,6 @@ mod media;
 mod prompts;
 mod questions;
 mod resources;
-mod seal;
 mod slow;
 mod tasks;
 mod tools;
@@ -26,7 +25,6 @@ use mcp_sansio::{ErrorCode, RpcError, ServerConfig, ServerFeatures, Target, Tool
 use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, HandlerResult, boxed};
 
 use catalog::CATALOG;
-use seal::Signature;
 #[cfg(unix)]
 pub use transports::serve_unix;
 pub use transports::{serve_http, serve_stdio, serve_tcp};
@@ -45,10 +43,7 @@ type Answer = Result<String, ToolError<'static>>;
 pub fn app() -> App<BoxedHandler> {
     let server = Arc::new(Everything::default());
     let handler = boxed(move |ctx| handle(ctx, Arc::clone(&server)));
-    App::new(&CONFIG, handler)
-        .catalog(&CATALOG)
-        .tasks(tasks::options())
-        .state_protector(Signature::default())
+    App::new(&CONFIG, handler).catalog(&CATALOG).tasks(tasks::options())
 }
 
 /// Responds to the requests that the catalog does not: lists, unknown names and missing arguments

@@ -10,7 +10,7 @@ use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin, owner_text};
+use super::context::{ActiveRequest, Origin};
 use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
@@ -19,7 +19,6 @@ use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, TaskClient, TaskWork};
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
-use crate::panics::caught;
 use crate::rounds::Round;
 
 /// Result of admitting a request: `response` has to be sent, a part of it may be written.
@@ -107,20 +106,13 @@ impl Settings {
                 return Admission::without_handler(request, response, observed, invalid);
             }
         };
-        let round =
-            match caught(|| Round::of(request, self.state_protector_ref(), || owner_text(&origin)))
-            {
-                Ok(Ok(round)) => round,
-                Ok(Err(why)) => {
-                    let response = PendingResponse::Refused(RpcError::invalid_params(why));
-                    return Admission::without_handler(request, response, observed, invalid);
-                }
-                Err(panic) => {
-                    let telling = observed.map(|to| Telling::Panicked(Some(to), panic));
-                    let response = Some(PendingResponse::PANICKED);
-                    return Admission { response, work: telling.map(Work::Tell) };
-                }
-            };
+        let round = match Round::of(request, || self.state_seal(&origin)) {
+            Ok(round) => round,
+            Err(why) => {
+                let response = PendingResponse::Refused(RpcError::invalid_params(why));
+                return Admission::without_handler(request, response, observed, invalid);
+            }
+        };
         let request = Arc::new(ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),

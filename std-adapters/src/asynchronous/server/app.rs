@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::{GrowingServerState, ServerConfig};
+use mcp_sansio_engine::internal::StateSeal;
 
 use super::broadcast::Broadcaster;
-use super::context::Context;
+use super::context::{Context, Origin, owner_text};
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::CatalogSource;
 use crate::observer::{Hooks, Observer, Telling, Watching};
-use crate::rounds::StateProtector;
+use crate::rounds::state_seal;
 #[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};
+use crate::{CatalogSource, KeyRing};
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
 /// value serves all connections.
@@ -31,7 +32,7 @@ pub struct App<H> {
 pub(crate) struct Settings {
     pub(crate) config: &'static ServerConfig<'static>,
     pub(crate) catalog: Option<CatalogSource<'static>>,
-    pub(crate) state_protector: Option<Arc<dyn StateProtector>>,
+    pub(crate) keys: Option<KeyRing>,
     observer: Option<Arc<dyn Observer>>,
     watch: Option<Arc<Watching>>,
     pub(crate) limits: Limits,
@@ -49,7 +50,7 @@ impl<H> App<H> {
         let settings = Settings {
             config,
             catalog: None,
-            state_protector: None,
+            keys: None,
             observer: None,
             watch: None,
             limits: Limits::new(),
@@ -83,11 +84,12 @@ impl<H> App<H> {
         self.with(|settings| settings.catalog = Some(catalog))
     }
 
-    /// Sets the protection of the request state that modern clients keep between two rounds
-    /// (2026-07-28, basic/patterns/mrtr).
+    /// Sets the keys that seal the state which clients keep while they are asked for input
+    /// (2026-07-28, basic/patterns/mrtr). Default: a key that the process draws, so a state is of
+    /// no use to another process: servers behind one address need one ring.
     #[must_use]
-    pub fn state_protector(self, protector: impl StateProtector + 'static) -> Self {
-        self.with(|settings| settings.state_protector = Some(Arc::new(protector)))
+    pub fn key_ring(self, keys: KeyRing) -> Self {
+        self.with(|settings| settings.keys = Some(keys))
     }
 
     /// Tells an observer of requests and their ends, of failures and of connections.
@@ -162,8 +164,9 @@ impl Settings {
         GrowingServerState::new(self.limits.max_in_flight, self.limits.max_subscriptions)
     }
 
-    pub(crate) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
-        self.state_protector.as_deref()
+    /// Returns the seal of the state of a request.
+    pub(crate) fn state_seal(&self, origin: &Origin) -> StateSeal<'_> {
+        state_seal(self.keys.as_ref(), owner_text(origin))
     }
 }
 

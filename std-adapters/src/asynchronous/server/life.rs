@@ -241,10 +241,9 @@ where
 
 impl Outcome {
     fn response<H>(self, app: &App<H>, request: &ActiveRequest) -> PendingResponse {
-        let protector = app.settings.state_protector_ref();
         let Self(result) = self;
-        let response =
-            result.and_then(|result| caught(|| PendingResponse::new(request, result, protector)));
+        let response = result
+            .and_then(|result| caught(|| PendingResponse::new(request, result, &app.settings)));
         let response = response.unwrap_or_else(|panic| {
             request.panicked(&panic);
             PendingResponse::PANICKED

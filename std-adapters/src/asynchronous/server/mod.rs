@@ -19,7 +19,7 @@ mod stream_io;
 mod task_hub;
 mod tools;
 
-pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
+pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, Limits};
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd, Incoming};

@@ -11,10 +11,11 @@ use mcp_sansio::{
 use mcp_sansio_engine::internal::{is_error, result_of};
 
 use super::admission::Slot;
+use super::app::Settings;
 use super::catalog::Snapshot;
-use super::context::{ActiveRequest, Context, owner_text};
+use super::context::{ActiveRequest, Context};
 use super::task_hub::{TaskListen, TaskResponse};
-use crate::rounds::{StateProtector, send_input_required};
+use crate::rounds::send_input_required;
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
@@ -102,18 +103,15 @@ pub(crate) enum PendingResponse {
 }
 
 impl PendingResponse {
-    pub(crate) fn new(
-        active: &ActiveRequest,
-        result: HandlerResult,
-        protector: Option<&dyn StateProtector>,
-    ) -> Self {
+    pub(crate) fn new(active: &ActiveRequest, result: HandlerResult, settings: &Settings) -> Self {
         match result {
             Ok(Reply(json)) => Self::Reply(json),
             Err(error) if error.is_input_required() => {
-                let (request, owner) = (active.request.as_request(), owner_text(&active.origin));
-                let (input_requests, state) =
-                    active.round.finish(&request, protector, owner.as_deref());
-                Self::Input(input_requests, state)
+                let request = active.request.as_request();
+                match active.round.finish(&request, || settings.state_seal(&active.origin)) {
+                    Some((input_requests, state)) => Self::Input(input_requests, state),
+                    None => Self::Refused(RpcError::internal("No random numbers for a key")),
+                }
             }
             Err(error) => {
                 let is_tool = active.request.as_request().method == Method::ToolsCall;
