@@ -580,9 +580,17 @@ const fn assert_scopes(scopes: &str) {
 impl<'c> Catalog<'c> {
     /// Returns whether any entry has scopes. Looks at all of them.
     pub fn has_scopes(&self) -> bool {
+        let mut has_scopes = false;
+        self.each_scopes(&mut |_| has_scopes = true);
+        has_scopes
+    }
+
+    /// Hands over the scopes of each entry that has some.
+    pub fn each_scopes(&self, each: &mut dyn FnMut(&str)) {
         let lists = [self.resources, self.templates, self.prompts];
         let others = lists.into_iter().flatten();
-        self.all_tools().iter().chain(others).any(|entry| !entry.scopes().is_empty())
+        let all = self.all_tools().iter().chain(others).map(Entry::scopes);
+        all.filter(|scopes| !scopes.is_empty()).for_each(each);
     }
 
     /// Hands over the scopes of each entry that an operation uses: of a call, a prompt, a read, a

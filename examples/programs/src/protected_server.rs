@@ -77,7 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     smol::block_on(async {
         jwt.fetch_keys().await?;
         eprintln!("protected-server: listening on {resource}");
-        let options = HttpOptions::new().protected_resource(metadata).authorize(jwt);
+        // A client that knows of a tool can ask for its scope.
+        let options = HttpOptions { lists_unpermitted: true, ..HttpOptions::new() };
+        let options = options.protected_resource(metadata).authorize(jwt);
         let diaries = Diaries::default();
         let app = App::new(&CONFIG, |ctx| handle(ctx, &diaries)).catalog(&CATALOG);
         Ok(http::serve(&app, listener, options).await?)

@@ -2,7 +2,7 @@
 
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, Prompt, RequestedSchema, Resource,
     ResourceTemplate, TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Change, Method, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::{Catalog, Change, Entry, Method, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, OwnedHead,
     Principal, ProtectedResource,
 };
 use mcp_sansio_adapters::asynchronous::{
-    App, BoxedHandler, Broadcaster, Context, HandlerResult, boxed,
+    App, BoxedHandler, Broadcaster, Context, HandlerResult, Limits, boxed,
 };
 use serde_json::{Value, json};
 
@@ -241,9 +241,83 @@ fn auth_146_auth_148_a_refusal_names_all_scopes_that_the_tool_takes_each_time() 
             assert_eq!(site.called(), [tool]);
         }
         // Scopes are not sent.
-        let list = site.modern("", "tools/list", json!({})).await;
+        let list = site.modern("files:write files:remove", "tools/list", json!({})).await;
         assert!(list.body.contains("remove") && !list.body.contains("scopes"), "{}", list.body);
         assert!(!list.body.contains("files:"));
+    });
+}
+
+#[test]
+fn lists_show_what_the_scopes_permit() {
+    async fn names(site: &Scoped<'_>, granted: &str, kind: &str) -> (Vec<String>, Value) {
+        let list = site.modern(granted, &format!("{kind}/list"), json!({})).await;
+        let list: Value = serde_json::from_str(&list.body).unwrap();
+        let key = if kind.ends_with("templates") { "resourceTemplates" } else { kind };
+        let entries = list["result"][key].as_array().unwrap_or_else(|| panic!("{list}"));
+        let names = entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned());
+        (names.collect(), list["result"]["cacheScope"].clone())
+    }
+    serve(options(), async |site| {
+        for (granted, kind, listed) in [
+            ("", "tools", &["time"][..]),
+            ("files:read", "tools", &["list", "time"]),
+            ("files:write files:remove", "tools", &["remove", "time"]),
+            ("files:write files:read", "tools", &["list", "time", "move"]),
+            ("files", "prompts", &[]),
+            ("prompts", "prompts", &["review"]),
+            ("", "resources", &["open"]),
+            ("secrets", "resources", &["open", "secret"]),
+            ("", "resources/templates", &[]),
+            ("logs", "resources/templates", &["log"]),
+        ] {
+            let (names, cache) = names(&site, granted, kind).await;
+            assert_eq!(names, listed, "{granted}");
+            assert_eq!(cache, "private");
+        }
+        assert_eq!(site.called(), [""; 0]);
+    });
+    let implied = |granted: &str, wanted: &str| (granted, wanted) == ("all", "files:read");
+    serve(options().implies(implied), async |site| {
+        assert_eq!(names(&site, "all", "tools").await.0, ["list", "time"]);
+    });
+    let all = HttpOptions { lists_unpermitted: true, ..options() };
+    serve(all, async |site| {
+        let (names, cache) = names(&site, "", "tools").await;
+        assert_eq!(names, ["list", "remove", "time", "move"]);
+        assert_eq!(cache, "public");
+    });
+}
+
+#[test]
+fn a_part_of_a_long_list_is_written_in_pieces_and_pages() {
+    static LONG: LazyLock<Vec<Entry<'static>>> = LazyLock::new(|| {
+        (0..300)
+            .map(|at| {
+                let scopes = if at % 3 == 1 { "odd" } else { "even" };
+                let prompt: &'static str = format!("prompt-{at}").leak();
+                Entry::from(Prompt::new(prompt).scopes(scopes))
+            })
+            .collect()
+    });
+    static PAGES: LazyLock<Catalog<'_>> =
+        LazyLock::new(|| Catalog::new().prompts(&LONG[..]).page_size(100));
+    let with = |app: App<BoxedHandler>| {
+        app.catalog(&*PAGES).limits(Limits { max_pending: 1024, ..Limits::new() })
+    };
+    serve_app(options(), with, async |site| {
+        let (mut cursor, mut names) = (json!({}), Vec::new());
+        loop {
+            let page = site.modern("odd", "prompts/list", cursor).await;
+            let page: Value = serde_json::from_str(&page.body).unwrap();
+            let page = &page["result"];
+            names.extend(page["prompts"].as_array().unwrap().iter().map(|it| it["name"].clone()));
+            match &page["nextCursor"] {
+                Value::Null => break,
+                next => cursor = json!({ "cursor": next }),
+            }
+        }
+        let expected: Vec<_> = (0..100).map(|at| json!(format!("prompt-{}", at * 3 + 1))).collect();
+        assert_eq!(names, expected);
     });
 }
 

@@ -10,6 +10,7 @@ use core::fmt;
 use mcp_sansio::Catalog;
 use mcp_sansio::http::Operation;
 
+use super::Principal;
 use super::challenge::AuthorizationError;
 use super::principal::Unpermitted;
 
@@ -71,6 +72,22 @@ impl Scopes {
             .filter(|scope| named.insert(*scope))
             .collect();
         Err(AuthorizationError::insufficient_scope(scopes.join(" ")).description(DESCRIPTION))
+    }
+
+    /// Returns those of the scopes in a catalog that a principal has, as they stand at its entries:
+    /// for [`Catalog::permitting`].
+    pub fn granted(&self, catalog: &Catalog<'_>, principal: &Principal) -> BTreeSet<String> {
+        let mut granted = Granted::new(&principal.scopes);
+        let (mut all, mut refused) = (BTreeSet::new(), BTreeSet::new());
+        catalog.each_scopes(&mut |text| {
+            if all.contains(text) || refused.contains(text) {
+                return;
+            }
+            let is_granted = scopes_in(text).all(|scope| self.is_granted(&mut granted, scope));
+            let set = if is_granted { &mut all } else { &mut refused };
+            set.insert(text.to_owned());
+        });
+        all
     }
 
     fn is_granted(&self, granted: &mut Granted<'_>, wanted: &str) -> bool {

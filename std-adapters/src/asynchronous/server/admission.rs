@@ -10,13 +10,14 @@ use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin};
+use super::context::{ActiveRequest, Origin, lists_a_part};
 use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, TaskClient, TaskWork};
+use crate::CatalogSource;
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -77,7 +78,10 @@ impl Settings {
             }
         };
         let mut found = None;
+        let of_all = self.catalog.as_ref().filter(|_| lists_a_part(request, &origin));
+        let listed = of_all.map(CatalogSource::snapshot);
         if awaited.is_none()
+            && listed.is_none()
             && let Some(catalog) = &self.catalog
         {
             let snapshot = catalog.snapshot();
@@ -122,6 +126,7 @@ impl Settings {
             origin,
             observed,
             task,
+            listed,
             awaited,
             slot,
         });

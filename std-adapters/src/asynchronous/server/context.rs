@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(feature = "http")]
+use mcp_sansio::Method;
+#[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{Prompts, Tools};
@@ -19,8 +21,10 @@ use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
 use super::admission::Slot;
 use super::broadcast::Broadcaster;
-use super::catalog::Found;
-use super::reply::{HandlerResult, Reply};
+use super::catalog::{Found, Snapshot};
+#[cfg(feature = "http")]
+use super::http::HttpOptions;
+use super::reply::{HandlerResult, PendingResponse, Reply};
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
 use crate::observer::{Ended, ObservedRequest};
@@ -47,6 +51,8 @@ pub(crate) struct ActiveRequest {
     pub(crate) observed: Option<Box<ObservedRequest<'static>>>,
     /// Of a call that may become a task.
     pub(crate) task: Option<Box<TaskWork>>,
+    /// The catalog of a request for a list that is not the same for all.
+    pub(crate) listed: Option<Snapshot>,
     /// The task whose result this request waits for (2025-11-25).
     pub(crate) awaited: Option<(TaskKey, TaskId)>,
     /// Counts towards [`Limits::max_params`](super::Limits::max_params).
@@ -64,6 +70,27 @@ pub(crate) struct HttpOrigin {
     pub(crate) server: ServerKey,
     pub(crate) principal: Option<Arc<Principal>>,
     pub(crate) head: Option<OwnedHead>,
+    /// With the rules for scopes, if lists show only what the principal may use.
+    pub(crate) filter: Option<Arc<HttpOptions>>,
+}
+
+/// Whether a request is for a list of which its principal may see a part.
+#[cfg(feature = "http")]
+pub(crate) fn lists_a_part(request: &Request<'_>, origin: &Origin) -> bool {
+    let filters = origin.as_ref().is_some_and(|origin| origin.filter.is_some());
+    filters
+        && matches!(
+            request.method,
+            Method::ToolsList
+                | Method::PromptsList
+                | Method::ResourcesList
+                | Method::ResourcesTemplatesList
+        )
+}
+
+#[cfg(not(feature = "http"))]
+pub(crate) const fn lists_a_part(_: &Request<'_>, _: &Origin) -> bool {
+    false
 }
 
 /// Returns a text that names the principal of a request.
@@ -79,6 +106,28 @@ pub(crate) const fn owner_text(_: &Origin) -> Option<String> {
 }
 
 impl ActiveRequest {
+    /// Returns the response to a request for a list of which its principal may see a part.
+    #[cfg(feature = "http")]
+    pub(crate) fn part_of_list(self: &Arc<Self>) -> Option<PendingResponse> {
+        let snapshot = self.listed.as_ref()?;
+        let HttpOrigin { principal, filter, .. } = self.origin.as_ref()?;
+        let scopes = &filter.as_ref()?.access_control.scopes;
+        let principal = principal.as_deref()?;
+        Some(match caught(|| scopes.granted(&snapshot.catalog(), principal)) {
+            Ok(granted) => PendingResponse::Part(Arc::clone(self), granted),
+            Err(panic) => {
+                self.panicked(&panic);
+                PendingResponse::PANICKED
+            }
+        })
+    }
+
+    /// Without HTTP there is no principal, and no such list.
+    #[cfg(not(feature = "http"))]
+    pub(crate) fn part_of_list(&self) -> Option<PendingResponse> {
+        self.listed.as_ref().and(None)
+    }
+
     fn target(&self) -> Target<'_> {
         self.found.as_ref().map_or(Target::Other, Found::target)
     }

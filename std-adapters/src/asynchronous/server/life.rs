@@ -46,6 +46,9 @@ where
         };
         return Some(refused(&request, response));
     }
+    if let Some(part) = request.part_of_list() {
+        return Some(refused(&request, part));
+    }
     if let Some(task) = request.task.as_deref() {
         // Few requests need its memory.
         return Box::pin(live_as_task(app, task, &request, &source)).await;

@@ -1,5 +1,7 @@
 //! Results of handlers, and responses that wait for room.
 
+#[cfg(feature = "http")]
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -94,6 +96,9 @@ pub(crate) enum PendingResponse {
         snapshot: Snapshot,
         _slot: Slot,
     },
+    /// The entries of a list that take no scopes, or these.
+    #[cfg(feature = "http")]
+    Part(Arc<ActiveRequest>, BTreeSet<String>),
     /// A response about a task.
     Task(Box<TaskResponse>),
     /// The acknowledgement of a subscription to tasks, and how they are.
@@ -139,6 +144,8 @@ impl PendingResponse {
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
             Self::Task(response) => response.kind(revision),
+            #[cfg(feature = "http")]
+            Self::Part(..) => ResponseKind::Result,
             Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
@@ -159,6 +166,13 @@ impl Outcome<Server<'_>> for PendingResponse {
             Self::Listen(listen) => listen.send(server, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
+            }
+            #[cfg(feature = "http")]
+            Self::Part(request, granted) => {
+                let Some(snapshot) = &request.listed else { return Ok(()) };
+                let permits = |scopes: &str| granted.contains(scopes);
+                let part = snapshot.catalog().permitting(&permits);
+                part.respond(server, &request.request.as_request(), tx).map(|_| ())
             }
             Self::Input(input_requests, state) => {
                 send_input_required(server, handle, input_requests, state.as_deref(), tx)

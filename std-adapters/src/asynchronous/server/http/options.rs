@@ -104,6 +104,9 @@ pub struct HttpOptions {
     /// one more than the [share](crate::asynchronous::Limits::address_share) of its address, gets
     /// 503. Default: 1,000.
     pub max_waiting_checks: usize,
+    /// Whether lists show tools, prompts, resources and templates whose scopes the token does not
+    /// have: for clients that ask for more scopes when they are refused. Default: false.
+    pub lists_unpermitted: bool,
     /// The check of credentials and scopes. Default: everyone may do everything.
     pub access_control: AccessControl,
 }
@@ -142,6 +145,7 @@ impl HttpOptions {
             read_timeout: Duration::from_secs(30),
             authorize_timeout: Duration::from_secs(10),
             max_waiting_checks: 1000,
+            lists_unpermitted: false,
             access_control: AccessControl {
                 authorizer: None,
                 scopes: Scopes { of: None, implies: None },

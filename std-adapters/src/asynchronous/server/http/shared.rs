@@ -263,7 +263,9 @@ impl Shared {
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))
         });
         let (principal, head) = (turn.principal().cloned(), turn.head().cloned());
-        let origin = (server, Some(HttpOrigin { server, principal, head }));
+        let filters = principal.is_some() && !self.options.lists_unpermitted;
+        let filter = filters.then(|| Arc::clone(&self.options));
+        let origin = (server, Some(HttpOrigin { server, principal, head, filter }));
         let (mut machine, tx) = turn.parts(request.handle);
         let mut kept = 0;
         let slot = place.ok_or(FULL).and_then(|place| {
