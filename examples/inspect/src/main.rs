@@ -2,8 +2,10 @@
 
 mod arguments;
 mod bar;
+mod config;
 mod connect;
 mod form;
+mod hosts;
 mod login;
 mod offer;
 mod options;
@@ -11,6 +13,7 @@ mod result;
 mod table;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -24,18 +27,26 @@ use serde_json::{Value, json};
 use options::{Action, Options, Stop, Task};
 
 fn main() -> ExitCode {
-    let options = match options::parse(std::env::args_os().skip(1)) {
-        Ok(options) => options,
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let done = match words.split_first() {
+        Some((verb, rest)) if verb == "config" => config::run(rest),
+        _ => options::parse(words).map(|options| connected(&options)),
+    };
+    match done {
+        Ok(code) => code,
         Err(Stop::Help(text)) => {
             let _ = write!(io::stdout(), "{text}");
-            return ExitCode::SUCCESS;
+            ExitCode::SUCCESS
         }
         Err(Stop::Wrong(why)) => {
-            eprintln!("inspect: {why}\n(inspect --help shows examples)");
-            return ExitCode::from(2);
+            eprintln!("inspect: {}\n(inspect --help shows examples)", Printable::new(why));
+            ExitCode::from(2)
         }
-    };
-    match inspect(&options) {
+    }
+}
+
+fn connected(options: &Options) -> ExitCode {
+    match inspect(options) {
         Ok(code) => code,
         Err(Failure::Usage(why)) => {
             eprintln!("inspect: {}", Printable::new(why));

@@ -188,7 +188,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     Ok(Options { action, server, era, trace, json, timeout, login })
 }
 
-fn is_url(word: &str) -> bool {
+pub(crate) fn is_url(word: &str) -> bool {
     word.starts_with("http://") || word.starts_with("https://")
 }
 
@@ -234,11 +234,11 @@ pub(crate) enum Stop {
     Wrong(String),
 }
 
-fn wrong(error: lexopt::Error) -> Stop {
+pub(crate) fn wrong(error: lexopt::Error) -> Stop {
     Stop::Wrong(error.to_string())
 }
 
-const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Shows what an MCP server offers, and the results of calls.
 
 usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
@@ -246,6 +246,7 @@ usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect [OPTIONS] URL [COMMAND]
        inspect [OPTIONS] login URL
        inspect logout URL
+       inspect config [--host HOST] [--name NAME] PROGRAM [ARGUMENT…] | URL
 
 commands
   (none)                  list everything that the server offers
@@ -261,6 +262,9 @@ commands
   watch [URI…]            print changes until the server ends or Ctrl-C
   login URL               log in to a server, in a browser; later commands use that login
   logout URL              forget that login
+  config PROGRAM [ARGUMENT…]
+                          print what hosts want to know of a server, to be pasted: Claude Desktop,
+                          Claude Code, VS Code, Cursor, Goose, Zed. Also for a URL
 
 options
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
@@ -275,6 +279,9 @@ options
   --client-id ID          login: the client, where a server does not let clients register
   --scope SCOPES          login: ask for no more than these permissions
   --timeout SECONDS       maximum time without a message of the server (default 30)
+  --host HOST             config: only this one of claude-desktop, claude-code, vscode, cursor,
+                          goose, zed
+  --name NAME             config: the server's name (default: that of the program)
   --json                  print results as JSON
   --trace                 print every frame on standard error
   -h, --help              print this text
@@ -287,6 +294,7 @@ examples
   inspect login https://mcp.example.com/mcp
   inspect https://mcp.example.com/mcp call echo text=hello
   inspect login --paste https://mcp.example.com/mcp       (over ssh)
+  inspect config --host vscode target/debug/echo-server
 ";
 
 const LOGIN_HELP: &str = "\

@@ -15,6 +15,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/deployment.md",
     "docs/event-loop.md",
     "docs/firmware.md",
+    "docs/hosts.md",
     "docs/http.md",
     "docs/limits.md",
     "docs/rmcp.md",
