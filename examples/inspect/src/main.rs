@@ -7,6 +7,7 @@ mod connect;
 mod form;
 mod hosts;
 mod login;
+mod new;
 mod offer;
 mod options;
 mod result;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let done = match words.split_first() {
         Some((verb, rest)) if verb == "config" => config::run(rest),
+        Some((verb, rest)) if verb == "new" => new::run(rest),
         _ => options::parse(words).map(|options| connected(&options)),
     };
     match done {

@@ -247,6 +247,7 @@ usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect [OPTIONS] login URL
        inspect logout URL
        inspect config [--host HOST] [--name NAME] PROGRAM [ARGUMENT…] | URL
+       inspect new [--path DIR] NAME
 
 commands
   (none)                  list everything that the server offers
@@ -265,6 +266,7 @@ commands
   config PROGRAM [ARGUMENT…]
                           print what hosts want to know of a server, to be pasted: Claude Desktop,
                           Claude Code, VS Code, Cursor, Goose, Zed. Also for a URL
+  new NAME                write a project with a server, a test and a README into a new directory
 
 options
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
@@ -282,6 +284,7 @@ options
   --host HOST             config: only this one of claude-desktop, claude-code, vscode, cursor,
                           goose, zed
   --name NAME             config: the server's name (default: that of the program)
+  --path DIR              new: depend on a checkout of mcp-sansio instead of its git address
   --json                  print results as JSON
   --trace                 print every frame on standard error
   -h, --help              print this text
@@ -295,6 +298,7 @@ examples
   inspect https://mcp.example.com/mcp call echo text=hello
   inspect login --paste https://mcp.example.com/mcp       (over ssh)
   inspect config --host vscode target/debug/echo-server
+  inspect new notes
 ";
 
 const LOGIN_HELP: &str = "\
