@@ -5,23 +5,9 @@ use std::io::{self, Write as _};
 use std::time::SystemTime;
 
 use mcp_sansio::Printable;
+use mcp_sansio_relay::Entry;
 
 use super::options::Log;
-
-/// A line of the log or of standard error.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Entry {
-    /// Sent to the device.
-    Sent(String),
-    /// A message from the device, passed on or not.
-    Received(String),
-    /// Output of the device that is not a message.
-    Noise(String),
-    /// Sent to the client by the bridge itself.
-    Told(String),
-    /// An event.
-    Event(String),
-}
 
 pub(crate) struct Journal(Option<Sink>);
 

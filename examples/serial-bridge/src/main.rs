@@ -4,7 +4,6 @@ mod device;
 mod journal;
 mod options;
 mod pump;
-mod relay;
 mod trouble;
 
 use std::io::{self, Write as _};

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mcp_sansio_relay::Timing;
+
 use super::device::Device;
 
 /// The parsed command line.
@@ -11,18 +13,9 @@ use super::device::Device;
 pub(crate) struct Options {
     pub(crate) device: Device,
     pub(crate) timing: Timing,
-    pub(crate) log: Option<Log>,
-}
-
-/// Time limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Timing {
-    /// For a handshake request, and for all requests until the device has appeared once.
-    pub(crate) wait: Duration,
-    /// For other requests, counted from the disappearance of the device.
-    pub(crate) patience: Duration,
     /// For pending responses after the end of the input.
     pub(crate) linger: Duration,
+    pub(crate) log: Option<Log>,
 }
 
 /// Where the traffic is logged.
@@ -43,7 +36,7 @@ pub(crate) enum Stop {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
     use lexopt::prelude::*;
     let (mut place, mut baud, mut log) = (None, None, None);
-    let mut timing = Timing { wait: WAIT, patience: PATIENCE, linger: LINGER };
+    let (mut timing, mut linger) = (Timing { wait: WAIT, patience: PATIENCE }, LINGER);
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
@@ -53,7 +46,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             }
             Long("wait") => timing.wait = seconds(&mut parser, "--wait")?,
             Long("patience") => timing.patience = seconds(&mut parser, "--patience")?,
-            Long("linger") => timing.linger = seconds(&mut parser, "--linger")?,
+            Long("linger") => linger = seconds(&mut parser, "--linger")?,
             Long("log") => {
                 let file = parser.value().map_err(wrong)?;
                 log = Some(if file == "-" { Log::Stderr } else { Log::File(file.into()) });
@@ -65,7 +58,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     let Some(place) = place else {
         return Err(Stop::Wrong(format!("missing device. {}", super::trouble::ports())));
     };
-    Ok(Options { device: Device::new(place, baud).map_err(Stop::Wrong)?, timing, log })
+    Ok(Options { device: Device::new(place, baud).map_err(Stop::Wrong)?, timing, linger, log })
 }
 
 fn seconds(parser: &mut lexopt::Parser, option: &str) -> Result<Duration, Stop> {

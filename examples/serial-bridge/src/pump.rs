@@ -9,11 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::RxBuffer;
+use mcp_sansio_relay::Relay;
 
 use super::device::{Device, Link, TICK};
 use super::journal::Journal;
 use super::options::Options;
-use super::relay::Relay;
 
 struct Pump {
     state: Mutex<State>,
@@ -35,7 +35,7 @@ struct State {
 
 /// Runs until the client ends the input.
 pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
-    let Options { device, timing, .. } = options;
+    let Options { device, timing, linger, .. } = options;
     let relay = Relay::new(device.to_string(), timing, Instant::now());
     let state = State {
         relay,
@@ -52,7 +52,7 @@ pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     pump.read_client()?;
 
     let mut state = pump.lock();
-    let end = Instant::now() + timing.linger;
+    let end = Instant::now() + linger;
     while !state.relay.is_idle() && !state.client_is_gone && Instant::now() < end {
         state = pump.wait(state, end);
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     state.flush();
     pump.changed.notify_all();
     let end = Instant::now() + LAST_WORDS;
-    while (state.writing || !state.relay.out.to_device.is_empty())
+    while (state.writing || !state.relay.out.to_server.is_empty())
         && state.link.is_some()
         && Instant::now() < end
     {
@@ -84,7 +84,7 @@ impl Pump {
             }
             let mut state = self.lock();
             // The client may wait for a slow device, but never the reverse.
-            while state.link.is_some() && state.relay.out.to_device.len() > MAX_QUEUED {
+            while state.link.is_some() && state.relay.out.to_server.len() > MAX_QUEUED {
                 state = self.wait(state, Instant::now() + TICK);
             }
             while let Some(frame) = rx.next_frame() {
@@ -142,7 +142,7 @@ impl Pump {
             let lost = self.with(|state| {
                 let now = Instant::now();
                 while let Some(frame) = rx.next_frame() {
-                    state.relay.device_line(now, frame);
+                    state.relay.server_line(now, frame);
                 }
                 state.relay.tick(now);
                 state.write_error.take()
@@ -156,12 +156,12 @@ impl Pump {
     fn write(&self) {
         let mut state = self.lock();
         loop {
-            let Some(link) = state.link.clone().filter(|_| !state.relay.out.to_device.is_empty())
+            let Some(link) = state.link.clone().filter(|_| !state.relay.out.to_server.is_empty())
             else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let bytes = std::mem::take(&mut state.relay.out.to_device);
+            let bytes = std::mem::take(&mut state.relay.out.to_server);
             state.writing = true;
             drop(state);
             let written = link.write_all(&bytes, || {
@@ -173,7 +173,7 @@ impl Pump {
                 && state.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, &link))
             {
                 state.write_error = Some(error);
-                state.relay.out.to_device.clear();
+                state.relay.out.to_server.clear();
             }
             self.changed.notify_all();
         }

@@ -14,11 +14,7 @@ struct Bridge {
 impl Bridge {
     fn new() -> Self {
         let now = Instant::now();
-        let timing = Timing {
-            wait: Duration::from_secs(20),
-            patience: Duration::from_secs(3),
-            linger: Duration::ZERO,
-        };
+        let timing = Timing { wait: Duration::from_secs(20), patience: Duration::from_secs(3) };
         Self { relay: Relay::new("/dev/ttyX".to_owned(), timing, now), now }
     }
 
@@ -51,7 +47,7 @@ impl Bridge {
     }
 
     fn device(&mut self, line: &str) {
-        self.relay.device_line(self.now, Frame::Complete(line.as_bytes()));
+        self.relay.server_line(self.now, Frame::Complete(line.as_bytes()));
     }
 
     fn pass(&mut self, seconds: u64) {
@@ -66,7 +62,7 @@ impl Bridge {
             text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
         };
         self.relay.out.entries.clear();
-        (lines(&mut self.relay.out.to_client), lines(&mut self.relay.out.to_device))
+        (lines(&mut self.relay.out.to_client), lines(&mut self.relay.out.to_server))
     }
 
     fn noise(&self) -> Vec<&str> {
@@ -378,9 +374,9 @@ fn noise_is_dropped_and_messages_after_it_pass() {
     ] {
         bridge.device(noise);
     }
-    bridge.relay.device_line(bridge.now, Frame::Complete(b"\xff\xfe"));
+    bridge.relay.server_line(bridge.now, Frame::Complete(b"\xff\xfe"));
     assert_eq!(bridge.out().0, none());
-    bridge.relay.device_line(
+    bridge.relay.server_line(
         bridge.now,
         Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"),
     );
@@ -388,7 +384,7 @@ fn noise_is_dropped_and_messages_after_it_pass() {
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{}}"#]);
     // A damaged response ends its request with an error.
     bridge.device(r#"{"id":5,"result":{}}"#);
-    bridge.relay.device_line(
+    bridge.relay.server_line(
         bridge.now,
         Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" },
     );
@@ -455,7 +451,7 @@ fn t2_error_responses_do_not_accumulate_for_a_device_that_does_not_read() {
         bridge.relay.out.entries.clear();
         bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
     }
-    let waiting = bridge.relay.out.to_device.len();
+    let waiting = bridge.relay.out.to_server.len();
     assert!((MAX_UNREAD..MAX_UNREAD + 1024).contains(&waiting), "{waiting} bytes");
 }
 

@@ -6,7 +6,7 @@ use mcp_sansio::{JsonStr, Params, RawJson};
 
 /// An id, compared by value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Id {
+pub(crate) enum Id {
     Number(i64),
     Text(String),
     /// A number outside of the range of integers.
@@ -15,38 +15,38 @@ pub(super) enum Id {
 
 /// A request of the client.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) key: Id,
+pub(crate) struct Pending {
+    pub(crate) key: Id,
     /// The id as written.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The message.
-    pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(crate) text: String,
+    pub(crate) kind: Kind,
     /// Whether it was sent before, and rejected by a device that had lost its session.
-    pub(super) again: bool,
+    pub(crate) again: bool,
 }
 
 /// A request that waits for the device.
 #[derive(Debug)]
-pub(super) struct Held {
-    pub(super) pending: Pending,
-    pub(super) deadline: Instant,
+pub(crate) struct Held {
+    pub(crate) pending: Pending,
+    pub(crate) deadline: Instant,
 }
 
 /// A request of the device.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The reset count at which the device sent it.
-    pub(super) life: u32,
+    pub(crate) life: u32,
     /// The id at the client, as written.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The id at the device.
-    pub(super) of_device: String,
+    pub(crate) of_server: String,
 }
 
 /// A request of the bridge.
 #[derive(Debug)]
-pub(super) enum Own {
+pub(crate) enum Own {
     Probe,
     Initialize,
     /// A `shutdown`, after which the client's `initialize` is repeated.
@@ -56,7 +56,7 @@ pub(super) enum Own {
 
 /// The state that a response may change.
 #[derive(Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Initialize { params: String },
     Discover,
     Listen,
@@ -67,7 +67,7 @@ pub(super) enum Kind {
 }
 
 impl Id {
-    pub(super) fn of(id: RawJson<'_>) -> Self {
+    pub(crate) fn of(id: RawJson<'_>) -> Self {
         match (id.as_string(), id.as_i64()) {
             (Some(text), _) => Self::Text(text.to_string()),
             (None, Some(number)) => Self::Number(number),
@@ -77,7 +77,7 @@ impl Id {
 }
 
 impl Pending {
-    pub(super) fn new(
+    pub(crate) fn new(
         id: RawJson<'_>,
         text: RawJson<'_>,
         method: JsonStr<'_>,
@@ -106,12 +106,12 @@ impl Pending {
     }
 
     /// Whether this is a handshake request, which has no effects and may wait for the device.
-    pub(super) fn opens(&self) -> bool {
+    pub(crate) fn opens(&self) -> bool {
         matches!(self.kind, Kind::Initialize { .. } | Kind::Discover)
     }
 
     /// Whether the response comes only when one side ends the subscription.
-    pub(super) fn is_endless(&self) -> bool {
+    pub(crate) fn is_endless(&self) -> bool {
         self.kind == Kind::Listen
     }
 }

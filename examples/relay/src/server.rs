@@ -9,14 +9,14 @@ use super::{Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, Verdict,
 
 impl Relay {
     /// Handles a line from the device.
-    pub(crate) fn device_line(&mut self, now: Instant, frame: Frame<'_>) {
+    pub fn server_line(&mut self, now: Instant, frame: Frame<'_>) {
         let frame = self.behind_noise(frame);
         self.note(frame);
         let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
             let verdict = match &message {
-                Ok(message) => self.device_message(now, message),
-                Err(malformed) => self.device_noise(malformed),
+                Ok(message) => self.server_message(now, message),
+                Err(malformed) => self.server_noise(malformed),
             };
             whole &= matches!(verdict, Verdict::Pass);
             match (verdict, message) {
@@ -72,20 +72,20 @@ impl Relay {
         rest
     }
 
-    fn device_message(&mut self, now: Instant, message: &Message<'_>) -> Verdict {
+    fn server_message(&mut self, now: Instant, message: &Message<'_>) -> Verdict {
         match message.kind {
-            MessageKind::Request { id, .. } => self.device_question(message, id),
+            MessageKind::Request { id, .. } => self.server_question(message, id),
             MessageKind::Notification { method, params } if method == "notifications/cancelled" => {
                 let Some(id) = params.get("requestId") else { return Verdict::Pass };
                 let key = Id::of(id);
                 let known = self.asked.iter().find(|(_, asked)| {
-                    asked.life == self.life && of_device(asked) == Some(key.clone())
+                    asked.life == self.life && of_server(asked) == Some(key.clone())
                 });
                 let Some(known) = known.map(|(known, _)| known.clone()) else {
                     return Verdict::Pass;
                 };
                 match self.asked.remove(&known) {
-                    Some(asked) if asked.id != asked.of_device => {
+                    Some(asked) if asked.id != asked.of_server => {
                         Verdict::Instead(lines::replaced(message.text, id, &asked.id))
                     }
                     _ => Verdict::Pass,
@@ -115,21 +115,21 @@ impl Relay {
 
     /// Handles a request of the device. It gets another id if the client has an open request with
     /// this id from before a reset.
-    fn device_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
-        let (life, of_device) = (self.life, id.as_str().to_owned());
+    fn server_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
+        let (life, of_server) = (self.life, id.as_str().to_owned());
         let key = Id::of(id);
         if !self.has_room_for_question() {
-            return self.refuse_question(&of_device);
+            return self.refuse_question(&of_server);
         }
         self.refuses_questions = false;
         if self.asked.get(&key).is_none_or(|earlier| earlier.life == life) {
-            self.asked.insert(key, Asked { life, id: of_device.clone(), of_device });
+            self.asked.insert(key, Asked { life, id: of_server.clone(), of_server });
             return Verdict::Pass;
         }
         let name = format!("{}~{life}", id.as_string().map_or(id.as_str(), |text| text.inner()));
         let visible = format!("\"{name}\"");
         let key = RawJson::parse(&visible).map_or(Id::Text(name), Id::of);
-        self.asked.insert(key, Asked { life, id: visible.clone(), of_device });
+        self.asked.insert(key, Asked { life, id: visible.clone(), of_server });
         Verdict::Instead(lines::replaced(message.text, id, &visible))
     }
 
@@ -154,7 +154,7 @@ impl Relay {
                 "the device asks more than {MAX_ASKED} questions at once: the others are refused"
             ));
         }
-        if self.out.to_device.len() < MAX_UNREAD {
+        if self.out.to_server.len() < MAX_UNREAD {
             self.send(&lines::error(id, INTERNAL_ERROR, "Too many open requests"));
         }
         Verdict::Keep
@@ -250,7 +250,7 @@ impl Relay {
     }
 
     /// Handles output that is not a message. Most is a boot log, but it may be a damaged response.
-    fn device_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
+    fn server_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
         if let Some(id) = malformed.id.filter(|_| malformed.forbids_response)
             && let Some(pending) = self.in_flight.remove(&Id::of(id))
         {
@@ -263,8 +263,8 @@ impl Relay {
     }
 }
 
-fn of_device(asked: &Asked) -> Option<Id> {
-    RawJson::parse(&asked.of_device).ok().map(Id::of)
+fn of_server(asked: &Asked) -> Option<Id> {
+    RawJson::parse(&asked.of_server).ok().map(Id::of)
 }
 
 /// Detects "not initialized" errors by their text, since no error code is defined for them: "Not

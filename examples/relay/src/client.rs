@@ -9,7 +9,7 @@ use super::{Phase, Relay, Verdict, lines};
 
 impl Relay {
     /// Handles a line from the client.
-    pub(crate) fn client_line(&mut self, now: Instant, frame: Frame<'_>) {
+    pub fn client_line(&mut self, now: Instant, frame: Frame<'_>) {
         let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
             let verdict = match &message {
@@ -90,10 +90,10 @@ impl Relay {
             self.event(format!("the client responded to unknown request {id}"));
             return Verdict::Keep;
         };
-        if asked.of_device == asked.id {
+        if asked.of_server == asked.id {
             Verdict::Pass
         } else {
-            Verdict::Instead(lines::replaced(message.text, id, &asked.of_device))
+            Verdict::Instead(lines::replaced(message.text, id, &asked.of_server))
         }
     }
 

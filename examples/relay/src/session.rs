@@ -5,7 +5,7 @@ use mcp_sansio::RawJson;
 use super::lines;
 
 #[derive(Debug, Default)]
-pub(super) struct Session(Option<Open>);
+pub(crate) struct Session(Option<Open>);
 
 #[derive(Debug)]
 struct Open {
@@ -23,7 +23,7 @@ struct Open {
 }
 
 impl Session {
-    pub(super) fn open(&mut self, params: String, result: RawJson<'_>) {
+    pub(crate) fn open(&mut self, params: String, result: RawJson<'_>) {
         let lists = ["tools", "prompts", "resources"].into_iter().filter(|list| {
             let declared = result
                 .get("capabilities")
@@ -43,27 +43,27 @@ impl Session {
         });
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.0.is_some()
     }
 
-    pub(super) fn initialize_params(&self) -> Option<String> {
+    pub(crate) fn initialize_params(&self) -> Option<String> {
         self.0.as_ref().map(|open| open.params.clone())
     }
 
-    pub(super) fn initialized(&mut self) {
+    pub(crate) fn initialized(&mut self) {
         if let Some(open) = &mut self.0 {
             open.ready = true;
         }
     }
 
-    pub(super) fn set_level(&mut self, params: String) {
+    pub(crate) fn set_level(&mut self, params: String) {
         if let Some(open) = &mut self.0 {
             open.level = Some(params);
         }
     }
 
-    pub(super) fn subscribe(&mut self, uri: String) {
+    pub(crate) fn subscribe(&mut self, uri: String) {
         if let Some(open) = &mut self.0
             && open.subscriptions.len() < MAX_SUBSCRIPTIONS
             && !open.subscriptions.contains(&uri)
@@ -72,14 +72,14 @@ impl Session {
         }
     }
 
-    pub(super) fn unsubscribe(&mut self, uri: &str) {
+    pub(crate) fn unsubscribe(&mut self, uri: &str) {
         if let Some(open) = &mut self.0 {
             open.subscriptions.retain(|other| other != uri);
         }
     }
 
     /// Returns the difference between the client's session and the device's new one.
-    pub(super) fn difference(&self, result: RawJson<'_>) -> Option<String> {
+    pub(crate) fn difference(&self, result: RawJson<'_>) -> Option<String> {
         let open = self.0.as_ref()?;
         let now = version(result);
         (now != open.version).then(|| {
@@ -87,12 +87,12 @@ impl Session {
         })
     }
 
-    pub(super) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.0.as_ref().is_some_and(|open| open.ready)
     }
 
     /// Returns the methods and params that restore the session on the device.
-    pub(super) fn requests(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn requests(&self) -> Vec<(&'static str, String)> {
         let Some(open) = &self.0 else { return Vec::new() };
         let level = open.level.iter().map(|params| ("logging/setLevel", params.clone()));
         let subscriptions = open
@@ -104,7 +104,7 @@ impl Session {
 
     /// Returns the notifications of changes that a reset may imply, since the firmware may be a new
     /// one.
-    pub(super) fn changes(&self) -> Vec<String> {
+    pub(crate) fn changes(&self) -> Vec<String> {
         let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
         let lists = open
             .lists

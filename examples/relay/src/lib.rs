@@ -6,9 +6,9 @@
 //! open at the client gets another id, and its response the original one.
 
 mod client;
-mod device;
 mod lines;
 mod pending;
+mod server;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -18,10 +18,9 @@ use std::time::{Duration, Instant};
 
 use self::pending::{Asked, Held, Id, Own, Pending};
 use self::session::Session;
-use super::journal::Entry;
-use super::options::Timing;
 
-pub(crate) struct Relay {
+/// The relay between a client and a server.
+pub struct Relay {
     place: String,
     timing: Timing,
     started: Instant,
@@ -45,15 +44,40 @@ pub(crate) struct Relay {
     /// Number of resets of the device.
     life: u32,
     session: Session,
-    pub(crate) out: Out,
+    /// What is to be written.
+    pub out: Out,
 }
 
-/// Bytes to be written.
+/// Bytes to be written, and the log.
 #[derive(Default)]
-pub(crate) struct Out {
-    pub(crate) to_client: Vec<u8>,
-    pub(crate) to_device: Vec<u8>,
-    pub(crate) entries: Vec<Entry>,
+pub struct Out {
+    pub to_client: Vec<u8>,
+    pub to_server: Vec<u8>,
+    pub entries: Vec<Entry>,
+}
+
+/// A line of the log.
+#[derive(Debug, PartialEq)]
+pub enum Entry {
+    /// Sent to the server.
+    Sent(String),
+    /// A message from the server, passed on or not.
+    Received(String),
+    /// Output of the server that is not a message.
+    Noise(String),
+    /// Sent to the client by the relay itself.
+    Told(String),
+    /// An event.
+    Event(String),
+}
+
+/// Time limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// For a handshake request, and for all requests until the server has appeared once.
+    pub wait: Duration,
+    /// For other requests, counted from the disappearance of the server.
+    pub patience: Duration,
 }
 
 enum Phase {
@@ -80,7 +104,7 @@ enum Verdict {
 }
 
 impl Relay {
-    pub(crate) fn new(place: String, timing: Timing, now: Instant) -> Self {
+    pub fn new(place: String, timing: Timing, now: Instant) -> Self {
         Self {
             place,
             timing,
@@ -100,11 +124,11 @@ impl Relay {
     }
 
     /// Handles the opening of the line.
-    pub(crate) fn link_up(&mut self, now: Instant) {
+    pub fn link_up(&mut self, now: Instant) {
         let since = self.away_since();
         self.event(format!("{} is open", self.place));
         // Ends an incomplete line that the device may hold.
-        self.out.to_device.extend_from_slice(b"\n");
+        self.out.to_server.extend_from_slice(b"\n");
         // Every server responds to a ping at any time, at least with an error, so a response shows
         // that it has booted.
         let line = self.own_request(Own::Probe, "ping", None);
@@ -112,18 +136,18 @@ impl Relay {
     }
 
     /// Handles the loss of the line.
-    pub(crate) fn link_down(&mut self, now: Instant, why: &str) {
+    pub fn link_down(&mut self, now: Instant, why: &str) {
         self.event(format!("{} is gone: {why}", self.place));
         let since = self.away_since().or(matches!(self.phase, Phase::Up).then_some(now));
         let what =
             format!("{} was disconnected while it processed this request ({why}).", self.place);
         self.end_life(now, &what);
-        self.out.to_device.clear();
+        self.out.to_server.clear();
         self.phase = Phase::Away { since, why: format!("{} is gone: {why}", self.place) };
     }
 
     /// Handles a failure to open the line.
-    pub(crate) fn link_refused(&mut self, now: Instant, trouble: &str) {
+    pub fn link_refused(&mut self, now: Instant, trouble: &str) {
         if let Phase::Away { why, .. } = &mut self.phase
             && why != trouble
         {
@@ -135,7 +159,7 @@ impl Relay {
     }
 
     /// Handles timeouts that are due.
-    pub(crate) fn tick(&mut self, now: Instant) {
+    pub fn tick(&mut self, now: Instant) {
         if let Phase::Opening { line, again, pause, .. } = &mut self.phase
             && *again <= now
         {
@@ -153,12 +177,12 @@ impl Relay {
     }
 
     /// Whether no request of the client is open that ends by itself.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.held.is_empty() && self.in_flight.values().all(Pending::is_endless)
     }
 
     /// Handles the end of the client: ends the device's work.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         if !matches!(self.phase, Phase::Up) {
             return;
         }
@@ -257,8 +281,8 @@ impl Relay {
     }
 
     fn send(&mut self, line: &str) {
-        self.out.to_device.extend_from_slice(line.as_bytes());
-        self.out.to_device.push(b'\n');
+        self.out.to_server.extend_from_slice(line.as_bytes());
+        self.out.to_server.push(b'\n');
         self.out.entries.push(Entry::Sent(line.to_owned()));
     }
 

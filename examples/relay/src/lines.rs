@@ -2,35 +2,35 @@
 
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
-pub(super) fn request(id: &str, method: &str, params: Option<&str>) -> String {
+pub(crate) fn request(id: &str, method: &str, params: Option<&str>) -> String {
     let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
     format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}"{params}}}"#)
 }
 
-pub(super) fn notification(method: &str, params: Option<&str>) -> String {
+pub(crate) fn notification(method: &str, params: Option<&str>) -> String {
     let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
     format!(r#"{{"jsonrpc":"2.0","method":"{method}"{params}}}"#)
 }
 
-pub(super) fn cancelled(id: &str, reason: &str) -> String {
+pub(crate) fn cancelled(id: &str, reason: &str) -> String {
     notification(
         "notifications/cancelled",
         Some(&format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#)),
     )
 }
 
-pub(super) fn empty(id: &str) -> String {
+pub(crate) fn empty(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
 }
 
-pub(super) fn error(id: &str, code: i32, message: &str) -> String {
+pub(crate) fn error(id: &str, code: i32, message: &str) -> String {
     let message = OwnedJson::new(message, Revision::LATEST)
         .map_or_else(|_| "\"\"".to_owned(), |text| text.as_raw().as_str().to_owned());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
 }
 
 /// Replaces `part`, a slice of `text`, by `other`.
-pub(super) fn replaced(text: RawJson<'_>, part: RawJson<'_>, other: &str) -> String {
+pub(crate) fn replaced(text: RawJson<'_>, part: RawJson<'_>, other: &str) -> String {
     let (text, part) = (text.as_str(), part.as_str());
     let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
     match (text.get(..start), text.get(start.wrapping_add(part.len())..)) {
