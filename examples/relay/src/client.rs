@@ -40,11 +40,11 @@ impl Relay {
                 }
                 let pending = Pending::new(id, message.text, method, &params);
                 if is_up {
-                    // The device itself rejects a second request with the same id.
+                    // The server itself rejects a second request with the same id.
                     self.in_flight.entry(pending.key.clone()).or_insert(pending);
                     return Verdict::Pass;
                 }
-                // The bridge answers pings whether or not the device is there. 2026-07-28 has
+                // The relay answers pings whether or not the server is there. 2026-07-28 has
                 // neither sessions nor pings.
                 if method == "ping" && params.meta().and_then(|meta| meta.get(MODERN)).is_none() {
                     self.tell(&lines::empty(&pending.id));
@@ -82,7 +82,7 @@ impl Relay {
         }
     }
 
-    /// Handles the response to a request of the device, which may have been reset since.
+    /// Handles the response to a request of the server, which may have been reset since.
     fn client_answer(&mut self, message: &Message<'_>, id: Option<RawJson<'_>>) -> Verdict {
         let Some(id) = id else { return Verdict::Pass };
         let Some(asked) = self.asked.remove(&Id::of(id)).filter(|asked| asked.life == self.life)
@@ -97,7 +97,7 @@ impl Relay {
         }
     }
 
-    /// Rejects an invalid message, which the device could not use.
+    /// Rejects an invalid message, which the server could not use.
     fn client_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
         self.event(format!("from the client: {}", malformed.violation));
         if !malformed.forbids_response {

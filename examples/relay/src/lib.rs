@@ -1,11 +1,12 @@
-//! The relay between a client and a device that may disappear: a state machine without I/O or a
+//! The relay between a client and a server that may disappear: a state machine without I/O or a
 //! clock.
 //!
-//! Ids are passed on unchanged, with one exception: a reset device counts its requests from the
+//! Ids are passed on unchanged, with one exception: a reset server counts its requests from the
 //! start again, while the client may still work on an old one. A new request with an id that is
 //! open at the client gets another id, and its response the original one.
 
 mod client;
+mod kind;
 mod lines;
 mod pending;
 mod server;
@@ -16,32 +17,34 @@ mod tests;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+pub use self::kind::ServerKind;
 use self::pending::{Asked, Held, Id, Own, Pending};
 use self::session::Session;
 
 /// The relay between a client and a server.
 pub struct Relay {
+    kind: ServerKind,
     place: String,
     timing: Timing,
     started: Instant,
     phase: Phase,
-    /// The client's requests that the device has not responded to. Together with `held` at most
+    /// The client's requests that the server has not responded to. Together with `held` at most
     /// [`MAX_IN_FLIGHT`].
     in_flight: BTreeMap<Id, Pending>,
-    /// The client's requests that wait for the device to return.
+    /// The client's requests that wait for the server to return.
     held: Vec<Held>,
-    /// Requests that ended with an error when the device disappeared; a device that was not reset
+    /// Requests that ended with an error when the server disappeared; a server that was not reset
     /// is still working on them.
     given_up: Vec<String>,
-    /// The device's requests that the client has not responded to, by the client's id, including
+    /// The server's requests that the client has not responded to, by the client's id, including
     /// those from before a reset. At most [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
-    /// Whether the last request of the device was rejected.
+    /// Whether the last request of the server was rejected.
     refuses_questions: bool,
-    /// Open requests of the bridge itself.
+    /// Open requests of the relay itself.
     own: BTreeMap<Id, Own>,
     own_made: u32,
-    /// Number of resets of the device.
+    /// Number of resets of the server.
     life: u32,
     session: Session,
     /// What is to be written.
@@ -86,10 +89,11 @@ enum Phase {
         since: Option<Instant>,
         why: String,
     },
-    /// The line is open, and the device may be booting: `line` is repeated until it is answered.
+    /// The line is open, and the server may be booting: `line` is repeated until it is answered,
+    /// on a line.
     Opening {
         line: String,
-        again: Instant,
+        again: Option<Instant>,
         pause: Duration,
         since: Option<Instant>,
     },
@@ -104,12 +108,14 @@ enum Verdict {
 }
 
 impl Relay {
-    pub fn new(place: String, timing: Timing, now: Instant) -> Self {
+    /// `place` names the server in texts.
+    pub fn new(kind: ServerKind, place: String, timing: Timing, now: Instant) -> Self {
         Self {
+            kind,
             place,
             timing,
             started: now,
-            phase: Phase::Away { since: None, why: "not opened yet".to_owned() },
+            phase: Phase::Away { since: None, why: "The server was not started yet".to_owned() },
             in_flight: BTreeMap::new(),
             held: Vec::new(),
             given_up: Vec::new(),
@@ -126,8 +132,13 @@ impl Relay {
     /// Handles the opening of the line.
     pub fn link_up(&mut self, now: Instant) {
         let since = self.away_since();
+        if self.kind == ServerKind::Process {
+            // It has no requests, and some servers accept none before `initialize`.
+            self.given_up.clear();
+            return self.resume(now);
+        }
         self.event(format!("{} is open", self.place));
-        // Ends an incomplete line that the device may hold.
+        // Ends an incomplete line that the server may hold.
         self.out.to_server.extend_from_slice(b"\n");
         // Every server responds to a ping at any time, at least with an error, so a response shows
         // that it has booted.
@@ -137,13 +148,12 @@ impl Relay {
 
     /// Handles the loss of the line.
     pub fn link_down(&mut self, now: Instant, why: &str) {
-        self.event(format!("{} is gone: {why}", self.place));
+        let lost = self.kind.lost(&self.place, why);
+        self.event(lost.clone());
         let since = self.away_since().or(matches!(self.phase, Phase::Up).then_some(now));
-        let what =
-            format!("{} was disconnected while it processed this request ({why}).", self.place);
-        self.end_life(now, &what);
+        self.end_life(now, &self.kind.interrupted(&self.place, why));
         self.out.to_server.clear();
-        self.phase = Phase::Away { since, why: format!("{} is gone: {why}", self.place) };
+        self.phase = Phase::Away { since, why: lost };
     }
 
     /// Handles a failure to open the line.
@@ -160,7 +170,7 @@ impl Relay {
 
     /// Handles timeouts that are due.
     pub fn tick(&mut self, now: Instant) {
-        if let Phase::Opening { line, again, pause, .. } = &mut self.phase
+        if let Phase::Opening { line, again: Some(again), pause, .. } = &mut self.phase
             && *again <= now
         {
             *pause = (*pause * 2).min(LONGEST_PAUSE);
@@ -181,7 +191,7 @@ impl Relay {
         self.held.is_empty() && self.in_flight.values().all(Pending::is_endless)
     }
 
-    /// Handles the end of the client: ends the device's work.
+    /// Handles the end of the client: ends the server's work.
     pub fn close(&mut self) {
         if !matches!(self.phase, Phase::Up) {
             return;
@@ -190,14 +200,14 @@ impl Relay {
             self.send(&lines::cancelled(&pending.id, "The client has ended"));
         }
         if self.session.is_open() {
-            // A serial line has no end that the device could detect. Most servers do not know this
+            // A serial line has no end that the server could detect. Most servers do not know this
             // request and respond with an error.
             let line = self.own_request(Own::Ignored, "shutdown", None);
             self.send(&line);
         }
     }
 
-    /// Handles the first response of the device.
+    /// Handles the first response of the server.
     fn up(&mut self) {
         self.phase = Phase::Up;
         self.event(format!("{} is ready", self.place));
@@ -210,17 +220,16 @@ impl Relay {
         }
     }
 
-    /// Ends all open requests with errors, since the device has lost them.
+    /// Ends all open requests with errors, since the server has lost them.
     fn end_life(&mut self, now: Instant, what: &str) {
         self.life += 1;
         self.own.clear();
         for (_, pending) in std::mem::take(&mut self.in_flight) {
-            if pending.opens() {
-                // A handshake request has no effects and can be repeated.
+            if pending.opens() || (pending.is_endless() && self.kind == ServerKind::Process) {
+                // Such a request has no effects and can be repeated.
                 self.held.push(Held { pending, deadline: now + self.timing.wait });
             } else {
-                let advice = "The request may have been carried out. The bridge reconnects: check the state, then retry";
-                self.refuse(&pending.id, &format!("{what} {advice}"));
+                self.refuse(&pending.id, &format!("{what} {}", self.kind.advice()));
                 self.given_up.push(pending.id);
             }
         }
@@ -231,17 +240,26 @@ impl Relay {
             .map(|asked| asked.id.clone())
             .collect();
         for id in asked {
-            self.tell(&lines::cancelled(&id, "The device was disconnected"));
+            self.tell(&lines::cancelled(&id, "The server was disconnected"));
         }
     }
 
-    /// Sends this line repeatedly until it is answered.
-    fn open_with(&mut self, now: Instant, line: String, since: Option<Instant>) {
-        self.send(&line);
-        self.phase = Phase::Opening { line, again: now + FIRST_PAUSE, pause: FIRST_PAUSE, since };
+    /// Opens the client's session again, if there is one.
+    fn resume(&mut self, now: Instant) {
+        match self.session.initialize_params() {
+            Some(_) => self.open_session_again(now),
+            None => self.up(),
+        }
     }
 
-    /// Returns since when the device has been away; `None` if it was never there.
+    /// Sends this line, on a line repeatedly until it is answered.
+    fn open_with(&mut self, now: Instant, line: String, since: Option<Instant>) {
+        self.send(&line);
+        let again = (self.kind == ServerKind::Device).then(|| now + FIRST_PAUSE);
+        self.phase = Phase::Opening { line, again, pause: FIRST_PAUSE, since };
+    }
+
+    /// Returns since when the server has been away; `None` if it was never there.
     fn away_since(&self) -> Option<Instant> {
         match self.phase {
             Phase::Away { since, .. } | Phase::Opening { since, .. } => since,
@@ -249,23 +267,18 @@ impl Relay {
         }
     }
 
-    /// Returns the text of errors while the device is away.
+    /// Returns the text of errors while the server is away.
     fn absence(&self) -> String {
         match &self.phase {
-            Phase::Away { why, .. } => {
-                format!("The device is unavailable: {why}. The bridge keeps trying: retry later")
-            }
-            _ => format!(
-                "{} is open, but there is no response. Is an MCP server running on the device, at this speed? Its other output is in the log",
-                self.place
-            ),
+            Phase::Away { why, .. } => self.kind.absence(why),
+            _ => self.kind.silence(&self.place),
         }
     }
 
-    /// Begins a request of the bridge itself.
+    /// Begins a request of the relay itself.
     fn own_request(&mut self, own: Own, method: &str, params: Option<&str>) -> String {
         self.own_made += 1;
-        let id = format!("serial-bridge-{}", self.own_made);
+        let id = format!("{}-{}", self.kind.prefix(), self.own_made);
         let line = lines::request(&id, method, params);
         self.own.insert(Id::Text(id), own);
         line
@@ -291,7 +304,7 @@ impl Relay {
         self.out.to_client.push(b'\n');
     }
 
-    /// Sends a message of the bridge to the client.
+    /// Sends a message of the relay to the client.
     fn tell(&mut self, line: &str) {
         self.forward(line.as_bytes());
         self.out.entries.push(Entry::Told(line.to_owned()));
@@ -302,17 +315,17 @@ impl Relay {
     }
 }
 
-/// Maximum number of requests of the device that the client has not responded to. Each takes at
+/// Maximum number of requests of the server that the client has not responded to. Each takes at
 /// most 300 bytes, since an id has at most 48.
 const MAX_ASKED: usize = 64;
-/// Maximum number of open requests of the client and the bridge. Each is kept as it was sent.
+/// Maximum number of open requests of the client and the relay. Each is kept as it was sent.
 const MAX_IN_FLIGHT: usize = 1024;
-/// Number of bytes queued for a device that does not read, beyond which its requests are dropped
+/// Number of bytes queued for a server that does not read, beyond which its requests are dropped
 /// without an error response.
 const MAX_UNREAD: usize = 256 << 10;
-/// Silence before a device that may be booting is addressed again: the first interval; the last is
+/// Silence before a server that may be booting is addressed again: the first interval; the last is
 /// longer, since the line may be slow.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// An internal error of the bridge; 2026-07-28 reserves the codes next to it.
+/// An internal error of the relay; 2026-07-28 reserves the codes next to it.
 const INTERNAL_ERROR: i32 = -32603;

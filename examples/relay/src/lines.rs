@@ -1,4 +1,4 @@
-//! Messages of the bridge itself.
+//! Messages of the relay itself.
 
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
@@ -10,6 +10,10 @@ pub(crate) fn request(id: &str, method: &str, params: Option<&str>) -> String {
 pub(crate) fn notification(method: &str, params: Option<&str>) -> String {
     let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
     format!(r#"{{"jsonrpc":"2.0","method":"{method}"{params}}}"#)
+}
+
+pub(crate) fn list_changed(list: &str, params: Option<&str>) -> String {
+    notification(&format!("notifications/{list}/list_changed"), params)
 }
 
 pub(crate) fn cancelled(id: &str, reason: &str) -> String {

@@ -22,29 +22,31 @@ pub(crate) struct Pending {
     /// The message.
     pub(crate) text: String,
     pub(crate) kind: Kind,
-    /// Whether it was sent before, and rejected by a device that had lost its session.
+    /// Whether it was sent before, and rejected by a server that had lost its session.
     pub(crate) again: bool,
+    /// The lists of an acknowledged subscription.
+    pub(crate) lists: Option<Vec<&'static str>>,
 }
 
-/// A request that waits for the device.
+/// A request that waits for the server.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) pending: Pending,
     pub(crate) deadline: Instant,
 }
 
-/// A request of the device.
+/// A request of the server.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    /// The reset count at which the device sent it.
+    /// The reset count at which the server sent it.
     pub(crate) life: u32,
     /// The id at the client, as written.
     pub(crate) id: String,
-    /// The id at the device.
+    /// The id at the server.
     pub(crate) of_server: String,
 }
 
-/// A request of the bridge.
+/// A request of the relay.
 #[derive(Debug)]
 pub(crate) enum Own {
     Probe,
@@ -102,10 +104,11 @@ impl Pending {
             text: text.as_str().to_owned(),
             kind,
             again: false,
+            lists: None,
         }
     }
 
-    /// Whether this is a handshake request, which has no effects and may wait for the device.
+    /// Whether this is a handshake request, which has no effects and may wait for the server.
     pub(crate) fn opens(&self) -> bool {
         matches!(self.kind, Kind::Initialize { .. } | Kind::Discover)
     }

@@ -1,16 +1,22 @@
-//! Lines from the device.
+//! Lines from the server.
 
 use std::time::Instant;
 
-use mcp_sansio::{Frame, Malformed, Message, MessageKind, Messages, PeerError, RawJson, Violation};
+use mcp_sansio::types::SUBSCRIPTION_ID;
+use mcp_sansio::{
+    Frame, Malformed, Message, MessageKind, Messages, Params, PeerError, RawJson, Violation,
+};
 
 use super::pending::{Asked, Held, Id, Kind, Own, Pending};
-use super::{Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, Verdict, lines};
+use super::session::LISTS;
+use super::{
+    Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, ServerKind, Verdict, lines,
+};
 
 impl Relay {
-    /// Handles a line from the device.
+    /// Handles a line from the server.
     pub fn server_line(&mut self, now: Instant, frame: Frame<'_>) {
-        let frame = self.behind_noise(frame);
+        let frame = if self.kind == ServerKind::Device { self.behind_noise(frame) } else { frame };
         self.note(frame);
         let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
@@ -91,6 +97,9 @@ impl Relay {
                     _ => Verdict::Pass,
                 }
             }
+            MessageKind::Notification { method, params } if method == ACKNOWLEDGED => {
+                self.acknowledged(&params)
+            }
             MessageKind::Notification { .. } => Verdict::Pass,
             MessageKind::Response { id: None, .. } if matches!(self.phase, Phase::Up) => {
                 Verdict::Pass
@@ -105,7 +114,7 @@ impl Relay {
                 match self.in_flight.remove(&key) {
                     Some(pending) => self.learn(now, pending, outcome),
                     None => {
-                        self.event(format!("the device responded to unknown request {id}"));
+                        self.event(format!("the server responded to unknown request {id}"));
                         Verdict::Keep
                     }
                 }
@@ -113,7 +122,30 @@ impl Relay {
         }
     }
 
-    /// Handles a request of the device. It gets another id if the client has an open request with
+    /// Handles the beginning of a subscription (2026-07-28). Of one that begins again, the client
+    /// hears what may have changed meanwhile.
+    fn acknowledged(&mut self, params: &Params<'_>) -> Verdict {
+        let Some(id) = params.meta().and_then(|meta| meta.get(SUBSCRIPTION_ID)) else {
+            return Verdict::Pass;
+        };
+        let Some(pending) = self.in_flight.get_mut(&Id::of(id)) else { return Verdict::Pass };
+        let Some(lists) = pending.lists.clone() else {
+            let filter = params.get("notifications");
+            let is_on = |list: &&str| {
+                let member = filter.and_then(|filter| filter.get(&format!("{list}ListChanged")));
+                member.and_then(RawJson::as_bool) == Some(true)
+            };
+            pending.lists = Some(LISTS.into_iter().filter(is_on).collect());
+            return Verdict::Pass;
+        };
+        for list in lists {
+            let meta = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
+            self.tell(&lines::list_changed(list, Some(&meta)));
+        }
+        Verdict::Keep
+    }
+
+    /// Handles a request of the server. It gets another id if the client has an open request with
     /// this id from before a reset.
     fn server_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
         let (life, of_server) = (self.life, id.as_str().to_owned());
@@ -146,12 +178,12 @@ impl Relay {
         self.asked.remove(&key).is_some()
     }
 
-    /// Rejects a request of the device because the client has too many open; only while the device
+    /// Rejects a request of the server because the client has too many open; only while the server
     /// reads.
     fn refuse_question(&mut self, id: &str) -> Verdict {
         if !std::mem::replace(&mut self.refuses_questions, true) {
             self.event(format!(
-                "the device asks more than {MAX_ASKED} questions at once: the others are refused"
+                "the server asks more than {MAX_ASKED} questions at once: the others are refused"
             ));
         }
         if self.out.to_server.len() < MAX_UNREAD {
@@ -160,15 +192,12 @@ impl Relay {
         Verdict::Keep
     }
 
-    /// Handles the response to a request of the bridge.
+    /// Handles the response to a request of the relay.
     fn own_answer(&mut self, now: Instant, own: Own, outcome: Result<RawJson<'_>, PeerError<'_>>) {
         match (own, outcome) {
-            (Own::Probe, _) => match self.session.initialize_params() {
-                Some(_) => self.open_session_again(now),
-                None => self.up(),
-            },
+            (Own::Probe, _) => self.resume(now),
             (Own::Initialize, Ok(result)) => {
-                self.event("the device had lost its session: session restored".to_owned());
+                self.event("the server had lost its session: session restored".to_owned());
                 if let Some(difference) = self.session.difference(result) {
                     self.event(difference);
                 }
@@ -186,7 +215,7 @@ impl Relay {
                     self.tell(&change);
                 }
             }
-            // The device was not reset and still has the session.
+            // The server was not reset and still has the session.
             (Own::Initialize, Err(_)) => self.up(),
             (Own::Anew(pending), _) => {
                 self.send(&pending.text);
@@ -196,7 +225,7 @@ impl Relay {
         }
     }
 
-    fn open_session_again(&mut self, now: Instant) {
+    pub(crate) fn open_session_again(&mut self, now: Instant) {
         let since = self.away_since().or(Some(now));
         let params = self.session.initialize_params();
         let line = self.own_request(Own::Initialize, "initialize", params.as_deref());
@@ -212,22 +241,22 @@ impl Relay {
     ) -> Verdict {
         let result = match outcome {
             Ok(result) => result,
-            Err(_) if pending.again => return Verdict::Pass,
+            Err(_) if pending.again || self.kind == ServerKind::Process => return Verdict::Pass,
             Err(error) => {
                 pending.again = true;
                 let is_initialize = matches!(pending.kind, Kind::Initialize { .. });
                 if is_initialize && error.code() == INVALID_REQUEST {
-                    // The device still has the session of an earlier client: a serial line has no
+                    // The server still has the session of an earlier client: a serial line has no
                     // end that it could detect.
                     self.event(
-                        "the device rejected initialize: ending its previous session".to_owned(),
+                        "the server rejected initialize: ending its previous session".to_owned(),
                     );
                     let line = self.own_request(Own::Anew(pending), "shutdown", None);
                     self.send(&line);
                     return Verdict::Keep;
                 }
                 if !is_initialize && self.session.is_open() && misses_initialize(&error) {
-                    self.event("the device has lost its session".to_owned());
+                    self.event("the server has lost its session".to_owned());
                     self.end_life(
                         now,
                         &format!("{} was reset while it processed this request.", self.place),
@@ -256,7 +285,7 @@ impl Relay {
         {
             self.refuse(
                 &pending.id,
-                &format!("Invalid response of the device: {}", malformed.violation),
+                &format!("Invalid response of the server: {}", malformed.violation),
             );
         }
         Verdict::Keep
@@ -277,4 +306,5 @@ fn misses_initialize(error: &PeerError<'_>) -> bool {
 
 /// The usual start of a message.
 const BEGINNING: &[u8] = b"{\"jsonrpc\"";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const INVALID_REQUEST: i64 = -32600;

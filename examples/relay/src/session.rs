@@ -1,4 +1,4 @@
-//! The state of a legacy session, to be restored on a device that was reset.
+//! The state of a legacy session, to be restored on a server that was reset.
 
 use mcp_sansio::RawJson;
 
@@ -12,19 +12,19 @@ struct Open {
     /// The params of `initialize`.
     params: String,
     version: String,
-    /// The lists with `listChanged` in the device's capabilities.
+    /// The lists with `listChanged` in the server's capabilities.
     lists: Vec<&'static str>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
     /// The params of `logging/setLevel`.
     level: Option<String>,
-    /// The URIs, as JSON. Those beyond [`MAX_SUBSCRIPTIONS`] are lost when the device is reset.
+    /// The URIs, as JSON. Those beyond [`MAX_SUBSCRIPTIONS`] are lost when the server is reset.
     subscriptions: Vec<String>,
 }
 
 impl Session {
     pub(crate) fn open(&mut self, params: String, result: RawJson<'_>) {
-        let lists = ["tools", "prompts", "resources"].into_iter().filter(|list| {
+        let lists = LISTS.into_iter().filter(|list| {
             let declared = result
                 .get("capabilities")
                 .and_then(|all| all.get(list))
@@ -78,12 +78,12 @@ impl Session {
         }
     }
 
-    /// Returns the difference between the client's session and the device's new one.
+    /// Returns the difference between the client's session and the server's new one.
     pub(crate) fn difference(&self, result: RawJson<'_>) -> Option<String> {
         let open = self.0.as_ref()?;
         let now = version(result);
         (now != open.version).then(|| {
-            format!("the device speaks version {now} now, and its client goes on with {}: restart the client", open.version)
+            format!("the server speaks version {now} now, and its client goes on with {}: restart the client", open.version)
         })
     }
 
@@ -91,7 +91,7 @@ impl Session {
         self.0.as_ref().is_some_and(|open| open.ready)
     }
 
-    /// Returns the methods and params that restore the session on the device.
+    /// Returns the methods and params that restore the session on the server.
     pub(crate) fn requests(&self) -> Vec<(&'static str, String)> {
         let Some(open) = &self.0 else { return Vec::new() };
         let level = open.level.iter().map(|params| ("logging/setLevel", params.clone()));
@@ -106,10 +106,7 @@ impl Session {
     /// one.
     pub(crate) fn changes(&self) -> Vec<String> {
         let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
-        let lists = open
-            .lists
-            .iter()
-            .map(|list| lines::notification(&format!("notifications/{list}/list_changed"), None));
+        let lists = open.lists.iter().map(|list| lines::list_changed(list, None));
         let resources = open.subscriptions.iter();
         let resources = resources.map(|uri| {
             lines::notification(
@@ -121,6 +118,8 @@ impl Session {
     }
 }
 
+/// The lists that may change.
+pub(crate) const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
 /// Maximum number of subscriptions that are restored after a reset.
 const MAX_SUBSCRIPTIONS: usize = 1024;
 

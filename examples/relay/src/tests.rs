@@ -6,6 +6,8 @@ use mcp_sansio::{Frame, RawJson};
 
 use super::*;
 
+mod process;
+
 struct Bridge {
     relay: Relay,
     now: Instant,
@@ -13,9 +15,13 @@ struct Bridge {
 
 impl Bridge {
     fn new() -> Self {
+        Self::with(ServerKind::Device)
+    }
+
+    fn with(kind: ServerKind) -> Self {
         let now = Instant::now();
         let timing = Timing { wait: Duration::from_secs(20), patience: Duration::from_secs(3) };
-        Self { relay: Relay::new("/dev/ttyX".to_owned(), timing, now), now }
+        Self { relay: Relay::new(kind, "/dev/ttyX".to_owned(), timing, now), now }
     }
 
     /// A device that has responded to the ping.

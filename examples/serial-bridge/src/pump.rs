@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::RxBuffer;
-use mcp_sansio_relay::Relay;
+use mcp_sansio_relay::{Relay, ServerKind};
 
 use super::device::{Device, Link, TICK};
 use super::journal::Journal;
@@ -36,7 +36,7 @@ struct State {
 /// Runs until the client ends the input.
 pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     let Options { device, timing, linger, .. } = options;
-    let relay = Relay::new(device.to_string(), timing, Instant::now());
+    let relay = Relay::new(ServerKind::Device, device.to_string(), timing, Instant::now());
     let state = State {
         relay,
         journal,

@@ -109,7 +109,7 @@ fn a_board_that_is_replugged_gets_its_session_back() {
         board.told(),
         ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]
     );
-    client.says("the device had lost its session: session restored");
+    client.says("the server had lost its session: session restored");
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_line_that_is_too_long_ends_its_request_and_nothing_else() {
     board.say(b"\"}}\n");
     let refused = client.receive();
     assert_eq!(refused["id"], slow);
-    assert!(error(&refused).contains("Invalid response of the device"), "{refused}");
+    assert!(error(&refused).contains("Invalid response of the server"), "{refused}");
     // From the client to the board.
     let long = "x".repeat(17 << 20);
     let refused = client.call("echo", json!({"text": long}));
