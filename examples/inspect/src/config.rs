@@ -87,7 +87,7 @@ fn parse(words: &[OsString]) -> Result<Options, Stop> {
 
 /// Returns the absolute path of a program. Hosts have another working directory, and those with a
 /// window another `PATH` than a shell.
-fn found(program: &OsStr) -> Result<PathBuf, Stop> {
+pub(crate) fn found(program: &OsStr) -> Result<PathBuf, Stop> {
     let shown = program.to_string_lossy();
     let given = with_suffix(program);
     if given.parent() == Some(Path::new("")) {

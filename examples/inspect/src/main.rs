@@ -11,6 +11,7 @@ mod new;
 mod offer;
 mod options;
 mod result;
+mod run;
 mod table;
 mod terminal;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let done = match words.split_first() {
         Some((verb, rest)) if verb == "config" => config::run(rest),
         Some((verb, rest)) if verb == "new" => new::run(rest),
+        Some((verb, rest)) if verb == "run" => run::run(rest),
         _ => options::parse(words).map(|options| connected(&options)),
     };
     match done {

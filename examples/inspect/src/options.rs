@@ -248,6 +248,7 @@ usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect logout URL
        inspect config [--host HOST] [--name NAME] PROGRAM [ARGUMENT…] | URL
        inspect new [--path DIR] NAME
+       inspect run --watch PROGRAM [ARGUMENT…]
 
 commands
   (none)                  list everything that the server offers
@@ -267,6 +268,9 @@ commands
                           print what hosts want to know of a server, to be pasted: Claude Desktop,
                           Claude Code, VS Code, Cursor, Goose, Zed. Also for a URL
   new NAME                write a project with a server, a test and a README into a new directory
+  run --watch PROGRAM [ARGUMENT…]
+                          a server for a host: PROGRAM, which is started again when its file, or one
+                          that an ARGUMENT names, changes. The host keeps its session
 
 options
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
@@ -299,6 +303,7 @@ examples
   inspect login --paste https://mcp.example.com/mcp       (over ssh)
   inspect config --host vscode target/debug/echo-server
   inspect new notes
+  inspect config inspect run --watch $PWD/target/debug/notes      (while you develop it)
 ";
 
 const LOGIN_HELP: &str = "\
