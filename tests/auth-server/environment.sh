@@ -1,7 +1,7 @@
 # Sourced: installs the authorization servers, once for each lock file, and starts them until the script ends.
 # `issuer[NAME]` is the issuer of one, `person` the command of a person who signs in, `events` what the servers report,
 # `authorization_process` the process of them all.
-# AUTHORIZATION_DIR is where all of it goes (target/authorization).
+# AUTHORIZATION_DIR is where all of it goes (target/authorization), AUTHORIZATION_RUN a name for the files of this run.
 . "$(dirname "${BASH_SOURCE[0]}")/../node/environment.sh"
 
 AUTHORIZATION_DIR=${AUTHORIZATION_DIR:-$(dirname "${BASH_SOURCE[0]}")/../../target/authorization}
@@ -12,7 +12,7 @@ npm_ci "$(dirname "${BASH_SOURCE[0]}")" "$AUTHORIZATION_DIR" --ignore-scripts
 cp "$(dirname "${BASH_SOURCE[0]}")"/*.mjs "$AUTHORIZATION_DIR/"
 person=("$node" "$AUTHORIZATION_DIR/person.mjs")
 
-servers=$AUTHORIZATION_DIR/servers
+servers=$AUTHORIZATION_DIR/${AUTHORIZATION_RUN:-servers}
 rm -rf "$servers"
 mkdir -p -m 700 "$servers"
 events=$servers/events.jsonl

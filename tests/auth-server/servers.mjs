@@ -63,12 +63,13 @@ const PROVIDERS = {
     short: { alg: 'EdDSA', seconds: 4 }, // clients renew such a token after two
     brief: { accessTokenFormat: 'opaque', seconds: 4 },
     nonce: { alg: 'ES256', requireNonce: true },
+    diary: { alg: 'RS256', scope: 'diary:read diary:write' }, // of `protected-server`
 };
 
-async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, ...kind }) {
+async function provider(name, { accessTokenFormat = 'jwt', alg, scope = SCOPE, seconds = 600, ...kind }) {
     const { server, url } = await listening();
     const resourceServer = (resource) => ({
-        scope: SCOPE,
+        scope,
         audience: resource,
         accessTokenFormat,
         accessTokenTTL: seconds,
@@ -101,7 +102,7 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
         },
         pkce: { required: () => true },
         rotateRefreshToken: true,
-        scopes: ['openid', 'offline_access', ...SCOPE.split(' ')],
+        scopes: ['openid', 'offline_access', ...scope.split(' ')],
         ttl: { AccessToken: seconds, Session: 600, Interaction: 600, Grant: 600, IdToken: 600, RefreshToken: 600 },
         features: {
             clientCredentials: { enabled: true },
