@@ -193,7 +193,7 @@ impl Proxy {
             match entry {
                 Entry::Event(text) => eprintln!("inspect: {}", Printable::new(text)),
                 Entry::Noise(text) => {
-                    eprintln!("inspect: no message, on standard output: {}", Printable::new(text));
+                    eprintln!("inspect: no message on standard output: {}", Printable::new(text));
                 }
                 Entry::Sent(_) | Entry::Received(_) | Entry::Told(_) => {}
             }
