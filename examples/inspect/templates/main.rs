@@ -1,5 +1,4 @@
-//! A server with one tool, on standard input and output. For logs use `eprintln!`: standard output
-//! is for messages.
+//! A server with one tool, on standard input and output. Logs go to standard error: `eprintln!`.
 
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::Implementation;
