@@ -86,7 +86,7 @@ pub use tools::context::InputLink;
 #[cfg(feature = "alloc")]
 pub use tools::context::OwnedInputResponse;
 pub use tools::context::{Link, ToolContext, TurnLink};
-pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
+pub use tools::{IntoToolError, NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
 
 /// Functions for the crates above this one, which depend on exactly this version. Not public API.
 #[doc(hidden)]

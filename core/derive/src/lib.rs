@@ -7,6 +7,7 @@ mod enums;
 mod members;
 mod output;
 mod structs;
+mod stubs;
 mod tool_call;
 mod tools;
 
@@ -18,14 +19,14 @@ use syn::{Data, DeriveInput, Error, GenericParam, Lifetime, Result, parse_macro_
 /// see the module `mcp_sansio::typed`.
 #[proc_macro_derive(Input, attributes(input, arg))]
 pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), expand_input)
+    expand(&parse_macro_input!(item as DeriveInput), input_or_stub)
 }
 
 /// Implements `Output`, `Encode` and, unless it is an enum of names or a newtype, `OutputObject`;
 /// for an `untagged` enum only `Encode` and `From`: see the trait `mcp_sansio::typed::Output`.
 #[proc_macro_derive(Output, attributes(input, output, arg))]
 pub fn output(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), output::output)
+    expand(&parse_macro_input!(item as DeriveInput), output_or_stub)
 }
 
 /// Implements `Tools` for an enum whose variants are tools: see the trait
@@ -49,11 +50,13 @@ pub fn prompts(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), tools::prompts)
 }
 
+/// `macro_of` returns the errors among the code, since a type without the traits has more of them.
 fn expand(
     item: &DeriveInput,
-    macro_of: fn(&DeriveInput) -> Result<TokenStream>,
+    macro_of: fn(&DeriveInput, &Target) -> TokenStream,
 ) -> proc_macro::TokenStream {
-    let code = macro_of(item).map(|body| {
+    let code = Target::new(item).map(|target| {
+        let body = macro_of(item, &target);
         // The options are the user's expressions, in casts and calls that lints complain about.
         quote! {
             #[allow(
@@ -66,11 +69,18 @@ fn expand(
     code.unwrap_or_else(Error::into_compile_error).into()
 }
 
-fn expand_input(item: &DeriveInput) -> Result<TokenStream> {
-    let target = Target::new(item)?;
+fn input_or_stub(item: &DeriveInput, target: &Target) -> TokenStream {
+    expand_input(item, target).unwrap_or_else(|error| stubs::input(item, target, error))
+}
+
+fn output_or_stub(item: &DeriveInput, target: &Target) -> TokenStream {
+    output::output(item, target).unwrap_or_else(|error| stubs::output(item, target, error))
+}
+
+fn expand_input(item: &DeriveInput, target: &Target) -> Result<TokenStream> {
     match &item.data {
-        Data::Struct(data) => structs::input(item, &data.fields, &target),
-        Data::Enum(data) => enums::input(item, data, &target),
+        Data::Struct(data) => structs::input(item, &data.fields, target),
+        Data::Enum(data) => enums::input(item, data, target),
         Data::Union(data) => {
             Err(Error::new(data.union_token.span, "`Input` is for structs and enums"))
         }

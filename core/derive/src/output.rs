@@ -11,15 +11,14 @@ use crate::enums::{self, Objects, Variant, check_names, variants};
 use crate::members::{MemberCode, Members, Trait};
 use crate::structs::Contents;
 
-pub(crate) fn output(item: &DeriveInput) -> Result<TokenStream> {
-    let target = Target::new(item)?;
+pub(crate) fn output(item: &DeriveInput, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
     match &item.data {
         Data::Struct(data) => match Contents::new(&data.fields, &options, Trait::Output)? {
-            Contents::Members(members) => Ok(object(&options, &members, &target)),
-            Contents::Newtype(member) => Ok(newtype(&options, &member, &target)),
+            Contents::Members(members) => Ok(object(&options, &members, target)),
+            Contents::Newtype(member) => Ok(newtype(&options, &member, target)),
         },
-        Data::Enum(data) => one_of(item, data, &options, &target),
+        Data::Enum(data) => one_of(item, data, &options, target),
         Data::Union(data) => {
             Err(Error::new(data.union_token.span, "`Output` is for structs and enums"))
         }

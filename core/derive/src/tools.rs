@@ -9,12 +9,12 @@ use crate::Target;
 use crate::attributes::EntryOptions;
 use crate::case::Case;
 
-pub(crate) fn tools(item: &DeriveInput) -> Result<TokenStream> {
-    Code::expand(item, Kind::Tools)
+pub(crate) fn tools(item: &DeriveInput, target: &Target) -> TokenStream {
+    Code::expand(item, Kind::Tools, target)
 }
 
-pub(crate) fn prompts(item: &DeriveInput) -> Result<TokenStream> {
-    Code::expand(item, Kind::Prompts)
+pub(crate) fn prompts(item: &DeriveInput, target: &Target) -> TokenStream {
+    Code::expand(item, Kind::Prompts, target)
 }
 
 /// The trait that is derived.
@@ -26,7 +26,7 @@ enum Kind {
 
 struct Code {
     kind: Kind,
-    /// Structs of variants with named fields.
+    /// Structs of variants with named fields, and errors. The rest is implemented beside these.
     structs: TokenStream,
     /// Expressions of type `Tool` or `Prompt`.
     entries: Vec<TokenStream>,
@@ -40,15 +40,7 @@ struct Code {
 }
 
 impl Code {
-    fn expand(item: &DeriveInput, kind: Kind) -> Result<TokenStream> {
-        let target = Target::new(item)?;
-        let Data::Enum(data) = &item.data else {
-            let message = match kind {
-                Kind::Tools => "`Tools` is for enums: a variant is a tool",
-                Kind::Prompts => "`Prompts` is for enums: a variant is a prompt",
-            };
-            return Err(Error::new_spanned(&item.ident, message));
-        };
+    fn expand(item: &DeriveInput, kind: Kind, target: &Target) -> TokenStream {
         let mut code = Self {
             kind,
             structs: TokenStream::new(),
@@ -58,20 +50,35 @@ impl Code {
             reads: Vec::new(),
             flattened: Vec::new(),
         };
-        for variant in &data.variants {
-            let options = match kind {
-                Kind::Tools => EntryOptions::of_tool(&variant.attrs)?,
-                Kind::Prompts => EntryOptions::of_prompt(&variant.attrs)?,
-            };
-            match &options.flatten {
-                Some(flatten) => code.flatten(variant, flatten, &target)?,
-                None => code.entry(variant, &options, &target)?,
+        let message = match (&item.data, kind) {
+            (Data::Enum(data), _) if data.variants.is_empty() => {
+                Some("an enum without variants offers nothing")
             }
+            (Data::Enum(data), _) => {
+                for variant in &data.variants {
+                    if let Err(error) = code.variant(variant, target) {
+                        code.structs.extend(error.into_compile_error());
+                    }
+                }
+                None
+            }
+            (_, Kind::Tools) => Some("`Tools` is for enums: a variant is a tool"),
+            (_, Kind::Prompts) => Some("`Prompts` is for enums: a variant is a prompt"),
+        };
+        let error = message.map(|message| Error::new_spanned(&item.ident, message));
+        code.structs.extend(error.map(Error::into_compile_error));
+        code.implementation(target)
+    }
+
+    fn variant(&mut self, variant: &Variant, target: &Target) -> Result<()> {
+        let options = match self.kind {
+            Kind::Tools => EntryOptions::of_tool(&variant.attrs)?,
+            Kind::Prompts => EntryOptions::of_prompt(&variant.attrs)?,
+        };
+        match &options.flatten {
+            Some(flatten) => self.flatten(variant, flatten, target),
+            None => self.entry(variant, &options, target),
         }
-        if code.reads.is_empty() && code.flattened.is_empty() {
-            return Err(Error::new_spanned(&item.ident, "an enum without variants offers nothing"));
-        }
-        Ok(code.implementation(&target))
     }
 
     fn entry(&mut self, variant: &Variant, options: &EntryOptions, target: &Target) -> Result<()> {
@@ -178,6 +185,8 @@ impl Code {
         }
         let places = 0..count;
         read = match reads.split_last() {
+            // An error stands in the place of all variants.
+            None if read.is_empty() => quote!(loop {}),
             None => read,
             Some((last, reads)) if read.is_empty() => {
                 quote!(match place { #(#places => #reads,)* _ => #last })

@@ -52,9 +52,15 @@ impl<'f> RawJson<'f> {
                 );
                 RawJson(json)
             }
-            Ok(_) => panic!("trailing characters after the JSON value"),
+            Ok(end) => panic_at("trailing characters after the JSON value, from byte ", end),
             Err(e) if e.is_too_deep() => panic!("the JSON value is nested too deeply"),
-            Err(_) => panic!("not a JSON value (it must not begin with whitespace)"),
+            Err(e) if e.position() >= json.len() => {
+                panic!("the JSON value has no end: a brace, a bracket or a quote is missing")
+            }
+            Err(_) if matches!(json.as_bytes(), [b' ' | b'\t' | b'\r' | b'\n', ..]) => {
+                panic!("a JSON value must not begin with whitespace")
+            }
+            Err(e) => panic_at("invalid JSON at byte ", e.position()),
         }
     }
 
@@ -566,6 +572,27 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
             }
         }
         deserializer.deserialize_newtype_struct(RAW, Visitor)
+    }
+}
+
+/// Panics with a number behind the text, which a constant cannot format.
+const fn panic_at(what: &str, at: usize) -> ! {
+    let mut text = [0; 80];
+    let (begin, digits) = text.split_at_mut(what.len());
+    begin.copy_from_slice(what.as_bytes());
+    let (mut len, mut rest) = (1, at / 10);
+    while rest > 0 {
+        (len, rest) = (len + 1, rest / 10);
+    }
+    let (mut place, mut rest) = (len, at);
+    while place > 0 {
+        place -= 1;
+        digits[place] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    match core::str::from_utf8(text.split_at(what.len() + len).0) {
+        Ok(text) => panic!("{}", text),
+        Err(_) => panic!("invalid JSON"),
     }
 }
 

@@ -8,7 +8,6 @@ pub(crate) mod typed;
 use alloc::boxed::Box;
 #[cfg(feature = "alloc")]
 use alloc::string::{String, ToString as _};
-use core::convert::Infallible;
 use core::{error, fmt};
 
 use crate::buffers::tx::Tx;
@@ -73,7 +72,8 @@ use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
 pub type ToolResult<'a, T = NoOutput> = Result<ToolOutput<'a, T>, ToolError<'a>>;
 
 /// The structured content of tools that have none.
-pub type NoOutput = Infallible;
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoOutput {}
 
 /// The result of a tool that succeeded.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl Encode for WithText<'_> {
     }
 }
 
-impl Encode for Infallible {
+impl Encode for NoOutput {
     fn encode(&self, _: &mut Encoder<'_>) {
         match *self {}
     }
@@ -422,69 +422,87 @@ impl Outcome<Server<'_>> for ToolError<'_> {
     }
 }
 
+/// Errors of which `?` makes a [`ToolError`], because it is known who may read them. An error type
+/// of a program can implement it, too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say who may read it",
+    label = "say who may read the error: with `.or_tool()?` the model, with `.or_internal()?` only \
+             the log (`use mcp_sansio::OrToolError as _`)"
+)]
+pub trait IntoToolError<'a> {
+    /// Returns the error of the tool.
+    fn into_tool_error(self) -> ToolError<'a>;
+}
+
+impl<'a, E: IntoToolError<'a>> From<E> for ToolError<'a> {
+    fn from(error: E) -> Self {
+        error.into_tool_error()
+    }
+}
+
 /// The tool failed, in the words of the program.
-impl<'a> From<&'a str> for ToolError<'a> {
-    fn from(why: &'a str) -> Self {
-        Self::failed(why)
+impl<'a> IntoToolError<'a> for &'a str {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError::failed(self)
     }
 }
 
 /// The tool failed, in the words of the program.
 #[cfg(feature = "alloc")]
-impl From<String> for ToolError<'_> {
-    fn from(why: String) -> Self {
-        Self { kind: ToolErrorKind::Failed, why: Why::String(why) }
+impl<'a> IntoToolError<'a> for String {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError { kind: ToolErrorKind::Failed, why: Why::String(self) }
     }
 }
 
 /// Any JSON-RPC error.
-impl<'a> From<RpcError<'a>> for ToolError<'a> {
-    fn from(error: RpcError<'a>) -> Self {
-        Self { kind: ToolErrorKind::Error, why: Why::Error(error) }
+impl<'a> IntoToolError<'a> for RpcError<'a> {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError { kind: ToolErrorKind::Error, why: Why::Error(self) }
     }
 }
 
 /// The arguments are invalid.
-impl<'a> From<SchemaError<'a>> for ToolError<'a> {
-    fn from(error: SchemaError<'a>) -> Self {
-        Self {
+impl<'a> IntoToolError<'a> for SchemaError<'a> {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError {
             kind: ToolErrorKind::InvalidArguments,
-            why: Why::Schema(error, |error, to| to.display(error)),
+            why: Why::Schema(self, |error, to| to.display(error)),
         }
     }
 }
 
 /// The arguments are invalid.
 #[cfg(feature = "derive")]
-impl<'a> From<Faults<'a>> for ToolError<'a> {
-    fn from(faults: Faults<'a>) -> Self {
-        Self {
+impl<'a> IntoToolError<'a> for Faults<'a> {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError {
             kind: ToolErrorKind::InvalidArguments,
-            why: Why::Faults(faults, |faults, to| faults.encode(to)),
+            why: Why::Faults(self, |faults, to| faults.encode(to)),
         }
     }
 }
 
 /// An internal error: the client is not told more.
-impl From<SendError> for ToolError<'_> {
-    fn from(error: SendError) -> Self {
-        Self { kind: ToolErrorKind::Error, why: Why::Send(error) }
+impl<'a> IntoToolError<'a> for SendError {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError { kind: ToolErrorKind::Error, why: Why::Send(self) }
     }
 }
 
 /// An internal error: the client is not told more.
 #[cfg(feature = "alloc")]
-impl From<Box<dyn error::Error>> for ToolError<'_> {
-    fn from(error: Box<dyn error::Error>) -> Self {
-        ToolError::of_kind(ToolErrorKind::Error, &error)
+impl<'a> IntoToolError<'a> for Box<dyn error::Error> {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError::of_kind(ToolErrorKind::Error, &self)
     }
 }
 
 /// An internal error: the client is not told more.
 #[cfg(feature = "alloc")]
-impl From<Box<dyn error::Error + Send + Sync>> for ToolError<'_> {
-    fn from(error: Box<dyn error::Error + Send + Sync>) -> Self {
-        ToolError::of_kind(ToolErrorKind::Error, &error)
+impl<'a> IntoToolError<'a> for Box<dyn error::Error + Send + Sync> {
+    fn into_tool_error(self) -> ToolError<'a> {
+        ToolError::of_kind(ToolErrorKind::Error, &self)
     }
 }
 

@@ -87,6 +87,10 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 /// | `task`, `task = "required"` | the tool may, or must, be executed as a task: [`TaskSupport`](crate::types::TaskSupport) |
 /// | `scopes("files:read", "files:write")` | over HTTP, the token must have these scopes: [`Tool::scopes`](crate::types::Tool::scopes) |
 /// | `flatten` | the variant holds tools of another module: another enum that derives `Tools`. They are listed behind the others |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of tools",
+    label = "an enum with `#[derive(Tools)]` is one"
+)]
 pub trait Tools<'a>: Sized {
     /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.
     const TOOLS: &'static [Entry<'static>];
@@ -349,6 +353,10 @@ pub const fn assert_distinct(hashes: &[u32]) {
 /// with the names that begin with what was typed, at most 100. The server declares
 /// [`ServerFeatures::COMPLETIONS`](crate::ServerFeatures::COMPLETIONS). For a field that is a text
 /// the application gets [`Target::CompletePrompt`](crate::Target::CompletePrompt).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of prompts",
+    label = "an enum with `#[derive(Prompts)]` is one"
+)]
 pub trait Prompts<'a>: Sized {
     /// The prompts, which [`Catalog::prompts_of`](crate::Catalog::prompts_of) lists.
     const PROMPTS: &'static [Entry<'static>];
@@ -548,6 +556,10 @@ pub const fn prompt(
 /// `#[tool(name = "..")]` is the name of the tool; otherwise it is that of the struct in
 /// `snake_case`. `returns` is the type of the structured content: one that derives
 /// [`Input`](crate::typed::Input), with the lifetime `'static` if it has one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool as its client sees it",
+    label = "a struct with `#[derive(Output, ToolCall)]` is one"
+)]
 pub trait ToolCall: OutputObject {
     /// The name of the tool.
     const NAME: &'static str;
@@ -631,6 +643,10 @@ impl Client<'_> {
 
 /// The calls of a server's tools, without the lifetime of a message. [`Tools`] derives it: for
 /// `enum Call<'a>` it is implemented by `Call<'static>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a set of tools",
+    label = "an enum with `#[derive(Tools)]` is one"
+)]
 pub trait ToolSet: Tools<'static> {
     /// The enum.
     type Call<'a>: Tools<'a>;
@@ -684,6 +700,11 @@ pub type CallOf<'a, T> = <T as ToolSet>::Call<'a>;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no tools that return at once",
+    label = "does not implement `ToolHandler`",
+    note = "the tools of an `AsyncToolHandler` are called with `call_async_tool`"
+)]
 pub trait ToolHandler {
     /// The enum that derives [`Tools`]; its lifetime, if it has one, is `'static` here.
     type Tools: ToolSet;
@@ -747,6 +768,11 @@ impl<H: ToolHandler + ?Sized> ToolHandler for &mut H {
 ///
 /// A future that is dropped ends where it waits: its request was cancelled or has timed out, or its
 /// connection has ended.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no tools that take time",
+    label = "does not implement `AsyncToolHandler`",
+    note = "the tools of a `ToolHandler` are called with `call_tool`"
+)]
 pub trait AsyncToolHandler {
     /// As [`ToolHandler::Tools`].
     type Tools: ToolSet;
