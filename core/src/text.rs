@@ -14,6 +14,27 @@ type Entries = &'static [&'static str];
 #[cfg(small)]
 type Entries = &'static str;
 
+/// Implements `Error` for a type with `Display`, whose words `Debug` writes, too: it is what a
+/// program sees of an error that `main` returns. The function returns the source. Not public API.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! error_type {
+    ($type:ty $(, $source:expr)?) => {
+        impl ::core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl ::core::error::Error for $type {
+            $(fn source(&self) -> Option<&(dyn ::core::error::Error + 'static)> {
+                let source: fn(&Self) -> Option<&(dyn ::core::error::Error + 'static)> = $source;
+                source(self)
+            })?
+        }
+    };
+}
+
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {
     ($($text:expr),* $(,)?) => {{

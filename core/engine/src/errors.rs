@@ -19,7 +19,7 @@ use crate::results::{ListError, ToolCallError};
 use crate::tasks::TaskRef;
 
 /// The reason why a call has no result.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum CallError {
     /// The server responded with an error.
@@ -97,7 +97,7 @@ impl fmt::Display for CallError {
     }
 }
 
-impl core::error::Error for CallError {}
+mcp_sansio::error_type!(CallError);
 
 impl From<SendError> for CallError {
     fn from(error: SendError) -> Self {
@@ -136,7 +136,7 @@ pub type InputResponse = Result<OwnedJson, InputRefusal>;
 /// the call for which a modern server needs the input ends with [`CallError::InputRefused`].
 ///
 /// If the user says no to an elicitation, respond with `ElicitResult::decline` or `cancel` instead.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum InputRefusal {
     /// The application refused.
@@ -192,7 +192,7 @@ impl fmt::Display for InputRefusal {
     }
 }
 
-impl core::error::Error for InputRefusal {}
+mcp_sansio::error_type!(InputRefusal);
 
 impl From<ReadError> for InputRefusal {
     fn from(error: ReadError) -> Self {
@@ -203,7 +203,7 @@ impl From<ReadError> for InputRefusal {
 const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The request was refused");
 
 /// Error response of a server.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
     /// Error code, see [`ErrorCode`](mcp_sansio::ErrorCode).
@@ -248,10 +248,10 @@ impl fmt::Display for ServerError {
     }
 }
 
-impl core::error::Error for ServerError {}
+mcp_sansio::error_type!(ServerError);
 
 /// The reason why connecting failed: an owned [`mcp_sansio::ConnectError`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server responded with an error.
@@ -305,12 +305,12 @@ impl fmt::Display for ConnectError {
     }
 }
 
-impl core::error::Error for ConnectError {}
+mcp_sansio::error_type!(ConnectError);
 
 #[cfg(feature = "http")]
 /// The reason why a call got no response over HTTP: an owned [`HttpFailure`]. `Display` says what
 /// happened and what to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpError {
     /// An HTTP error status.
@@ -393,4 +393,4 @@ impl fmt::Display for HttpError {
 }
 
 #[cfg(feature = "http")]
-impl core::error::Error for HttpError {}
+mcp_sansio::error_type!(HttpError);

@@ -3,7 +3,6 @@
 use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
@@ -204,7 +203,7 @@ impl TaskRecord {
 }
 
 /// Reasons why bytes are no record that this program can use, or a record cannot be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
     /// It was not sealed with a secret that this program accepts, or was changed since.
@@ -231,7 +230,7 @@ impl fmt::Display for RecordError {
     }
 }
 
-impl Error for RecordError {}
+mcp_sansio::error_type!(RecordError);
 
 mod id {
     use alloc::string::String;

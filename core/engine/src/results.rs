@@ -110,7 +110,7 @@ impl<L> fmt::Debug for List<L> {
 }
 
 /// The reason why a list was not read to its end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ListError {
     /// It has more pages than [`MAX_PAGES`].
@@ -133,7 +133,7 @@ impl fmt::Display for ListError {
     }
 }
 
-impl core::error::Error for ListError {}
+mcp_sansio::error_type!(ListError);
 
 /// Parameters of the request for a page.
 #[derive(Debug)]
@@ -292,7 +292,7 @@ impl<T> fmt::Debug for TypedResult<T> {
 }
 
 /// The reason why a tool call with types has a result, but no output.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolCallError {
     /// The tool failed (`isError`), with this text for a model.
@@ -318,7 +318,7 @@ impl fmt::Display for ToolCallError {
     }
 }
 
-impl core::error::Error for ToolCallError {}
+mcp_sansio::error_type!(ToolCallError);
 
 // Skills.
 

@@ -85,7 +85,7 @@ pub enum Part<'f, H> {
 
 /// Invalid or unsupported HTTP. Respond with its status and close the connection, since the start
 /// of the next message is unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HttpError {
     status: u16,
     reason: &'static str,
@@ -119,7 +119,7 @@ impl fmt::Display for HttpError {
     }
 }
 
-impl core::error::Error for HttpError {}
+mcp_sansio::error_type!(HttpError);
 
 // Framing of bodies (RFC 9112, 6 and 7).
 

@@ -285,7 +285,7 @@ fn string(value: RawJson<'_>) -> Option<JsonStr<'_>> {
 
 /// Reason why a token is refused. It does not quote the token; its `Display` output is the text for
 /// developers in a challenge.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// It is longer than 16 KiB, or than half of the memory.
@@ -359,7 +359,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl core::error::Error for Refusal {}
+mcp_sansio::error_type!(Refusal);
 
 /// Types of tokens: that of RFC 9068, and what many servers say instead. An ID token of OpenID
 /// Connect is a `JWT`, too, but its audience is a client.

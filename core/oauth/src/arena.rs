@@ -406,7 +406,7 @@ pub struct Writer<'b> {
 }
 
 /// The memory does not have room for the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
 impl<'b> Writer<'b> {
@@ -466,7 +466,7 @@ impl fmt::Display for Full {
     }
 }
 
-impl core::error::Error for Full {}
+mcp_sansio::error_type!(Full);
 
 /// Writes a text; the writer remembers if it did not fit.
 pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {

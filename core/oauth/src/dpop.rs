@@ -182,7 +182,7 @@ impl fmt::Debug for ProvenRequest<'_> {
 }
 
 /// Reason why a proof is invalid. Its `Display` output is the text for developers in a challenge.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidProof(&'static str);
 
 impl InvalidProof {
@@ -199,7 +199,7 @@ impl fmt::Display for InvalidProof {
     }
 }
 
-impl core::error::Error for InvalidProof {}
+mcp_sansio::error_type!(InvalidProof);
 
 fn malformed(_: Refusal) -> InvalidProof {
     InvalidProof("the proof is malformed")

@@ -431,7 +431,7 @@ pub struct Attempts {
 }
 
 /// Reason why there are no fields for a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotReady {
     /// An authorization runs, and there is no token until it is done: take its
@@ -456,7 +456,7 @@ impl fmt::Display for NotReady {
     }
 }
 
-impl core::error::Error for NotReady {}
+mcp_sansio::error_type!(NotReady);
 
 /// Maximum length of a response's body, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;

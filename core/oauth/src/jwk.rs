@@ -219,7 +219,7 @@ fn is(value: RawJson<'_>, text: &str) -> bool {
 }
 
 /// Reason why a key set cannot be used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeySetError {
     /// It is no JSON Web Key Set, an object in it has two members of the same name, or the memory
@@ -238,7 +238,7 @@ impl fmt::Display for KeySetError {
     }
 }
 
-impl core::error::Error for KeySetError {}
+mcp_sansio::error_type!(KeySetError);
 
 /// Shortest modulus, in bytes.
 const MIN_RSA: usize = 256;

@@ -11,7 +11,7 @@ use mcp_sansio::internal::split_once;
 use mcp_sansio::{JsonStr, RawJson};
 
 /// Reason why a document is not usable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// The body is no JSON object. Of metadata it means "not here": many sites answer every path
@@ -373,7 +373,7 @@ impl fmt::Display for DocumentError {
     }
 }
 
-impl core::error::Error for DocumentError {}
+mcp_sansio::error_type!(DocumentError);
 
 /// Client metadata, in a request for registration or in a client id metadata document.
 ///
@@ -585,7 +585,7 @@ pub enum RedirectOutcome<'q> {
 }
 
 /// Reason why an authorization response is dropped. None of its text may be used or shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedirectError {
     /// A parameter occurs twice.
@@ -669,7 +669,7 @@ impl fmt::Display for RedirectError {
     }
 }
 
-impl core::error::Error for RedirectError {}
+mcp_sansio::error_type!(RedirectError);
 
 #[cfg(test)]
 mod metadata_tests {

@@ -217,7 +217,7 @@ impl fmt::Debug for RegisteredClient<'_> {
 /// A failed authorization. Its `Display` output says which step failed, at which URL, what the
 /// server answered, and what to do. It is safe for terminals, has no secret, and is bounded: URL
 /// and answer are cut off after 512 bytes each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure<'m> {
     /// The step that failed.
@@ -317,7 +317,7 @@ impl fmt::Display for Failure<'_> {
     }
 }
 
-impl core::error::Error for Failure<'_> {}
+mcp_sansio::error_type!(Failure<'_>);
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -426,7 +426,7 @@ pub trait Signer {
 pub const MAX_SIGNATURE: usize = 512;
 
 /// Reason why nothing was signed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignError {
     /// The key cannot be used now, for example because its secure element does not answer.
@@ -444,10 +444,10 @@ impl fmt::Display for SignError {
     }
 }
 
-impl core::error::Error for SignError {}
+mcp_sansio::error_type!(SignError);
 
 /// Reason why bytes are no private key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The encoding is neither that of a key in PKCS#8, nor PEM of one (`BEGIN PRIVATE KEY`).
@@ -472,4 +472,4 @@ impl fmt::Display for KeyError {
     }
 }
 
-impl core::error::Error for KeyError {}
+mcp_sansio::error_type!(KeyError);

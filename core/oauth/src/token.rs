@@ -188,7 +188,7 @@ impl<I: Iterator<Item = char>> Bounded<I> {
 // The record, which is kept between two runs of a program.
 
 /// Reason why a record cannot be used. Nothing of it has been taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
     /// It is of a version that is not known.
@@ -326,7 +326,7 @@ impl fmt::Display for RecordError {
     }
 }
 
-impl core::error::Error for RecordError {}
+mcp_sansio::error_type!(RecordError);
 
 /// Length of a thumbprint.
 const THUMBPRINT: usize = 43;

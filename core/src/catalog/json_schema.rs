@@ -15,7 +15,7 @@ use crate::text::{Printable, write_printable};
 /// kind: must be one of "text", "number", is "txt"
 /// sql: is missing
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SchemaError<'x> {
     /// The name of the member as it was written; `the value` for all of it.
     pub member: &'x str,
@@ -109,7 +109,7 @@ impl fmt::Display for SchemaError<'_> {
     }
 }
 
-impl core::error::Error for SchemaError<'_> {}
+crate::error_type!(SchemaError<'_>);
 
 /// Returns a value in an error: its kind, if it is long. To be written as [`Printable`].
 pub(crate) fn shown(value: RawJson<'_>) -> &str {

@@ -450,7 +450,7 @@ impl Default for Catalog<'_> {
 }
 
 /// Error of [`Catalog::check`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct CatalogError<'c> {
     /// The name or URI of the entry.
     pub entry: &'c str,
@@ -464,7 +464,7 @@ impl fmt::Display for CatalogError<'_> {
     }
 }
 
-impl core::error::Error for CatalogError<'_> {}
+crate::error_type!(CatalogError<'_>);
 
 // The entry that a request is for.
 

@@ -170,7 +170,7 @@ fn next_generation(generation: u64, entry: &Entry<'_>) -> u64 {
 }
 
 /// Error of [`OwnedCatalog::add`]. `Display` writes the name or URI, and the rule that it breaks.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AddError {
     /// The name or URI of the entry.
     pub entry: String,
@@ -184,7 +184,7 @@ impl fmt::Display for AddError {
     }
 }
 
-impl core::error::Error for AddError {}
+crate::error_type!(AddError);
 
 // Entries in memory of their own.
 

@@ -29,7 +29,7 @@ pub struct Origin<'u> {
 }
 
 /// URL errors.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
     /// The scheme is neither `http` nor `https`.
@@ -194,7 +194,7 @@ impl fmt::Display for UrlError {
     }
 }
 
-impl core::error::Error for UrlError {}
+crate::error_type!(UrlError);
 
 // IP addresses from text. The parser of the standard library has a panic path.
 

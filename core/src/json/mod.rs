@@ -159,13 +159,7 @@ impl fmt::Display for ReadError {
     }
 }
 
-impl fmt::Debug for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReadError({self})")
-    }
-}
-
-impl core::error::Error for ReadError {}
+crate::error_type!(ReadError);
 
 impl de::Error for ReadError {
     #[cfg(feature = "alloc")]

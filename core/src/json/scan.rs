@@ -9,7 +9,7 @@
 pub const MAX_DEPTH: u32 = 64;
 
 /// Error of parsing JSON text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Offset in bytes of the first invalid byte.
     pub at: usize,
@@ -24,7 +24,7 @@ impl core::fmt::Display for SyntaxError {
     }
 }
 
-impl core::error::Error for SyntaxError {}
+crate::error_type!(SyntaxError);
 
 /// A [`SyntaxError`] in one word, so that results of the scanner are returned in registers. The
 /// highest bit says whether the nesting is too deep: no offset in a slice has it set.

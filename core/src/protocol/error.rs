@@ -185,7 +185,7 @@ impl From<NotAllowed> for SendError {
 
 /// Mistake in a configuration, found by [`ServerConfig::check`](crate::ServerConfig::check) or
 /// [`ClientConfig::check`](crate::ClientConfig::check).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// `experimental` is not an object of objects.
@@ -209,7 +209,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl core::error::Error for ConfigError {}
+crate::error_type!(ConfigError);
 
 // Protocol violations of the peer.
 

@@ -316,7 +316,7 @@ pub fn frontmatter_json<'o>(skill_md: &[u8], out: &'o mut [u8]) -> Result<RawJso
 ///
 /// After a file that differs from its entry, `skills/get` returns the current entry; what was
 /// approved for the old one is not approved for the new one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkillError {
     /// The entry breaks this rule of the extension.
@@ -379,7 +379,7 @@ impl fmt::Display for SkillError {
     }
 }
 
-impl core::error::Error for SkillError {}
+crate::error_type!(SkillError);
 
 impl<'a> Skill<'a> {
     /// Returns the name: a label, which two skills may have.

@@ -110,7 +110,7 @@ pub struct Tasks<'s> {
 }
 
 /// Reason why there is no new task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskError {
     /// The table is full.
@@ -127,7 +127,7 @@ impl fmt::Display for TaskError {
     }
 }
 
-impl core::error::Error for TaskError {}
+crate::error_type!(TaskError);
 
 impl TaskError {
     /// Returns a text for the client.

@@ -191,7 +191,7 @@ impl Encode for NoOutput {
 /// `?` makes one of a `&str` or a `String`, which are the words of the program: the tool failed.
 /// For errors of other code, [`OrToolError`] says who may read them. `Display` writes all that is
 /// known, for a log.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolError<'a> {
     kind: ToolErrorKind,
     why: Why<'a>,
@@ -394,7 +394,7 @@ impl Encode for Why<'_> {
     }
 }
 
-impl error::Error for ToolError<'_> {}
+crate::error_type!(ToolError<'_>);
 
 impl Outcome<Server<'_>> for ToolError<'_> {
     fn send(

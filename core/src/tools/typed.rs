@@ -584,7 +584,7 @@ pub trait ToolCall: OutputObject {
 }
 
 /// Reason why a call has no output.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum OutputError<'a> {
     /// The tool failed (`isError`), with this text.
@@ -608,7 +608,7 @@ impl fmt::Display for OutputError<'_> {
     }
 }
 
-impl core::error::Error for OutputError<'_> {}
+crate::error_type!(OutputError<'_>);
 
 /// The parameters of a call.
 struct Params<'x, T>(&'x T);

@@ -731,13 +731,7 @@ impl Encode for Faults<'_> {
     }
 }
 
-impl fmt::Debug for Faults<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl core::error::Error for Faults<'_> {}
+crate::error_type!(Faults<'_>);
 
 /// Breaks at the first fault.
 pub(crate) struct First;

@@ -369,7 +369,7 @@ struct Bytes<'a> {
 }
 
 /// The reason why a [`Blob`] could not be decoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlobError {
     /// The text is not valid base64 (RFC 4648, section 4, with padding).
@@ -503,7 +503,7 @@ impl fmt::Display for BlobError {
     }
 }
 
-impl core::error::Error for BlobError {}
+crate::error_type!(BlobError);
 
 // Icons.
 

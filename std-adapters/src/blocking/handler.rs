@@ -76,7 +76,6 @@ where
 }
 
 /// An error of a server on blocking input and output.
-#[derive(Debug)]
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),
@@ -106,15 +105,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(match self {
-            Self::Io(error) => error,
-            Self::NotSent(error) => error,
-            Self::InvalidArguments => return None,
-        })
-    }
-}
+mcp_sansio::error_type!(Error, |error| match error {
+    Error::Io(error) => Some(error),
+    Error::NotSent(error) => Some(error),
+    Error::InvalidArguments => None,
+});
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {

@@ -216,7 +216,6 @@ pub(crate) fn run_apart(blocks: bool, call: impl FnOnce() + Send + 'static) {
 
 /// Reasons why a store did not do what it was called for. A server then refuses the request
 /// (-32603); it never answers as if the record were saved.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no room for the record, and nothing was written. Old records have to be removed, or
@@ -240,14 +239,10 @@ impl fmt::Display for StoreError {
     }
 }
 
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Full => None,
-            Self::Unavailable(error) | Self::Failed(error) => Some(&**error),
-        }
-    }
-}
+mcp_sansio::error_type!(StoreError, |error| match error {
+    StoreError::Full => None,
+    StoreError::Unavailable(error) | StoreError::Failed(error) => Some(&**error),
+});
 
 // A lock that ends by itself when its holder does.
 

@@ -1,6 +1,5 @@
 //! Tasks in a store.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,13 +120,7 @@ impl fmt::Display for DamagedRecord {
     }
 }
 
-impl fmt::Debug for DamagedRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error for DamagedRecord {}
+mcp_sansio::error_type!(DamagedRecord);
 
 fn key(id: TaskId) -> String {
     format!("{PREFIX}{id}")

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Encode, Json, JsonStr, Printable, RawJson, ReadError, Revision, Revisions, to_slice,
+    Encode, Json, JsonStr, Printable, RawJson, ReadError, Revision, Revisions, ToolError, to_slice,
 };
 use serde::Deserialize;
 
@@ -475,7 +475,10 @@ fn errors_are_described() {
     assert_eq!(error::<u64>("1.5e30"), "expected an integer");
     assert_eq!(error::<u64>("1000000000000000000.5"), "expected an integer");
     let e: ReadError = raw("256").to::<u8>().unwrap_err();
-    assert_eq!(format!("{e:?}"), "ReadError(number out of range)");
+    // `main` shows an error by `Debug`, which has the words of `Display`.
+    assert_eq!(format!("{e:?}"), "number out of range");
+    let error = ToolError::failed("The disk is full");
+    assert_eq!(format!("{error:?}"), "The disk is full");
     assert_eq!(format!("{:?}", OwnedJsonOf(&[1, 2])), "[1,2]");
     // Another deserializer has no JSON text.
     let e = serde_json::from_str::<RawJson<'_>>("1").map(|_| ()).unwrap_err().to_string();

@@ -322,7 +322,7 @@ const MODERN: JsonStr<'static> = JsonStr::scanned("\"2026-07-28\"");
 
 /// The reason why a request got no JSON-RPC response over HTTP, for
 /// [`Client::fail`](crate::Client::fail). `Display` says what happened and what to do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum HttpFailure<'e> {
     /// An HTTP error status.
@@ -387,7 +387,7 @@ impl fmt::Display for HttpFailure<'_> {
     }
 }
 
-impl core::error::Error for HttpFailure<'_> {}
+crate::error_type!(HttpFailure<'_>);
 
 /// Maximum length of a challenge in an error text, in characters.
 const MAX_CHALLENGE: usize = 300;

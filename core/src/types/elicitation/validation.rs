@@ -12,7 +12,7 @@ use crate::types::{
 };
 
 /// The reason why a form or its content is invalid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FormError<'a> {
     /// Name of the field; empty if the error concerns the whole form.
     pub field: Text<'a>,
@@ -318,7 +318,7 @@ impl fmt::Display for FormError<'_> {
     }
 }
 
-impl core::error::Error for FormError<'_> {}
+crate::error_type!(FormError<'_>);
 
 /// Default values of a form, serialized as the `content` of an
 /// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].

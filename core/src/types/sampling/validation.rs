@@ -16,7 +16,7 @@ use crate::types::{
 use serde::de;
 
 /// The reason why the messages of a [`CreateMessageParams`] are invalid.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SamplingError {
     /// A message with tool results contains other content, or is not a user message.
@@ -224,7 +224,7 @@ impl fmt::Display for SamplingError {
     }
 }
 
-impl core::error::Error for SamplingError {}
+crate::error_type!(SamplingError);
 
 // Downgrades of sampling messages for revisions before 2025-11-25, which define neither arrays of
 // blocks nor tool use.

@@ -241,7 +241,7 @@ const MAX_SET: usize = 256 << 10;
 // Documents of an authorization server: its metadata, its keys, its introspection.
 
 /// Reason why keys, or the answer of an introspection, cannot be had. It shows no secret.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SourceError {
     url: String,
     reason: String,
@@ -260,7 +260,7 @@ impl fmt::Display for SourceError {
     }
 }
 
-impl std::error::Error for SourceError {}
+mcp_sansio::error_type!(SourceError);
 
 /// An authorization server.
 #[derive(Clone)]

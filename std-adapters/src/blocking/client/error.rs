@@ -92,22 +92,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Start { error, .. } | Self::Io(error) => Some(error),
-            Self::Call { error, .. } => Some(error),
-            Self::Read(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+mcp_sansio::error_type!(Error, |error| match error {
+    Error::Start { error, .. } | Error::Io(error) => Some(error),
+    Error::Call { error, .. } => Some(error),
+    Error::Read(error) => Some(error),
+    _ => None,
+});
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {

@@ -39,7 +39,7 @@ pub struct HttpResponse {
 
 /// The body of a response cannot be completed: close the connection without ending the body, so
 /// that the client notices.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Interrupted;
 
 impl HttpExchange {
@@ -184,4 +184,4 @@ impl fmt::Display for Interrupted {
     }
 }
 
-impl std::error::Error for Interrupted {}
+mcp_sansio::error_type!(Interrupted);
