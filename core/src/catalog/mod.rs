@@ -481,7 +481,7 @@ type LookUp = for<'c, 'f> fn(&Catalog<'c>, RawJson<'f>) -> Result<Target<'c>, Rp
 
 impl LookUps {
     const NONE: Self = Self {
-        prompt: |_, _| Err(UNKNOWN_PROMPT),
+        prompt: |_, params| Err(unknown_prompt(string(params, "name"))),
         resource: |_, params| Err(unknown_resource(string(params, "uri"))),
         completion: |_, _| Err(RpcError::invalid_params("Unknown reference")),
     };
@@ -537,10 +537,10 @@ impl<'c> Catalog<'c> {
 }
 
 fn tool<'c, 'f>(catalog: &Catalog<'c>, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
-    let tool = request
-        .name()
+    let name = request.name();
+    let tool = name
         .and_then(|name| catalog.all_tools().iter().find(|tool| tool.key() == name))
-        .ok_or(RpcError::invalid_params("Unknown tool"))?;
+        .ok_or_else(|| RpcError::unknown("Unknown tool", name))?;
     #[cfg(feature = "http")]
     request.check_param_headers(tool.input_schema())?;
     let mut is_valid = true;
@@ -549,7 +549,8 @@ fn tool<'c, 'f>(catalog: &Catalog<'c>, request: &Request<'f>) -> Result<Target<'
 }
 
 fn prompt<'c, 'f>(catalog: &Catalog<'c>, params: RawJson<'f>) -> Result<Target<'c>, RpcError<'f>> {
-    let prompt = find(catalog.prompts, string(params, "name")).ok_or(UNKNOWN_PROMPT)?;
+    let name = string(params, "name");
+    let prompt = find(catalog.prompts, name).ok_or_else(|| unknown_prompt(name))?;
     let arguments = params.get("arguments").unwrap_or(RawJson::EMPTY);
     let missing = any_argument(prompt, &|name, required| {
         required && !arguments.members().any(|(given, _)| name == given)
@@ -566,7 +567,8 @@ fn typed_prompt<'c, 'f>(
     catalog: &Catalog<'c>,
     params: RawJson<'f>,
 ) -> Result<Target<'c>, RpcError<'f>> {
-    let prompt = find(catalog.prompts, string(params, "name")).ok_or(UNKNOWN_PROMPT)?;
+    let name = string(params, "name");
+    let prompt = find(catalog.prompts, name).ok_or_else(|| unknown_prompt(name))?;
     let arguments = params.get("arguments").unwrap_or(RawJson::EMPTY);
     Ok(match catalog.typed_prompts {
         Some(typed) if !(typed.is_valid)(prompt, arguments) => Target::InvalidArguments(prompt),
@@ -597,7 +599,8 @@ fn completion<'c, 'f>(
     let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
     let argument = params.get("argument").and_then(|argument| string(argument, "name"));
     let (target, known) = if string(reference, "type").is_some_and(|kind| kind == "ref/prompt") {
-        let prompt = find(catalog.prompts, string(reference, "name")).ok_or(UNKNOWN_PROMPT)?;
+        let name = string(reference, "name");
+        let prompt = find(catalog.prompts, name).ok_or_else(|| unknown_prompt(name))?;
         let known = any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
         (Target::CompletePrompt(prompt), known)
     } else {
@@ -612,7 +615,9 @@ fn completion<'c, 'f>(
     if known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
 }
 
-const UNKNOWN_PROMPT: RpcError<'static> = RpcError::invalid_params("Unknown prompt");
+fn unknown_prompt(name: Option<JsonStr<'_>>) -> RpcError<'_> {
+    RpcError::unknown("Unknown prompt", name)
+}
 
 fn unknown_resource(uri: Option<JsonStr<'_>>) -> RpcError<'_> {
     match uri {

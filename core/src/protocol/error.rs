@@ -299,12 +299,12 @@ table! {
         /// The frame is not UTF-8.
         NotUtf8 => ParseError, BAD_REQUEST, "Parse error: the message is not UTF-8";
         /// The frame is not JSON: noise, a log line, or a truncated message.
-        NotJson => ParseError, BAD_REQUEST, "Parse error: the message is not JSON";
+        NotJson => ParseError, BAD_REQUEST, "Parse error: the message is not JSON: on a stream it takes one line";
         /// Arrays and objects are nested deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
         TooDeep => InvalidRequest, BAD_REQUEST, "Arrays and objects are nested too deeply";
         /// The line is longer than the receive buffer.
         TooLong => InvalidRequest, CONTENT_TOO_LARGE,
-            "The message is longer than this peer's receive buffer";
+            "The message is longer than this peer's receive buffer: see its max_line";
         /// The frame is JSON, but not a request, a notification or a response.
         NotAMessage => InvalidRequest, BAD_REQUEST,
             "Not a request, notification or response";

@@ -5,6 +5,9 @@ pub(crate) mod inflight;
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use alloc::string::String;
+use core::fmt;
 
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
@@ -40,6 +43,12 @@ impl<'e> RpcError<'e> {
     /// Creates an error -32602: invalid parameters.
     pub const fn invalid_params(message: &'e str) -> Self {
         Self::new(ErrorCode::InvalidParams, message)
+    }
+
+    /// Creates an error -32602 that there is no such entry; the message ends with its name.
+    pub(crate) fn unknown(what: &'static str, name: Option<JsonStr<'e>>) -> Self {
+        let name = name.filter(|name| name.as_json().len() <= MAX_NAME);
+        Self { data: name.map_or(Data::None, Data::Name), ..Self::invalid_params(what) }
     }
 
     /// Creates an error -32603: internal error.
@@ -88,10 +97,22 @@ impl<'e> RpcError<'e> {
 
     fn write(&self, writer: &mut Encoder<'_>) {
         let code = i64::from(self.code.number(writer.revision()));
-        let data = (!matches!(self.data, Data::None)).then_some(self.data);
-        object!(writer, { "code": code, "message": self.message, "data"?: data });
+        let data = (!matches!(self.data, Data::None | Data::Name(_))).then_some(self.data);
+        let message = With(|to: &mut Encoder<'_>| to.words(|to| self.write_message(to)));
+        object!(writer, { "code": code, "message": message, "data"?: data });
+    }
+
+    /// Writes the message as text.
+    pub(crate) fn write_message(&self, to: &mut impl fmt::Write) -> fmt::Result {
+        to.write_str(self.message)?;
+        let Data::Name(name) = self.data else { return Ok(()) };
+        to.write_str(": ")?;
+        name.chars().try_for_each(|c| to.write_char(c))
     }
 }
+
+/// Maximum length of a name that an error repeats, in bytes: a longer one is no name of a tool.
+const MAX_NAME: usize = 128;
 
 /// Writes the error object.
 #[cfg(feature = "tasks")]
@@ -106,6 +127,8 @@ enum Data<'e> {
     None,
     Raw(RawJson<'e>),
     Uri(JsonStr<'e>),
+    /// The end of the message.
+    Name(JsonStr<'e>),
     /// With its writer as a function pointer, so that programs that do not use it do not link it.
     Required(ClientFeatures, fn(ClientFeatures, &mut Encoder<'_>)),
     Supported {
@@ -117,7 +140,7 @@ enum Data<'e> {
 impl Encode for Data<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match *self {
-            Self::None => to.null(),
+            Self::None | Self::Name(_) => to.null(),
             Self::Raw(raw) => to.raw(raw),
             Self::Uri(uri) => object!(to, { "uri": uri }),
             Self::Required(required, write) => {
@@ -150,7 +173,7 @@ impl OwnedRpcError {
     pub fn from_json(object: RawJson<'_>) -> Result<Self, ReadError> {
         let error: ErrorObject<'_> = object.to()?;
         let code = i32::try_from(error.code).unwrap_or(-32603);
-        let message: alloc::string::String = error.message.chars().collect();
+        let message: String = error.message.chars().collect();
         let (code, message) = (ErrorCode::from_number(code), message.into());
         Ok(Self { code, message, data: error.data.map(OwnedJson::from) })
     }
@@ -164,13 +187,16 @@ impl OwnedRpcError {
 
 #[cfg(feature = "alloc")]
 impl From<RpcError<'_>> for OwnedRpcError {
-    fn from(RpcError { code, message, data }: RpcError<'_>) -> Self {
-        let data = match data {
-            Data::None => None,
+    fn from(error: RpcError<'_>) -> Self {
+        let data = match error.data {
+            Data::None | Data::Name(_) => None,
             // No data depends on the revision.
             data => OwnedJson::new(&data, Revision::LATEST).ok(),
         };
-        Self { code, message: message.into(), data }
+        let mut message = String::new();
+        // Writing to a string does not fail.
+        let _ = error.write_message(&mut message);
+        Self { code: error.code, message: message.into(), data }
     }
 }
 

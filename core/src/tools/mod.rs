@@ -368,7 +368,7 @@ impl fmt::Display for ToolError<'_> {
             Why::Schema(error, _) => fmt::Display::fmt(error, f),
             #[cfg(feature = "derive")]
             Why::Faults(faults, _) => fmt::Display::fmt(faults, f),
-            Why::Error(error) => f.write_str(error.message),
+            Why::Error(error) => error.write_message(f),
             #[cfg(feature = "alloc")]
             Why::OwnedError(error) => f.write_str(error.as_error().message),
             Why::Send(error) => fmt::Display::fmt(error, f),

@@ -11,7 +11,7 @@ import time
 
 from emulated import Board, Failure, Program, holds, legacy, modern, run, same
 
-NOT_JSON = {"code": -32700, "message": "Parse error: the message is not JSON"}
+NOT_JSON = {"code": -32700, "message": "Parse error: the message is not JSON: on a stream it takes one line"}
 NOT_UTF8 = {"code": -32700, "message": "Parse error: the message is not UTF-8"}
 
 
@@ -51,7 +51,7 @@ def overlong(board: Program) -> None:
         tail = {"jsonrpc": "2.0", "method": "tools/call", "params": {"x": "y" * size}, "id": f"tail {size}"}
         for message in head, tail:
             board.send(message)
-            refused(board, {"code": -32600, "message": "The message is longer than this peer's receive buffer"}, message["id"])
+            refused(board, {"code": -32600, "message": "The message is longer than this peer's receive buffer: see its max_line"}, message["id"])
             is_well(board)
 
 

@@ -57,7 +57,7 @@ fn http_clients_of_both_eras_see_what_is_added_and_removed() {
             for response in [post(address, &call).remove(0), session.beside(&legacy)] {
                 match is_there {
                     true => assert_eq!(response["result"]["content"][0]["text"], "late"),
-                    false => assert_eq!(response["error"]["message"], "Unknown tool"),
+                    false => assert_eq!(response["error"]["message"], "Unknown tool: late"),
                 }
             }
         }

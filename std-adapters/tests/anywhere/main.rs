@@ -228,7 +228,7 @@ const SEEN: [&str; 10] = [
     r#"-32603 "Internal error""#,
     r#"7 "Busy""#,
     "7",
-    r#"-32602 "Unknown tool""#,
+    r#"-32602 "Unknown tool: unknown""#,
 ];
 
 #[test]

@@ -183,7 +183,7 @@ pub(crate) fn echo(id: u32) -> (String, String) {
     )
 }
 
-pub(crate) const PARSE_ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON"}}"#;
+pub(crate) const PARSE_ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON: on a stream it takes one line"}}"#;
 pub(crate) const NOT_UTF8: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not UTF-8"}}"#;
 
 type Sending<'p> = Turn<'p, Uart, Server<'p>>;

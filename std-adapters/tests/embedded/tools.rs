@@ -149,7 +149,7 @@ fn a_handler_is_called_from_a_step() {
         let (output, _) = play(&call("echo", "{}"), slow);
         assert!(output.contains("text: is missing, must be a string"), "{output}");
         let (output, _) = play(&call("none", "{}"), slow);
-        assert!(output.contains(r#""message":"Unknown tool""#), "{output}");
+        assert!(output.contains(r#""message":"Unknown tool: none""#), "{output}");
     }
 }
 

@@ -328,7 +328,7 @@ fn a_result_that_cannot_be_written_becomes_an_error_and_is_reported() {
     player.run();
     assert_eq!(
         stage.log(),
-        ["< 1 error -32603 The response cannot be sent", "< 2 error -32602 Unknown tool"]
+        ["< 1 error -32603 The response cannot be sent", "< 2 error -32602 Unknown tool: nobody"]
     );
     assert_eq!(stage.notes(), ["refused Invalid(Serialize)"]);
 }

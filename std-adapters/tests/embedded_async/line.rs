@@ -49,7 +49,10 @@ fn half_a_line_and_then_silence_is_ended() {
     player.run();
     stage.send(&call(2, "echo", json!({"text": "the next peer"})));
     player.run();
-    let expected = ["< - error -32700 Parse error: the message is not JSON", "< 2 the next peer"];
+    let expected = [
+        "< - error -32700 Parse error: the message is not JSON: on a stream it takes one line",
+        "< 2 the next peer",
+    ];
     assert_eq!(stage.log(), expected);
     stage.pass(10_000);
     player.run();

@@ -115,7 +115,7 @@ fn arguments_are_refused_as_the_revision_wants_and_no_tool_runs() {
     let [modern, _, legacy, unknown] = stage.log().try_into().unwrap();
     assert_eq!(modern, format!("< 1 failed: {why}"));
     assert_eq!(legacy, format!("< 2 error -32602 {why}"));
-    assert_eq!(unknown, "< 3 error -32602 Unknown tool");
+    assert_eq!(unknown, "< 3 error -32602 Unknown tool: boil");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn what_is_no_request_for_the_application_is_refused_or_not_told() {
     assert_eq!(
         observed(&[discover.as_str(), "noise\n", &unknown].concat()),
         [
-            "message refused: Parse error: the message is not JSON",
+            "message refused: Parse error: the message is not JSON: on a stream it takes one line",
             "message refused: Method not found"
         ]
     );

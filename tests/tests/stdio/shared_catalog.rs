@@ -133,7 +133,10 @@ fn servers_that_wait_for_input_tell_their_clients_of_a_change() {
         let call = |name| json!({"name": name, "arguments": {}});
         let result = peer.ask("tools/call", call("third"));
         assert_eq!(result["result"]["content"][0]["text"], "third");
-        assert_eq!(peer.ask("tools/call", call("first"))["error"]["message"], "Unknown tool");
+        assert_eq!(
+            peer.ask("tools/call", call("first"))["error"]["message"],
+            "Unknown tool: first"
+        );
     }
 }
 

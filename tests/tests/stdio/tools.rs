@@ -131,7 +131,7 @@ const VISIT: [&str; 8] = [
     r#"! "number: must be an integer from 0 to 255, is 256""#,
     r#""a\tb""#,
     "the server responded with an error: The handler panicked (code -32603)",
-    "the server responded with an error: Unknown tool (code -32602)",
+    "the server responded with an error: Unknown tool: none (code -32602)",
     r#""{\"sum\":255}""#,
 ];
 

@@ -143,7 +143,7 @@ fn a_request_is_a_span_and_the_rest_are_events() {
             "2: ERROR message=panicked request=tools/call panic (id 2) panic=a bug\\u001b",
             "2: outcome=panicked",
             "2: failed=true",
-            "-: WARN message=refused why=Parse error: the message is not JSON",
+            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
             "-: DEBUG message=disconnected how=closed by the client",
         ]
     );
@@ -155,7 +155,7 @@ fn an_event_names_its_request_where_the_span_is_left_out() {
         logged(Level::WARN),
         [
             "-: ERROR message=panicked request=tools/call panic (id 2) panic=a bug\\u001b",
-            "-: WARN message=refused why=Parse error: the message is not JSON",
+            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
         ]
     );
 }

@@ -354,8 +354,7 @@ fn a_handler_is_called_with_valid_arguments_only() {
     let refused = |text: &str| {
         result(&format!(r#""content":[{{"type":"text","text":"{text}"}}],"isError":true"#))
     };
-    let unknown =
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Unknown tool\"}}\n";
+    let unknown = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Unknown tool: spilt\"}}\n";
     for (input, expected) in [
         (
             call("copy", r#"{"blocks":-1,"block":2}"#, ""),

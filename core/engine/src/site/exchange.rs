@@ -448,7 +448,11 @@ impl<O> Site<'_, O> {
             .flatten()
             .any(|path| path == head.path());
         if self.options.path.is_some() && !is_served {
-            return Err(Refusal::new(404, ErrorCode::InvalidRequest, "Not found"));
+            return Err(Refusal::new(
+                404,
+                ErrorCode::InvalidRequest,
+                "Not found: the endpoint has another path, /mcp by default",
+            ));
         }
         if head.method == "OPTIONS" {
             // A preflight: browsers send it without credentials.

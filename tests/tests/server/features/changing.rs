@@ -97,7 +97,7 @@ fn a_call_that_runs_ends_although_its_tool_is_removed() {
         });
         assert_eq!(answer["result"]["content"][0]["text"], "done");
         let answer = ask(&mut peer, &catalog, "tools/call", json!({"name": "a"}));
-        assert_eq!(answer["error"], json!({"code": -32602, "message": "Unknown tool"}));
+        assert_eq!(answer["error"], json!({"code": -32602, "message": "Unknown tool: a"}));
     }
 }
 

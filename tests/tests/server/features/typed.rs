@@ -39,7 +39,7 @@ fn tool_17_faults_of_typed_arguments_are_for_the_model_from_2025_11_25_on() {
     for revision in REVISIONS {
         let result = call(revision, "wait", json!({"seconds": 7}));
         assert_eq!(result["result"]["content"][0]["text"], "7");
-        assert_eq!(call(revision, "walk", json!({}))["error"]["message"], "Unknown tool");
+        assert_eq!(call(revision, "walk", json!({}))["error"]["message"], "Unknown tool: walk");
         let refused = call(revision, "wait", json!({"second": 7}));
         let words = "second: is unknown, must be one of seconds\n\
                      seconds: is missing, must be an integer from 1 to 9";

@@ -58,7 +58,7 @@ fn prm_04_prm_06_arguments_are_checked_and_all_faults_named_in_every_revision() 
         let refused = ask(revision, "prompts/get", params);
         assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
         let refused = ask(revision, "prompts/get", json!({"name": "poet"}));
-        assert_eq!(refused["error"], json!({"code": -32602, "message": "Unknown prompt"}));
+        assert_eq!(refused["error"], json!({"code": -32602, "message": "Unknown prompt: poet"}));
     }
 }
 
