@@ -86,6 +86,9 @@ const fn lacks_login(error: &Error) -> bool {
     matches!(error, HttpError::Unauthorized { .. } | HttpError::NotAuthorized(_))
 }
 
+/// Code of the response if a handler has panicked, among others.
+const INTERNAL_ERROR: i64 = -32603;
+
 fn inspect(options: &Options) -> Result<ExitCode, Failure> {
     if let (Action::Login | Action::Logout, options::Server::Url { url, .. }) =
         (&options.action, &options.server)
@@ -99,7 +102,14 @@ fn inspect(options: &Options) -> Result<ExitCode, Failure> {
     let config = connect::config(options.timeout);
     let mut server = connect::connect(&config, options)?;
     let done = act(options, &mut server);
-    server.close()?;
+    let ended = server.close()?;
+    if let Err(Failure::Server(Error::Call { error: CallError::Server(error), .. })) = &done
+        && error.code == INTERNAL_ERROR
+        && !options.trace
+    {
+        // A server that has panicked says where.
+        ended.stderr.iter().for_each(|line| eprintln!("server: {}", Printable::new(line)));
+    }
     done
 }
 

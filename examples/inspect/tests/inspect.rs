@@ -5,6 +5,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::blocking::App;
 use mcp_sansio_programs::everything_server::{serve_http, serve_stdio};
 
 const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
@@ -19,6 +22,16 @@ fn everything_server() {
     } else {
         serve_stdio()
     };
+    std::process::exit(i32::from(served.is_err()));
+}
+
+/// A server whose handler panics.
+#[test]
+#[ignore = "the server of another test"]
+fn panicking_server() {
+    static CONFIG: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("lamp", "1"), ServerFeatures::TOOLS);
+    let served = App::new(&CONFIG).serve(|_| panic!("the lamp is broken"));
     std::process::exit(i32::from(served.is_err()));
 }
 
@@ -117,6 +130,17 @@ fn a_tool_is_called_with_arguments_of_its_types() {
             && err.contains("test_simple_text"),
         "{err}"
     );
+}
+
+#[test]
+fn what_a_server_prints_is_shown_where_it_says_why() {
+    let serve = SERVE.map(|word| word.replace("everything", "panicking"));
+    let mut command = Command::new(INSPECT);
+    let (_, err, code) = finish(command.args(["tools", "--"]).arg(this_program()).args(serve), "");
+    assert!(code == 1 && err.contains("The handler panicked"), "{err}");
+    assert!(err.contains("server: thread ") && err.contains("server: the lamp is broken"), "{err}");
+    // The harness prints this to standard output.
+    assert!(err.contains("takes one line: running 1 test)"), "{err}");
 }
 
 #[test]

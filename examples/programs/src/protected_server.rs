@@ -63,7 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [address, issuer, resource @ ..] = &arguments[..] else {
         return Err("usage: protected-server ADDRESS ISSUER [RESOURCE]".into());
     };
-    let listener = Async::<TcpListener>::bind(address.parse::<SocketAddr>()?)?;
+    let address: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
+    let listener =
+        Async::<TcpListener>::bind(address).map_err(|error| format!("{address}: {error}"))?;
     let resource = match resource {
         [] => format!("http://{}/mcp", listener.get_ref().local_addr()?),
         [resource, ..] => resource.clone(),

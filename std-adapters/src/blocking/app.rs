@@ -40,7 +40,7 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`](super::serve).
 #[derive(Clone, Debug)]
-#[must_use]
+#[must_use = "an application does nothing until it is served: call `serve`"]
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
     pub(super) catalog: Option<CatalogSource<'c>>,

@@ -195,7 +195,10 @@ fn respond(
         return Ok(());
     }
     // Nothing would respond to it later.
-    let error = RpcError::internal("The application sent no response");
+    let error = RpcError::internal(match catalog {
+        Some(_) => "The application sent no response",
+        None => "The application sent no response, and there is no catalog: App::catalog",
+    });
     ctx.respond_error(request.handle, &error)
 }
 

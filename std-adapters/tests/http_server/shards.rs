@@ -329,9 +329,10 @@ fn check_shards(runtime: tokio::runtime::Runtime) {
 fn all_cores_listen_at_one_address_that_no_other_server_has() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new("done")) });
-    let refused = serve_on_all_cores(&app, taken.local_addr().unwrap(), HttpOptions::new());
-    assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
     let address = taken.local_addr().unwrap();
+    let refused = serve_on_all_cores(&app, address, HttpOptions::new()).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(refused.to_string().starts_with(&format!("{address}: ")), "{refused}");
     drop(taken);
     thread::scope(|scope| {
         let _stopping = Stopping(app.broadcaster());

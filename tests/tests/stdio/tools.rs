@@ -192,6 +192,17 @@ fn invalid_arguments_are_refused_when_the_function_leaves_them() {
 }
 
 #[test]
+fn a_missing_catalog_is_named() {
+    let mut board = Board::default();
+    let mut client = App::new(&SERVER)
+        .memory(|ctx| ctx.call_tool(&mut board))
+        .connect(&CLIENT, Era::Modern)
+        .unwrap();
+    let error = client.list_tools().unwrap_err();
+    assert!(error.to_string().contains("there is no catalog: App::catalog"), "{error}");
+}
+
+#[test]
 fn a_function_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
     type Ask = fn(&RequestContext<'_, '_>) -> Result<(), Error>;
     let asks: [Ask; 3] = [

@@ -21,9 +21,15 @@ pub fn serve_stdio() -> io::Result<()> {
 /// # Errors
 /// Errors of listening and accepting.
 pub fn serve_tcp(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    let listener = Async::<TcpListener>::bind(address)?;
+    let listener = listen(address)?;
     ready(listener.get_ref().local_addr()?);
     smol::block_on(serve(&super::app(), listener))
+}
+
+/// Returns a listener, or an error that names the address.
+fn listen(address: SocketAddr) -> io::Result<Async<TcpListener>> {
+    Async::<TcpListener>::bind(address)
+        .map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
 /// Serves Streamable HTTP at `/mcp` and HTTP+SSE at `/sse` to programs on this machine. `ready` as
@@ -32,7 +38,7 @@ pub fn serve_tcp(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Res
 /// # Errors
 /// Errors of listening and accepting.
 pub fn serve_http(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    let listener = Async::<TcpListener>::bind(address)?;
+    let listener = listen(address)?;
     ready(listener.get_ref().local_addr()?);
     let app = super::app();
     let options = HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() };

@@ -22,6 +22,7 @@ use crate::{CatalogSource, KeyRing};
 ///
 /// Configuration and catalog are `'static`, because they live as long as the process; use
 /// [`Box::leak`] for values that are built at startup.
+#[must_use = "an application does nothing until it is served: hand it to `serve` or a `Connection`"]
 pub struct App<H> {
     pub(crate) settings: Arc<Settings>,
     pub(crate) handler: H,
@@ -75,7 +76,6 @@ impl<H> App<H> {
     ///
     /// [`Catalog`]: mcp_sansio::Catalog
     /// [`Catalog::calls`]: mcp_sansio::Catalog::calls
-    #[must_use]
     pub fn catalog(self, catalog: impl Into<CatalogSource<'static>>) -> Self {
         let catalog = catalog.into();
         if let CatalogSource::Shared(catalog) = &catalog {
@@ -87,13 +87,11 @@ impl<H> App<H> {
     /// Sets the keys that seal the state which clients keep while they are asked for input
     /// (2026-07-28, basic/patterns/mrtr). Default: a key that the process draws, so a state is of
     /// no use to another process: servers behind one address need one ring.
-    #[must_use]
     pub fn key_ring(self, keys: KeyRing) -> Self {
         self.with(|settings| settings.keys = Some(keys))
     }
 
     /// Tells an observer of requests and their ends, of failures and of connections.
-    #[must_use]
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }
@@ -102,14 +100,12 @@ impl<H> App<H> {
     /// ([`Event::Stalled`](crate::observer::Event::Stalled)), for example
     /// [`STALLED`](crate::observer::STALLED): all others of its thread wait meanwhile. Starts one
     /// thread with the first connection, for as long as the application exists.
-    #[must_use]
     pub fn watch(self, limit: Duration) -> Self {
         self.with(|settings| settings.watch = Some(Arc::new(Watching::new(limit))))
     }
 
     /// Sets the limits of connections, sessions and requests. Values out of range become the
     /// nearest in it.
-    #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         self.with(|settings| settings.limits = limits.in_range())
     }
@@ -117,7 +113,6 @@ impl<H> App<H> {
     /// Sets the limits and times of tasks. Calls become tasks where the configuration has
     /// [`ServerFeatures::TASKS`](mcp_sansio::ServerFeatures::TASKS), the catalog says that the tool
     /// supports it, and the client does, too.
-    #[must_use]
     pub fn tasks(self, options: TaskOptions) -> Self {
         self.with(|settings| settings.tasks = Arc::new(TaskHub::new(options)))
     }

@@ -1,7 +1,7 @@
 //! Connections of listeners.
 
 use std::future::Future;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
@@ -152,10 +152,16 @@ where
 /// Returns listeners at one address, for [`serve_on_threads`]: as those of [`serve_on_all_cores`].
 ///
 /// # Errors
-/// If the address is in use, and other errors of the operating system.
+/// If the address is in use, and other errors of the operating system, which begin with the
+/// address.
 pub fn listeners(address: impl ToSocketAddrs, count: NonZeroUsize) -> io::Result<Vec<TcpListener>> {
+    let addresses: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
     // It fails if another program listens there, which sockets of one port would not.
-    at_address_of(TcpListener::bind(address)?, count)
+    let first = TcpListener::bind(&addresses[..]).map_err(|error| {
+        let tried: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+        io::Error::new(error.kind(), format!("{}: {error}", tried.join(", ")))
+    });
+    at_address_of(first?, count)
 }
 
 #[cfg(target_os = "linux")]
