@@ -10,7 +10,19 @@ macro_rules! chapters {
 
 chapters! {
     contents "README.md";
+    first_tool "tutorial/1-first-tool.md";
+    arguments "tutorial/2-arguments.md";
+    results "tutorial/3-results.md";
+    slow_tools "tutorial/4-slow-tools.md";
+    resources_and_prompts "tutorial/5-resources-and-prompts.md";
+    test_and_ship "tutorial/6-test-and-ship.md";
     server "server.md";
+    skills "skills.md";
+    pages "pages.md";
+    recipes "recipes.md";
+    testing "testing.md";
+    revisions "revisions.md";
+    gateway "gateway.md";
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";

@@ -3,24 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+/// Beside those of the guide.
 const DOCUMENTS: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    "docs/README.md",
-    "docs/authorization.md",
-    "docs/client.md",
-    "docs/deployment.md",
-    "docs/event-loop.md",
-    "docs/firmware.md",
-    "docs/hosts.md",
-    "docs/http.md",
-    "docs/limits.md",
-    "docs/rmcp.md",
-    "docs/server.md",
-    "docs/troubleshooting.md",
     "examples/README.md",
     "examples/firmware/README.md",
     "tests/auth-server/README.md",
@@ -32,11 +21,31 @@ const DOCUMENTS: &[&str] = &[
     "tests/size/README.md",
 ];
 
+/// Returns the paths of all documents, from the root.
+fn documents() -> Vec<String> {
+    DOCUMENTS.iter().map(|path| (*path).to_owned()).chain(guide()).collect()
+}
+
+/// Returns the paths of the pages of the guide, from the root.
+fn guide() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut pages = Vec::new();
+    for folder in ["docs", "docs/tutorial"] {
+        for file in fs::read_dir(root.join(folder)).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                pages.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    pages
+}
+
 #[test]
 fn relative_links_lead_to_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut missing = Vec::new();
-    for document in DOCUMENTS {
+    for document in &documents() {
         let folder = root.join(document).parent().unwrap().to_owned();
         for link in read(root, document).split("](").skip(1) {
             let target = link.split([')', '#']).next().unwrap_or_default();
@@ -52,7 +61,7 @@ fn relative_links_lead_to_files() {
 fn paths_in_code_spans_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut missing = Vec::new();
-    for document in DOCUMENTS {
+    for document in &documents() {
         let text = read(root, document);
         let folder = root.join(document).parent().unwrap().to_owned();
         let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
@@ -83,7 +92,7 @@ fn r3_b6_no_document_depends_on_a_version_that_is_not_published() {
     let changelog = include_str!("../../../CHANGELOG.md");
     if changelog.contains("Nothing has been published yet") {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        for document in DOCUMENTS {
+        for document in &documents() {
             for table in read(root, document).split("\n\n").filter(|table| names_us(table)) {
                 let lines = table.lines().filter(|line| names_us(line) || !line.contains('{'));
                 let version = lines.clone().find(|line| line.contains("version = \"0."));
@@ -103,7 +112,7 @@ fn names_us(manifest: &str) -> bool {
 /// Checks each line of each document.
 fn each_line(is_right: impl Fn(&str) -> bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for document in DOCUMENTS {
+    for document in &documents() {
         for line in read(root, document).lines() {
             assert!(is_right(line), "{document}: {line}");
         }

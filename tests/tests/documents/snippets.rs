@@ -51,3 +51,49 @@ fn the_guide_shows_the_source_of_the_protected_server() {
         "docs/authorization.md differs from examples/programs/src/protected_server.rs"
     );
 }
+
+#[test]
+fn the_tutorial_shows_the_source_of_the_notes_server() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/tutorial");
+    for page in std::fs::read_dir(folder).expect("the pages of the tutorial") {
+        let page = std::fs::read_to_string(page.expect("a page").path()).expect("a page");
+        assert_quotes(
+            &page,
+            concat!(
+                include_str!("../../../examples/programs/src/notes_server/main.rs"),
+                include_str!("../../../examples/programs/src/notes_server/tests.rs")
+            ),
+        );
+    }
+}
+
+#[test]
+fn the_recipes_are_pieces_of_programs_that_run() {
+    let recipes = include_str!("../../../docs/recipes.md");
+    let count = assert_quotes(
+        recipes,
+        concat!(
+            include_str!("../recipes/server.rs"),
+            include_str!("../recipes/http.rs"),
+            include_str!("../recipes/client.rs")
+        ),
+    );
+    assert!(count >= 30, "{count} recipes");
+}
+
+#[test]
+fn the_guide_shows_the_source_of_the_gateway() {
+    let source = include_str!("../../../examples/programs/src/gateway.rs");
+    assert_quotes(include_str!("../../../docs/gateway.md"), source);
+    assert!(source.lines().count() <= 200, "the gateway has more than 200 lines");
+}
+
+/// Checks that the blocks of a page that are not compiled are in the source, but for the
+/// indentation. Returns their number.
+fn assert_quotes(page: &str, source: &str) -> usize {
+    let trimmed = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let source = trimmed(source);
+    let blocks = page.split("```rust,ignore\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+    blocks.inspect(|block| assert!(source.contains(&trimmed(block)), "{block}")).count()
+}

@@ -1,4 +1,4 @@
-//! `everything-server --stdio`, `--tcp ADDRESS`, `--unix PATH`, `--http ADDRESS`
+//! `everything-server --stdio`, `--legacy`, `--tcp ADDRESS`, `--unix PATH`, `--http ADDRESS`
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--stdio"] => everything_server::serve_stdio(),
+        ["--legacy"] => everything_server::serve_legacy_stdio(),
         [how @ ("--tcp" | "--http"), address] => match address.parse() {
             Ok(address) if how == "--tcp" => everything_server::serve_tcp(address, |address| {
                 eprintln!("everything-server: listening on {address}")
@@ -37,7 +38,9 @@ fn main() -> ExitCode {
             Ok(())
         }
         [] => {
-            return misused(&format!("missing option: --stdio, --tcp, --unix or --http\n\n{HELP}"));
+            return misused(&format!(
+                "missing option: --stdio, --legacy, --tcp, --unix or --http\n\n{HELP}"
+            ));
         }
         _ => {
             let unknown = arguments
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
             return match unknown {
                 Some(unknown) => misused(&format!("unknown argument {unknown:?}; see --help")),
                 None => misused(
-                    "exactly one of --stdio, --tcp, --unix and --http is required, the last three with an address; see --help",
+                    "exactly one of --stdio, --legacy, --tcp, --unix and --http is required, the last three with an address; see --help",
                 ),
             };
         }
@@ -66,13 +69,14 @@ fn misused(how: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-const KNOWN: [&str; 6] = ["--stdio", "--tcp", "--unix", "--http", "--help", "-h"];
+const KNOWN: [&str; 7] = ["--stdio", "--legacy", "--tcp", "--unix", "--http", "--help", "-h"];
 
 const HELP: &str = r#"A Model Context Protocol server with all features, for all revisions from 2024-11-05 to 2026-07-28.
 
-Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH | --http ADDRESS
+Usage: everything-server --stdio | --legacy | --tcp ADDRESS | --unix PATH | --http ADDRESS
 
   --stdio         serve standard input and output, one JSON message per line, until the input ends
+  --legacy        the same without 2026-07-28, to try a client with a server of before
   --tcp ADDRESS   serve TCP connections in the same way; standard error shows the port chosen for
                   port 0
   --unix PATH     serve connections to this Unix socket

@@ -21,13 +21,13 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ErrorCode, RpcError, ServerConfig, ServerFeatures, Target, ToolError};
+use mcp_sansio::{ErrorCode, Revisions, RpcError, ServerConfig, ServerFeatures, Target, ToolError};
 use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, HandlerResult, boxed};
 
 use catalog::CATALOG;
 #[cfg(unix)]
 pub use transports::serve_unix;
-pub use transports::{serve_http, serve_stdio, serve_tcp};
+pub use transports::{serve_http, serve_legacy_stdio, serve_stdio, serve_tcp};
 
 /// The state that all connections share.
 #[derive(Default)]
@@ -41,9 +41,13 @@ type Answer = Result<String, ToolError<'static>>;
 
 /// Creates the application that all connections share, for a `main` with a transport of its own.
 pub fn app() -> App<BoxedHandler> {
+    app_of(&CONFIG)
+}
+
+fn app_of(config: &'static ServerConfig<'static>) -> App<BoxedHandler> {
     let server = Arc::new(Everything::default());
     let handler = boxed(move |ctx| handle(ctx, Arc::clone(&server)));
-    App::new(&CONFIG, handler).catalog(&CATALOG).tasks(tasks::options())
+    App::new(config, handler).catalog(&CATALOG).tasks(tasks::options())
 }
 
 /// Responds to the requests that the catalog does not: lists, unknown names and missing arguments
@@ -65,6 +69,8 @@ async fn handle(ctx: Context, server: Arc<Everything>) -> HandlerResult {
         _ => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
     }
 }
+
+static LEGACY: ServerConfig<'_> = CONFIG.revisions(Revisions::LEGACY);
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),
