@@ -26,6 +26,7 @@ chapters! {
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";
+    site "site.md";
     #[cfg(feature = "auth")]
     authorization "authorization.md";
     firmware "firmware.md";

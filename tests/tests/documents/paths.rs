@@ -6,6 +6,7 @@ use std::path::Path;
 /// Beside those of the guide.
 const DOCUMENTS: &[&str] = &[
     "README.md",
+    "llms.txt",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -55,6 +56,54 @@ fn relative_links_lead_to_files() {
         }
     }
     assert!(missing.is_empty(), "these links lead nowhere: {missing:#?}");
+}
+
+#[test]
+fn links_to_headings_lead_to_headings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut missing = Vec::new();
+    for document in &documents() {
+        let (text, path) = (read(root, document), root.join(document));
+        for link in text.split("](").skip(1) {
+            let link = link.split(')').next().unwrap_or_default();
+            let Some((target, heading)) = link.split_once('#') else { continue };
+            let target = match target {
+                "" => path.clone(),
+                target => path.parent().unwrap().join(target),
+            };
+            // Links to lines of code, and to other sites.
+            if !target.extension().is_some_and(|end| end == "md") || link.contains("://") {
+                continue;
+            }
+            let text = fs::read_to_string(target).unwrap_or_default();
+            if !text.lines().filter_map(slug).any(|slug| slug == heading) {
+                missing.push(format!("{document}: {link}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these headings do not exist: {missing:#?}");
+}
+
+/// Returns the name by which links find a heading.
+fn slug(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    Some(kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect())
+}
+
+#[test]
+fn each_page_of_the_guide_is_in_all_tables_of_contents() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for table in ["docs/README.md", "docs/SUMMARY.md", "llms.txt", "tests/src/guide.rs"] {
+        let text = read(root, table);
+        for page in guide() {
+            let page = page.strip_prefix("docs/").unwrap();
+            let is_named =
+                text.contains(&format!("{page})")) || text.contains(&format!("{page}\""));
+            let is_contents = matches!(page, "README.md" | "SUMMARY.md");
+            assert!(is_named || is_contents, "{table} does not name {page}");
+        }
+    }
 }
 
 #[test]
