@@ -3,6 +3,7 @@
 mod both;
 mod chaos;
 mod hosted;
+mod owned;
 mod pair;
 mod server;
 mod steps;
