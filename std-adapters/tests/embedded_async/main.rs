@@ -2,6 +2,7 @@
 //! woken futures.
 
 mod app;
+mod dma;
 mod ends;
 mod handlers;
 mod line;
