@@ -72,7 +72,7 @@ fn links_to_headings_lead_to_headings() {
                 target => path.parent().unwrap().join(target),
             };
             // Links to lines of code, and to other sites.
-            if !target.extension().is_some_and(|end| end == "md") || link.contains("://") {
+            if target.extension().is_none_or(|end| end != "md") || link.contains("://") {
                 continue;
             }
             let text = fs::read_to_string(target).unwrap_or_default();
