@@ -74,7 +74,7 @@ pub use schema::schema_of;
 mod shared_catalog;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::{CatalogSource, SharedCatalog};
-#[cfg(any(feature = "blocking", feature = "smol", feature = "tokio"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod stdio;
 #[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;

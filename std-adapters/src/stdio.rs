@@ -1,10 +1,13 @@
 //! Standard input and output of the process, as long as a server has them.
 
 use std::env;
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
-use std::{fs::File, os::fd::AsFd as _};
+use std::os::fd::AsFd as _;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(unix)]
 use rustix::stdio::{dup2_stdin, dup2_stdout};
@@ -17,10 +20,10 @@ static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
 /// output goes to standard error, so that it cannot break the stream of messages. On Windows
 /// nothing keeps them away.
 pub(crate) struct StandardStreams {
-    #[cfg(unix)]
-    input: File,
-    #[cfg(unix)]
-    output: File,
+    /// Without a buffer.
+    pub(crate) input: File,
+    /// Without a buffer.
+    pub(crate) output: File,
     /// Dropped at last.
     _claim: Claim,
 }
@@ -37,43 +40,21 @@ impl StandardStreams {
             explain();
         }
         #[cfg(unix)]
+        let (input, output) =
+            (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
+        #[cfg(windows)]
+        let (input, output) = (
+            io::stdin().as_handle().try_clone_to_owned()?,
+            io::stdout().as_handle().try_clone_to_owned()?,
+        );
+        let streams = Self { input: input.into(), output: output.into(), _claim: claim };
+        #[cfg(unix)]
         {
-            let streams = Self {
-                input: io::stdin().as_fd().try_clone_to_owned()?.into(),
-                output: io::stdout().as_fd().try_clone_to_owned()?.into(),
-                _claim: claim,
-            };
             dup2_stdin(File::open("/dev/null")?)?;
             dup2_stdout(io::stderr())?;
             flush();
-            Ok(streams)
         }
-        #[cfg(not(unix))]
-        Ok(Self { _claim: claim })
-    }
-
-    /// Returns the input, without a buffer.
-    #[cfg(unix)]
-    pub(crate) fn input(&self) -> io::Result<File> {
-        self.input.try_clone()
-    }
-
-    /// Returns the output, without a buffer.
-    #[cfg(unix)]
-    pub(crate) fn output(&self) -> io::Result<File> {
-        self.output.try_clone()
-    }
-
-    /// Returns the input.
-    #[cfg(not(unix))]
-    pub(crate) fn input(&self) -> io::Result<io::Stdin> {
-        Ok(io::stdin())
-    }
-
-    /// Returns the output.
-    #[cfg(not(unix))]
-    pub(crate) fn output(&self) -> io::Result<io::Stdout> {
-        Ok(io::stdout())
+        Ok(streams)
     }
 }
 

@@ -23,6 +23,7 @@ chapters! {
     testing "testing.md";
     revisions "revisions.md";
     gateway "gateway.md";
+    hosts "hosts.md";
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";

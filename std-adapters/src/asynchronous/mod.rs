@@ -57,8 +57,7 @@
 //! ```
 //!
 //! On tokio, with the feature `tokio`: a listener of tokio is a [`Listener`], any stream of tokio
-//! becomes one of these in a `TokioStream`, and `App::serve_stdio_on_tokio` serves standard input
-//! and output.
+//! becomes one of these in a `TokioStream`.
 //! [`ChildProcess`] is a server as a child process, for both runtimes.
 //!
 //! ```ignore

@@ -118,10 +118,10 @@ pub fn serve(config: &ServerConfig<'_>, mut handler: impl Handler) -> Result<(),
 fn serve_stdio(config: &ServerConfig<'_>, handler: &mut impl Handler) -> Result<(), Error> {
     let streams = StandardStreams::take()?;
     #[cfg(unix)]
-    let input = Polled::new(streams.input()?);
+    let input = Polled::new(&streams.input);
     #[cfg(not(unix))]
-    let input = Threaded::new(streams.input()?);
-    run(config, input, streams.output()?, handler)
+    let input = Threaded::new(streams.input.try_clone()?);
+    run(config, input, &streams.output, handler)
 }
 
 /// Serves any input and output until the input ends.

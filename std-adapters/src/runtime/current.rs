@@ -2,6 +2,7 @@
 //! names none.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::{Pin, pin};
@@ -70,6 +71,13 @@ pub trait Runtime: Send + Sync {
     fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {
         let _ = (output, input);
         Err(unsupported("connect to streams of its pipes"))
+    }
+
+    /// Makes one stream of two files that block, which are mostly read and written on threads: of
+    /// standard input and output. Default: an error.
+    fn files(&self, input: File, output: File) -> io::Result<BoxedStream> {
+        let _ = (input, output);
+        Err(unsupported("implement `files`, or serve a stream of yours"))
     }
 }
 

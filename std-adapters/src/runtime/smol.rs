@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,9 +19,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
-use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
-use crate::observer::Transport;
-use crate::stdio::StandardStreams;
+use crate::asynchronous::Listener;
 
 /// The runtime of everything that no other polls.
 pub(super) struct Smol;
@@ -61,6 +60,10 @@ impl Runtime for Smol {
     #[cfg(not(unix))]
     fn pipes(&self, output: ChildStdout, input: ChildStdin) -> io::Result<BoxedStream> {
         Ok(Box::new(JoinedIo::new(Unblock::new(output), Unblock::new(input))))
+    }
+
+    fn files(&self, input: File, output: File) -> io::Result<BoxedStream> {
+        Ok(Box::new(JoinedIo::new(Unblock::new(input), Unblock::new(output))))
     }
 }
 
@@ -189,30 +192,6 @@ fn poll_accept<L, T>(
             Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
             Poll::Pending => return Poll::Pending,
         }
-    }
-}
-
-impl<H> App<H> {
-    /// Serves standard input and output until the input ends. Both are read and written on
-    /// threads, since they may be files. A program on tokio calls `serve_stdio_on_tokio` instead.
-    ///
-    /// Until it returns, also by a panic, standard input is empty for everything else in the
-    /// process and for its children, and what they write to standard output goes to standard error:
-    /// a `println!` cannot break the stream. On Windows that is not done, and nothing else may
-    /// write to standard output.
-    ///
-    /// # Errors
-    /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process
-    /// serves them already.
-    pub fn serve_stdio<F>(&self) -> io::Result<()>
-    where
-        H: Fn(RequestContext) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        let streams = StandardStreams::take()?;
-        let stdio = JoinedIo::new(Unblock::new(streams.input()?), Unblock::new(streams.output()?));
-        let connection = Incoming::new(self, stdio, Transport::Stdio, None).serve();
-        async_io::block_on(connection).map(|_| ())
     }
 }
 

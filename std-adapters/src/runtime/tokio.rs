@@ -1,6 +1,6 @@
 //! tokio: its timers and threads, sockets, listeners and standard streams.
 
-use std::future::Future;
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -16,9 +16,7 @@ use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCo
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
-use crate::asynchronous::{App, Context as RequestContext, Incoming, IntoReply, Listener};
-use crate::observer::Transport;
-use crate::stdio::StandardStreams;
+use crate::asynchronous::Listener;
 
 /// The runtime of what is polled in one of tokio.
 pub(super) struct Tokio;
@@ -64,6 +62,11 @@ impl Runtime for Tokio {
         let output = tokio::process::ChildStdout::from_std(output)?.compat();
         let input = tokio::process::ChildStdin::from_std(input)?.compat_write();
         Ok(Box::new(JoinedIo::new(output, input)))
+    }
+
+    fn files(&self, input: File, output: File) -> io::Result<BoxedStream> {
+        let [input, output] = [input, output].map(tokio::fs::File::from_std);
+        Ok(Box::new(JoinedIo::new(input.compat(), output.compat_write())))
     }
 }
 
@@ -139,29 +142,5 @@ impl Listener for UnixListener {
 
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
         Self::poll_accept(self, cx).map_ok(|(stream, _)| TokioStream::new(stream))
-    }
-}
-
-impl<H> App<H> {
-    /// Serves standard input and output on tokio until the input ends, and keeps the rest of the
-    /// process away from them as `serve_stdio` does. tokio reads on a thread, which the end of a
-    /// runtime waits for: call `Runtime::shutdown_background` if the program ends before its input
-    /// does.
-    ///
-    /// # Errors
-    /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process
-    /// serves them already.
-    pub async fn serve_stdio_on_tokio<F>(&self) -> io::Result<()>
-    where
-        H: Fn(RequestContext) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        let streams = StandardStreams::take()?;
-        #[cfg(unix)]
-        let [input, output] = [streams.input()?, streams.output()?].map(tokio::fs::File::from_std);
-        #[cfg(not(unix))]
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let stdio = JoinedIo::new(TokioStream::new(input), TokioStream(output.compat_write()));
-        Incoming::new(self, stdio, Transport::Stdio, None).serve().await.map(|_| ())
     }
 }

@@ -27,7 +27,10 @@ fn main() {
     let ended = catch_unwind(AssertUnwindSafe(|| match adapter.as_str() {
         "blocking" => blocking(),
         "panics" => blocking::serve(&CONFIG, Panics),
-        "smol" => App::new(&CONFIG, on_smol).catalog(&CATALOG).serve_stdio().map_err(Error::from),
+        "smol" => {
+            let app = App::new(&CONFIG, on_smol).catalog(&CATALOG);
+            smol::block_on(app.serve_stdio()).map_err(Error::from)
+        }
         _ => tokio().map_err(Error::from),
     }));
     match ended {
@@ -57,7 +60,7 @@ fn tokio() -> io::Result<()> {
         on_smol(ctx).await
     };
     let app = App::new(&CONFIG, wait).catalog(&CATALOG);
-    let ended = runtime.block_on(app.serve_stdio_on_tokio());
+    let ended = runtime.block_on(app.serve_stdio());
     // A thread may still read standard input.
     runtime.shutdown_background();
     ended

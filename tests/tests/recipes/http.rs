@@ -18,7 +18,6 @@ use mcp_sansio_adapters::asynchronous::http::{
 };
 use mcp_sansio_adapters::asynchronous::{App, Connection, Context, HandlerResult, Limits};
 use smol::Async;
-use smol::io::{AsyncRead, AsyncWrite};
 
 use super::content;
 
@@ -32,14 +31,12 @@ enum Call {
     Count,
 }
 
-/// `stdio` is `JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()))`, with the
-/// `Unblock` of smol, or `tokio_stdio()`. The program ends with its input.
+/// `pipes` is `app.serve_stdio()`. The program ends with its input.
 async fn serve_both<F: Future<Output = HandlerResult>>(
     app: &App<impl Fn(Context) -> F>,
-    stdio: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    pipes: impl Future<Output = io::Result<()>>,
     listener: Async<TcpListener>,
 ) -> io::Result<()> {
-    let pipes = async { Connection::new(app, stdio).await.map(drop) };
     smol::future::or(pipes, http::serve(app, listener, HttpOptions::new())).await
 }
 
@@ -127,8 +124,9 @@ fn one_program_serves_pipes_and_a_url() {
         let result = connection.drive(client.call_tool("count", &RawJson::EMPTY)).await;
         assert_eq!(content(&result.unwrap()), "2");
     };
-    let (served, ()) =
-        smol::block_on(smol::future::zip(serve_both(&app, theirs, listener), client));
+    let pipes = async { Connection::new(&app, theirs).await.map(drop) };
+    let both = serve_both(&app, pipes, listener);
+    let (served, ()) = smol::block_on(smol::future::zip(both, client));
     served.unwrap();
 }
 

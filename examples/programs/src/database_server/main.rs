@@ -99,5 +99,5 @@ async fn handle(ctx: Context, database: &Database) -> HandlerResult {
 fn main() -> std::io::Result<()> {
     let database = Database::sample();
     let app = App::new(&CONFIG, |ctx| handle(ctx, &database)).catalog(&CATALOG);
-    app.observer(StderrObserver::new()).serve_stdio() // clients keep it as the log
+    smol::block_on(app.observer(StderrObserver::new()).serve_stdio()) // clients keep it as the log
 }

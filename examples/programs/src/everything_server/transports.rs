@@ -12,7 +12,7 @@ use smol::Async;
 /// # Errors
 /// Errors of reading or writing.
 pub fn serve_stdio() -> io::Result<()> {
-    super::app().serve_stdio()
+    smol::block_on(super::app().serve_stdio())
 }
 
 /// The same without 2026-07-28: a server of before, for clients and gateways to be tried with.
@@ -20,7 +20,7 @@ pub fn serve_stdio() -> io::Result<()> {
 /// # Errors
 /// Errors of reading or writing.
 pub fn serve_legacy_stdio() -> io::Result<()> {
-    super::app_of(&super::LEGACY).serve_stdio()
+    smol::block_on(super::app_of(&super::LEGACY).serve_stdio())
 }
 
 /// Serves every connection to `address`. Calls `ready` with the bound address, which matters for

@@ -149,5 +149,5 @@ async fn handle(ctx: Context, notes: &Notes) -> HandlerResult {
 fn main() -> std::io::Result<()> {
     let notes = Notes::default();
     let app = App::new(&CONFIG, |ctx| handle(ctx, &notes)).catalog(&CATALOG);
-    app.observer(StderrObserver::new()).serve_stdio() // clients keep it as the log
+    smol::block_on(app.observer(StderrObserver::new()).serve_stdio()) // clients keep it as the log
 }

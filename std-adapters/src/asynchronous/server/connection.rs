@@ -21,8 +21,9 @@ use super::stream::SharedStream;
 use super::stream_io::StreamIo;
 use crate::gone::is_gone;
 use crate::observer::{Disconnect, ObservedConnection, Transport};
-use crate::runtime;
 use crate::runtime::timer::LazyTimer;
+use crate::runtime::{self, current};
+use crate::stdio::StandardStreams;
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -106,6 +107,31 @@ where
             }
             result
         }))
+    }
+}
+
+impl<H> App<H> {
+    /// Serves standard input and output until the input ends. Both are read and written on threads,
+    /// since they may be files; the end of a runtime of tokio waits for such a thread, unless it is
+    /// `Runtime::shutdown_background`.
+    ///
+    /// Until it returns, also by a panic, standard input is empty for everything else in the
+    /// process and for its children, and what they write to standard output goes to standard error:
+    /// a `println!` cannot break the stream. On Windows that is not done, and nothing else may
+    /// write to standard output.
+    ///
+    /// # Errors
+    /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process
+    /// serves them already; a [`Runtime`](crate::asynchronous::Runtime) of yours without files.
+    pub async fn serve_stdio<F>(&self) -> io::Result<()>
+    where
+        H: Fn(Context) -> F,
+        F: Future<Output: IntoReply>,
+    {
+        let streams = StandardStreams::take()?;
+        let (input, output) = (streams.input.try_clone()?, streams.output.try_clone()?);
+        let stream = current().files(input, output)?;
+        Incoming::new(self, stream, Transport::Stdio, None).serve().await.map(|_| ())
     }
 }
 
