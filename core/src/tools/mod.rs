@@ -8,7 +8,9 @@ pub(crate) mod typed;
 use alloc::boxed::Box;
 #[cfg(feature = "alloc")]
 use alloc::string::{String, ToString as _};
-use core::{error, fmt};
+#[cfg(feature = "alloc")]
+use core::error;
+use core::fmt;
 
 use crate::buffers::tx::Tx;
 #[cfg(feature = "alloc")]
