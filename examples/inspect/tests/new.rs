@@ -24,18 +24,18 @@ fn empty(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_project_has_its_name_and_the_source_of_the_guide() {
+fn a_project_has_its_name_and_the_source_of_the_readme() {
     let here = empty("new-project");
     let (said, succeeds) = new(&here, &["my-notes"]);
     assert!(succeeds && said.contains("cd my-notes && cargo test"), "{said}");
     let read = |file| fs::read_to_string(here.join("my-notes").join(file)).expect("a file");
     let manifest = read("Cargo.toml");
     assert!(manifest.starts_with("[package]\nname = \"my-notes\"\n"), "{manifest}");
-    // As the guide has them, whose adapter has more features.
-    let guide = include_str!("../../../docs/server.md");
+    // As the README has them.
+    let readme = include_str!("../../../README.md");
     for line in manifest.lines().filter(|line| line.contains("git = ")) {
         let start = line.trim_end_matches(" }");
-        assert!(guide.contains(&format!("\n{start}")), "docs/server.md has no line {start}");
+        assert!(readme.contains(&format!("\n{start}")), "README.md has no line {start}");
     }
     assert!(read("README.md").contains("inspect config target/debug/my-notes\n"));
     assert!(read("src/main.rs").contains("fn main()"));
