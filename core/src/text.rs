@@ -35,6 +35,8 @@ macro_rules! error_type {
     };
 }
 
+pub(crate) use error_type;
+
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {
     ($($text:expr),* $(,)?) => {{

@@ -109,7 +109,7 @@ impl fmt::Display for SchemaError<'_> {
     }
 }
 
-crate::error_type!(SchemaError<'_>);
+crate::text::error_type!(SchemaError<'_>);
 
 /// Returns a value in an error: its kind, if it is long. To be written as [`Printable`].
 pub(crate) fn shown(value: RawJson<'_>) -> &str {

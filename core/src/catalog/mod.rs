@@ -464,7 +464,7 @@ impl fmt::Display for CatalogError<'_> {
     }
 }
 
-crate::error_type!(CatalogError<'_>);
+crate::text::error_type!(CatalogError<'_>);
 
 // The entry that a request is for.
 

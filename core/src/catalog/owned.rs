@@ -184,7 +184,7 @@ impl fmt::Display for AddError {
     }
 }
 
-crate::error_type!(AddError);
+crate::text::error_type!(AddError);
 
 // Entries in memory of their own.
 

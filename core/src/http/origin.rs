@@ -194,7 +194,7 @@ impl fmt::Display for UrlError {
     }
 }
 
-crate::error_type!(UrlError);
+crate::text::error_type!(UrlError);
 
 // IP addresses from text. The parser of the standard library has a panic path.
 

@@ -159,7 +159,7 @@ impl fmt::Display for ReadError {
     }
 }
 
-crate::error_type!(ReadError);
+crate::text::error_type!(ReadError);
 
 impl de::Error for ReadError {
     #[cfg(feature = "alloc")]

@@ -24,7 +24,7 @@ impl core::fmt::Display for SyntaxError {
     }
 }
 
-crate::error_type!(SyntaxError);
+crate::text::error_type!(SyntaxError);
 
 /// A [`SyntaxError`] in one word, so that results of the scanner are returned in registers. The
 /// highest bit says whether the nesting is too deep: no offset in a slice has it set.

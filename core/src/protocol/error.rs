@@ -209,7 +209,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-crate::error_type!(ConfigError);
+crate::text::error_type!(ConfigError);
 
 // Protocol violations of the peer.
 

@@ -379,7 +379,7 @@ impl fmt::Display for SkillError {
     }
 }
 
-crate::error_type!(SkillError);
+crate::text::error_type!(SkillError);
 
 impl<'a> Skill<'a> {
     /// Returns the name: a label, which two skills may have.

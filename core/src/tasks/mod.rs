@@ -127,7 +127,7 @@ impl fmt::Display for TaskError {
     }
 }
 
-crate::error_type!(TaskError);
+crate::text::error_type!(TaskError);
 
 impl TaskError {
     /// Returns a text for the client.

@@ -396,7 +396,7 @@ impl Encode for Why<'_> {
     }
 }
 
-crate::error_type!(ToolError<'_>);
+crate::text::error_type!(ToolError<'_>);
 
 impl Outcome<Server<'_>> for ToolError<'_> {
     fn send(

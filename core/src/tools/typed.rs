@@ -608,7 +608,7 @@ impl fmt::Display for OutputError<'_> {
     }
 }
 
-crate::error_type!(OutputError<'_>);
+crate::text::error_type!(OutputError<'_>);
 
 /// The parameters of a call.
 struct Params<'x, T>(&'x T);

@@ -731,7 +731,7 @@ impl Encode for Faults<'_> {
     }
 }
 
-crate::error_type!(Faults<'_>);
+crate::text::error_type!(Faults<'_>);
 
 /// Breaks at the first fault.
 pub(crate) struct First;

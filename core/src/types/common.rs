@@ -503,7 +503,7 @@ impl fmt::Display for BlobError {
     }
 }
 
-crate::error_type!(BlobError);
+crate::text::error_type!(BlobError);
 
 // Icons.
 

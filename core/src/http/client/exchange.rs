@@ -387,7 +387,7 @@ impl fmt::Display for HttpFailure<'_> {
     }
 }
 
-crate::error_type!(HttpFailure<'_>);
+crate::text::error_type!(HttpFailure<'_>);
 
 /// Maximum length of a challenge in an error text, in characters.
 const MAX_CHALLENGE: usize = 300;

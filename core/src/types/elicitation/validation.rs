@@ -318,7 +318,7 @@ impl fmt::Display for FormError<'_> {
     }
 }
 
-crate::error_type!(FormError<'_>);
+crate::text::error_type!(FormError<'_>);
 
 /// Default values of a form, serialized as the `content` of an
 /// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].

@@ -224,7 +224,7 @@ impl fmt::Display for SamplingError {
     }
 }
 
-crate::error_type!(SamplingError);
+crate::text::error_type!(SamplingError);
 
 // Downgrades of sampling messages for revisions before 2025-11-25, which define neither arrays of
 // blocks nor tool use.
