@@ -250,7 +250,8 @@ fn frames(rx: &mut RxBuffer<Vec<u8>>, mut bytes: &[u8], mut each: impl FnMut(Fra
 const TICK: Duration = Duration::from_millis(100);
 /// A program takes a moment to be linked and started.
 const TIMING: Timing = Timing { wait: Duration::from_secs(20), patience: Duration::from_secs(10) };
-/// Time for the last responses after the host has ended; hosts kill a process after a second or two.
+/// Time for the last responses after the host has ended; hosts kill a process after a second or
+/// two.
 const LINGER: Duration = Duration::from_secs(1);
 /// Maximum length of a line in either direction, in bytes.
 const MAX_LINE: usize = 16 << 20;
