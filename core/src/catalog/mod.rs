@@ -78,7 +78,7 @@ pub struct Catalog<'c> {
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "http", feature = "alloc"))]
     permits: Option<Permits<'c>>,
     /// The generations of the lists of an [`OwnedCatalog`], which cursors contain.
     #[cfg(feature = "alloc")]
@@ -86,11 +86,11 @@ pub struct Catalog<'c> {
 }
 
 /// Whether somebody may use the entries with these scopes.
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "alloc"))]
 #[derive(Clone, Copy)]
 struct Permits<'c>(&'c (dyn Fn(&str) -> bool + Sync));
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "alloc"))]
 impl fmt::Debug for Permits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Permits").finish_non_exhaustive()
@@ -191,7 +191,7 @@ impl<'c> Catalog<'c> {
             page_size: usize::MAX,
             ttl_ms: 0,
             scope: CacheScope::Public,
-            #[cfg(feature = "http")]
+            #[cfg(all(feature = "http", feature = "alloc"))]
             permits: None,
             #[cfg(feature = "alloc")]
             generations: [0; 4],
@@ -337,20 +337,9 @@ impl<'c> Catalog<'c> {
     /// separated by spaces, if it has any (2026-07-28, server/tools). Caches may not share such
     /// lists. A page may then have fewer entries than the [`page_size`](Self::page_size). Calls are
     /// not refused by it.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "http", feature = "alloc"))]
     pub const fn permitting(self, permits: &'c (dyn Fn(&str) -> bool + Sync)) -> Self {
         Self { permits: Some(Permits(permits)), scope: CacheScope::Private, ..self }
-    }
-
-    /// Whether an entry is in its list.
-    #[allow(clippy::unused_self, reason = "it depends on a feature")]
-    fn lists(&self, entry: &Entry<'_>) -> bool {
-        #[cfg(feature = "http")]
-        if let Some(Permits(permits)) = self.permits {
-            return entry.scopes().is_empty() || permits(entry.scopes());
-        }
-        let _ = entry;
-        true
     }
 
     /// Returns the capabilities for its lists: tools, resources and prompts, of those it has; with
@@ -828,7 +817,7 @@ impl Encode for Page<'_> {
         let end = len.min(self.start.saturating_add(self.catalog.page_size));
         to.begin_object();
         if to.key(LISTS.get(self.list).copied().unwrap_or_default()) {
-            self.encode_entries(end, to);
+            self.encode_entries(end - self.start, to);
         }
         if end < len {
             let next = self.catalog.first_cursor(self.list) + end as Cursor;
@@ -845,18 +834,39 @@ impl Encode for Page<'_> {
 }
 
 impl Page<'_> {
-    fn encode_entries(&self, end: usize, to: &mut Encoder<'_>) {
+    fn encode_entries(&self, count: usize, to: &mut Encoder<'_>) {
+        #[cfg(all(feature = "http", feature = "alloc"))]
+        if let Some(permits) = self.catalog.permits {
+            return self.encode_permitted(count, permits, to);
+        }
+        to.begin_array();
+        let mut at = 0;
+        while at < count
+            && let Some(next) = to.element(at)
+        {
+            let Self { catalog, list, start } = *self;
+            EntryAt { catalog, list, at: start.saturating_add(next) }.encode(to);
+            at = next.saturating_add(1);
+        }
+        to.end_array();
+    }
+
+    /// The same for some of the entries.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    fn encode_permitted(&self, count: usize, Permits(permits): Permits<'_>, to: &mut Encoder<'_>) {
         let Self { catalog, list, start } = *self;
-        let entries = catalog.list(list);
-        let is_listed = |at: &usize| entries.get(*at).is_none_or(|entry| catalog.lists(entry));
-        let mut listed = (start..end).filter(is_listed);
+        let is_permitted = |at: &usize| {
+            let scopes = catalog.list(list).get(*at).map_or("", Entry::scopes);
+            scopes.is_empty() || permits(scopes)
+        };
+        let mut permitted = (start..start.saturating_add(count)).filter(is_permitted);
         to.begin_array();
         let mut number = 0;
-        while let Some(at) = listed.next()
+        while let Some(at) = permitted.next()
             && let Some(next) = to.element(number)
         {
             // Entries that have been sent are left out.
-            let at = next.checked_sub(number + 1).map_or(Some(at), |left| listed.nth(left));
+            let at = next.checked_sub(number + 1).map_or(Some(at), |left| permitted.nth(left));
             let Some(at) = at else { return to.invalid(InvalidPayload::Changed) };
             EntryAt { catalog, list, at }.encode(to);
             number = next.saturating_add(1);

@@ -45,7 +45,8 @@ impl<'e> RpcError<'e> {
         Self::new(ErrorCode::InvalidParams, message)
     }
 
-    /// Creates an error -32602 that there is no such entry; the message ends with its name.
+    /// Creates an error -32602 that there is no such entry; the message ends with its name. `what`
+    /// has no character that JSON escapes.
     pub(crate) fn unknown(what: &'static str, name: Option<JsonStr<'e>>) -> Self {
         let name = name.filter(|name| name.as_json().len() <= MAX_NAME);
         Self { data: name.map_or(Data::None, Data::Name), ..Self::invalid_params(what) }
@@ -98,7 +99,15 @@ impl<'e> RpcError<'e> {
     fn write(&self, writer: &mut Encoder<'_>) {
         let code = i64::from(self.code.number(writer.revision()));
         let data = (!matches!(self.data, Data::None | Data::Name(_))).then_some(self.data);
-        let message = With(|to: &mut Encoder<'_>| to.words(|to| self.write_message(to)));
+        let message = With(|to: &mut Encoder<'_>| match self.data {
+            // Both are JSON text, which takes less flash than words do.
+            Data::Name(name) => {
+                for text in ["\"", self.message, ": ", name.inner(), "\""] {
+                    to.put(text.as_bytes());
+                }
+            }
+            _ => to.string(self.message),
+        });
         object!(writer, { "code": code, "message": message, "data"?: data });
     }
 
