@@ -163,7 +163,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes the inside of a string, escaped.
-    fn put_escaped(&mut self, bytes: &[u8]) {
+    pub(crate) fn put_escaped(&mut self, bytes: &[u8]) {
         let mut at = 0;
         loop {
             let clean = skip_clean(bytes, at);

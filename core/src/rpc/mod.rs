@@ -45,8 +45,7 @@ impl<'e> RpcError<'e> {
         Self::new(ErrorCode::InvalidParams, message)
     }
 
-    /// Creates an error -32602 that there is no such entry; the message ends with its name. `what`
-    /// has no character that JSON escapes.
+    /// Creates an error -32602 that there is no such entry; the message ends with its name.
     pub(crate) fn unknown(what: &'static str, name: Option<JsonStr<'e>>) -> Self {
         let name = name.filter(|name| name.as_json().len() <= MAX_NAME);
         Self { data: name.map_or(Data::None, Data::Name), ..Self::invalid_params(what) }
@@ -88,7 +87,8 @@ impl<'e> RpcError<'e> {
 
     /// Returns the error with another message.
     pub const fn with_message(self, message: &'e str) -> Self {
-        Self { message, ..self }
+        let data = if let Data::Name(_) = self.data { Data::None } else { self.data };
+        Self { message, data, ..self }
     }
 
     /// Returns the error with `data`.
@@ -99,16 +99,25 @@ impl<'e> RpcError<'e> {
     fn write(&self, writer: &mut Encoder<'_>) {
         let code = i64::from(self.code.number(writer.revision()));
         let data = (!matches!(self.data, Data::None | Data::Name(_))).then_some(self.data);
-        let message = With(|to: &mut Encoder<'_>| match self.data {
-            // Both are JSON text, which takes less flash than words do.
-            Data::Name(name) => {
-                for text in ["\"", self.message, ": ", name.inner(), "\""] {
-                    to.put(text.as_bytes());
+        writer.begin_object();
+        writer.member("code", &code);
+        if writer.key("message") {
+            match self.data {
+                // The name is JSON text already, which takes less flash than words do.
+                Data::Name(name) => {
+                    writer.put(b"\"");
+                    writer.put_escaped(self.message.as_bytes());
+                    writer.put(b": ");
+                    writer.put(name.inner_bytes());
+                    writer.put(b"\"");
                 }
+                _ => writer.string(self.message),
             }
-            _ => to.string(self.message),
-        });
-        object!(writer, { "code": code, "message": message, "data"?: data });
+        }
+        if let Some(data) = data {
+            writer.member("data", &data);
+        }
+        writer.end_object();
     }
 
     /// Writes the message as text.
