@@ -24,7 +24,7 @@ pub(crate) struct StandardStreams {
     pub(crate) input: File,
     /// Without a buffer.
     pub(crate) output: File,
-    /// Dropped at last.
+    /// Dropped last.
     _claim: Claim,
 }
 
@@ -68,7 +68,7 @@ impl Drop for StandardStreams {
     }
 }
 
-/// Writes what `print!` keeps of an unfinished line: to standard error, where standard output leads
+/// Writes the unfinished line that `print!` keeps: to standard error, where standard output leads
 /// meanwhile.
 #[cfg(unix)]
 fn flush() {

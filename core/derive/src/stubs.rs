@@ -1,5 +1,5 @@
-//! What is implemented where a derive has found an error: so that it stands alone, and not beside
-//! those of all that needs the trait. It never runs.
+//! Implementations in place of those that an error keeps a derive from. They never run: they keep
+//! the error free of those of all code that needs the traits.
 
 use proc_macro2::TokenStream;
 use quote::quote;

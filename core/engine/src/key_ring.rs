@@ -1,4 +1,4 @@
-//! Seals: what leaves the server and comes back is used only if it is unchanged.
+//! Seals: a server uses what comes back to it only if it is unchanged.
 
 use alloc::format;
 use alloc::string::String;
@@ -182,8 +182,7 @@ const OTHER_KEY: &str = "The requestState is sealed with a key that this server 
 mod tests {
     use super::*;
 
-    /// RFC 4231, test case 2 has a short key; this one is of 20 bytes, filled with zeros as HMAC
-    /// does.
+    /// RFC 4231, test case 1. Zeros fill its key of 20 bytes, as HMAC does by itself.
     #[test]
     fn tags_are_those_of_hmac() {
         let mut key = [0; 32];

@@ -18,7 +18,7 @@ use mcp_sansio::{
 
 use crate::key_ring::{INVALID, KeyRing};
 
-/// With what the state of a request is sealed before its client gets it.
+/// The seal of the state of a request, put on before its client gets it.
 ///
 /// Input responses need no seal, because they come from the client anyway. State that a handler
 /// keeps ([`ToolContext::set_request_state`](mcp_sansio::ToolContext::set_request_state)) does if
@@ -28,7 +28,7 @@ pub struct StateSeal<'k> {
     pub keys: Option<&'k KeyRing>,
     /// Time since 1970.
     pub now: Duration,
-    /// Who makes the request: the state is valid for the same principal only.
+    /// The principal of the request: a state is valid for the same one only.
     pub owner: Option<String>,
 }
 
@@ -48,7 +48,8 @@ impl StateSeal<'_> {
     }
 }
 
-/// Returns for what a state is valid: not for another tool, nor for a prompt of the same name.
+/// Returns the method and the name of a request. A state is valid for the same two: not for another
+/// tool, nor for a prompt of the same name.
 fn purpose(request: &Request<'_>) -> (String, String) {
     let name = request.name().map(|name| name.to_string()).unwrap_or_default();
     (request.method.to_string(), name)

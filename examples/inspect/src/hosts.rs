@@ -24,7 +24,7 @@ enum Syntax {
     Json {
         servers: &'static str,
         has_type: bool,
-        /// What a person does instead where the file takes no URLs.
+        /// The way for a person where the file takes no URLs.
         instead_of_url: Option<&'static str>,
     },
     Yaml,

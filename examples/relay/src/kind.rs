@@ -1,6 +1,6 @@
-//! The two kinds of servers, and what a client is told of each.
+//! The two kinds of servers, and the texts for their clients.
 
-/// What the server is.
+/// The kind of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerKind {
     /// A device on a line. It boots, may be reset without a sign, and does not see the line's end.

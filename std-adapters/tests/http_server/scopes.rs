@@ -280,6 +280,16 @@ fn lists_show_what_the_scopes_permit() {
     serve(options().implies(implied), async |site| {
         assert_eq!(names(&site, "all", "tools").await.0, ["list", "time"]);
     });
+    // Without scopes the lists are the same for all.
+    static OPEN: Catalog<'_> = Catalog::new().tools(entries![Tool::new("open", SCHEMA)]);
+    serve_app(
+        options(),
+        |app| app.catalog(&OPEN),
+        async |site| {
+            let (names, cache) = names(&site, "files:read", "tools").await;
+            assert_eq!((&names[..], cache), (&["open".to_owned()][..], json!("public")));
+        },
+    );
     let all = HttpOptions { lists_unpermitted: true, ..options() };
     serve(all, async |site| {
         let (names, cache) = names(&site, "", "tools").await;

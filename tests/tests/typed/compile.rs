@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-/// What the macros refuse: items, with the token that is marked in `«»`, and a part of the message.
+/// Items that the macros refuse, with the refused token in `«»`, and a part of the message.
 /// No other error follows from it, also where the type is used.
 const REFUSED: &[(&str, &str)] = &[
     (

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How a file looks from outside: its time and its length.
+/// The time and the length of a file.
 type Look = Option<(SystemTime, u64)>;
 
 /// The files of a server, as they are looked at again and again.

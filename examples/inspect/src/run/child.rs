@@ -15,7 +15,7 @@ use super::Event;
 pub(crate) struct Child {
     process: process::Child,
     input: Option<Sender<Vec<u8>>>,
-    /// Which of the processes it is, since output of an earlier one may come late.
+    /// Number of the process, since output of an earlier one may come late.
     pub(crate) number: u32,
     /// Number of bytes that it has not read.
     unread: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ impl Child {
             let Some(mut stdin) = stdin else { return };
             let mut is_open = true;
             for line in lines {
-                // What a process does not read any more is dropped.
+                // Lines for a process that reads no more are dropped.
                 is_open = is_open && stdin.write_all(&line).is_ok();
                 read.fetch_sub(line.len(), Ordering::Relaxed);
             }

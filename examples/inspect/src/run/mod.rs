@@ -71,7 +71,7 @@ fn parse(words: &[OsString]) -> Result<Vec<OsString>, Stop> {
     Ok(command)
 }
 
-/// What the loop waits for.
+/// An event for the loop.
 pub(crate) enum Event {
     Client(Vec<u8>),
     ClientEnded,

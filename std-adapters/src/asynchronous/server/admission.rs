@@ -10,14 +10,13 @@ use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin, lists_a_part};
+use super::context::{ActiveRequest, Origin, listed};
 use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, TaskClient, TaskWork};
-use crate::CatalogSource;
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -78,8 +77,7 @@ impl Settings {
             }
         };
         let mut found = None;
-        let of_all = self.catalog.as_ref().filter(|_| lists_a_part(request, &origin));
-        let listed = of_all.map(CatalogSource::snapshot);
+        let listed = listed(self.catalog.as_ref(), &origin);
         if awaited.is_none()
             && listed.is_none()
             && let Some(catalog) = &self.catalog

@@ -6,8 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[cfg(feature = "http")]
-use mcp_sansio::Method;
-#[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{Prompts, Tools};
@@ -27,6 +25,7 @@ use super::http::HttpOptions;
 use super::reply::{HandlerResult, PendingResponse, Reply};
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
+use crate::CatalogSource;
 use crate::observer::{Ended, ObservedRequest};
 use crate::panics::{Panic, caught};
 use crate::rounds::Round;
@@ -70,27 +69,24 @@ pub(crate) struct HttpOrigin {
     pub(crate) server: ServerKey,
     pub(crate) principal: Option<Arc<Principal>>,
     pub(crate) head: Option<OwnedHead>,
-    /// With the rules for scopes, if lists show only what the principal may use.
+    /// The rules for scopes, of a request for a list that shows only what the principal may use.
     pub(crate) filter: Option<Arc<HttpOptions>>,
 }
 
-/// Whether a request is for a list of which its principal may see a part.
+/// Returns the catalog of a request for a list of which its principal may see a part. A catalog
+/// without scopes has the same lists for all.
 #[cfg(feature = "http")]
-pub(crate) fn lists_a_part(request: &Request<'_>, origin: &Origin) -> bool {
-    let filters = origin.as_ref().is_some_and(|origin| origin.filter.is_some());
-    filters
-        && matches!(
-            request.method,
-            Method::ToolsList
-                | Method::PromptsList
-                | Method::ResourcesList
-                | Method::ResourcesTemplatesList
-        )
+pub(crate) fn listed(
+    catalog: Option<&CatalogSource<'static>>,
+    origin: &Origin,
+) -> Option<Snapshot> {
+    origin.as_ref()?.filter.as_ref()?;
+    Some(catalog?.snapshot()).filter(|snapshot| snapshot.catalog().has_scopes())
 }
 
 #[cfg(not(feature = "http"))]
-pub(crate) const fn lists_a_part(_: &Request<'_>, _: &Origin) -> bool {
-    false
+pub(crate) const fn listed(_: Option<&CatalogSource<'static>>, _: &Origin) -> Option<Snapshot> {
+    None
 }
 
 /// Returns a text that names the principal of a request.

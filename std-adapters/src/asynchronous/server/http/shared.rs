@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
 
-use mcp_sansio::{Change, Instant, ServerEvent};
+use mcp_sansio::{Change, Instant, Method, ServerEvent};
 use mcp_sansio_engine::site::{
     ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
@@ -263,7 +263,14 @@ impl Shared {
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))
         });
         let (principal, head) = (turn.principal().cloned(), turn.head().cloned());
-        let filters = principal.is_some() && !self.options.lists_unpermitted;
+        let is_list = matches!(
+            request.method,
+            Method::ToolsList
+                | Method::PromptsList
+                | Method::ResourcesList
+                | Method::ResourcesTemplatesList
+        );
+        let filters = is_list && principal.is_some() && !self.options.lists_unpermitted;
         let filter = filters.then(|| Arc::clone(&self.options));
         let origin = (server, Some(HttpOrigin { server, principal, head, filter }));
         let (mut machine, tx) = turn.parts(request.handle);
