@@ -40,7 +40,9 @@ fn main() -> io::Result<()> {
     let resource = ProtectedResource::new(&url, issuer)
         .scopes(["mcp:tools", "mcp:write"])
         .dpop(["ES256", "EdDSA"]);
-    let options = HttpOptions::new().protected_resource(resource);
+    // Clients learn of a tool here, and then ask for its scope.
+    let options = HttpOptions { lists_unpermitted: true, ..HttpOptions::new() };
+    let options = options.protected_resource(resource);
     // Proofs need a nonce of ours, so that clients have to ask for one.
     let scope = Some("mcp:tools".into());
     let dpop = Some(Dpop { nonces: Some([7; 32]), ..Dpop::new() });
