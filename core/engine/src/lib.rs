@@ -59,6 +59,7 @@ extern crate alloc;
 extern crate std;
 
 mod asking;
+mod cache;
 mod client;
 mod errors;
 mod handler_results;
@@ -82,9 +83,10 @@ mod task_hub;
 mod tasks;
 mod waker_set;
 
+pub use cache::Cache;
 pub use client::{
-    CallId, Cancelled, Change, ClientEngine, ConnectState, Connected, Detached, Driver, Finished,
-    InputId, Limits, OwnedInputRequest, Question,
+    Before, CallId, Cancelled, Change, ClientEngine, ConnectState, Connected, Detached, Driver,
+    Finished, InputId, Layers, Limits, Middleware, OutgoingCall, OwnedInputRequest, Question,
 };
 #[cfg(feature = "http")]
 pub use errors::HttpError;

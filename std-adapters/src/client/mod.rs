@@ -1,6 +1,7 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
+mod middleware;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,10 +14,12 @@ pub(crate) use mcp_sansio::internal::Named;
 pub use mcp_sansio_engine::HttpError;
 pub(crate) use mcp_sansio_engine::internal::{Pager, check_skill, verified};
 pub use mcp_sansio_engine::{
-    CallError, ConnectError, Connected, InputRefusal, InputResponse, List, ListError, ListKind,
-    MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts, ResourceTemplates, Resources,
-    ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
+    Before, Cache, CallError, ConnectError, Connected, InputRefusal, InputResponse, List,
+    ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware, OutgoingCall,
+    OwnedInputRequest, Prompts, ResourceTemplates, Resources, ServerError, Skills, TaskRef,
+    ToolCallError, Tools, TypedResult,
 };
+pub(crate) use middleware::Caught;
 
 /// Returns a random number, for the time between two requests.
 pub(crate) fn random() -> u32 {

@@ -48,6 +48,20 @@ pub(super) struct Pending {
     /// Whether a request about its task is not sent therefore.
     pub(super) is_postponed: bool,
     pub(super) result: Option<Result<OwnedJson, CallError>>,
+    /// If a middleware has seen the call.
+    pub(super) attempt: Option<Attempt>,
+}
+
+/// An attempt of a call that a middleware has seen.
+pub(super) struct Attempt {
+    /// From 1.
+    pub(super) number: u32,
+    /// The time at which the middleware was asked.
+    pub(super) at: Instant,
+    /// The time before which the middleware is not asked again.
+    pub(super) until: Option<Instant>,
+    /// Whether the server has asked for input.
+    pub(super) had_input: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,6 +129,7 @@ impl Calls {
             is_held: false,
             is_postponed: false,
             result: None,
+            attempt: None,
         };
         // The place was made above.
         self.places[place as usize].insert(pending)

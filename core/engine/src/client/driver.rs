@@ -9,7 +9,7 @@ use mcp_sansio::{
     SendError, ServerFeatures,
 };
 
-use super::CallId;
+use super::{CallId, Middleware};
 use crate::errors::{CallError, ConnectError, InputRefusal, InputResponse};
 use crate::tasks::TaskRef;
 
@@ -41,6 +41,11 @@ pub trait Driver {
     /// itself. The progress of a task is that of its call.
     fn event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
+    }
+
+    /// Returns the code around all calls: [`Layers`](crate::Layers). Default: none.
+    fn middleware(&mut self) -> Option<&mut dyn Middleware> {
+        None
     }
 
     /// Whether [`frame`](Self::frame) sees what is sent and received.

@@ -28,6 +28,9 @@ impl State {
         event: &ClientEvent<'_>,
         driver: &mut impl Driver,
     ) {
+        if let Some(middleware) = driver.middleware() {
+            middleware.event(now, event);
+        }
         let about = match event {
             ClientEvent::Connected(connected) => return self.connected(now, connected, driver),
             ClientEvent::ConnectFailed(error) => {
@@ -97,27 +100,35 @@ impl State {
         waiting.into_iter().for_each(|id| self.finish(id, result.clone(), driver));
     }
 
-    /// Ends a call.
-    pub(super) fn finish(
+    /// Lets a call wait for nothing any more: neither for a response nor for answers. Returns
+    /// whether a request was in flight.
+    pub(super) fn stop(&mut self, id: CallId, driver: &mut impl Driver) -> bool {
+        // The rest of its frame will not come.
+        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
+        self.calls.set_due(id, None);
+        let Some(pending) = self.calls.open_mut(id) else { return false };
+        self.new_calls -= usize::from(pending.is_new());
+        let was_in_flight = core::mem::take(&mut pending.is_in_flight);
+        if was_in_flight {
+            // A notification, or the end of its time, was faster than the response.
+            self.unsent.extend(pending.call.map(Unsent::Cancel));
+        }
+        let inputs = pending.inputs.take();
+        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
+        was_in_flight
+    }
+
+    /// Ends a call, of which no middleware is told.
+    pub(super) fn close(
         &mut self,
         id: CallId,
         result: Result<OwnedJson, CallError>,
         driver: &mut impl Driver,
     ) {
-        // The rest of its frame will not come.
-        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
-        self.calls.set_due(id, None);
+        let was_in_flight = self.stop(id, driver);
         let Some(pending) = self.calls.open_mut(id) else { return };
-        self.new_calls -= usize::from(pending.is_new());
-        let was_in_flight = pending.is_in_flight;
-        if was_in_flight {
-            // A notification, or the end of its time, was faster than the response.
-            pending.is_in_flight = false;
-            self.unsent.extend(pending.call.map(Unsent::Cancel));
-        }
-        let (owner, inputs) = (pending.owner, pending.inputs.take());
+        let owner = pending.owner;
         pending.result = Some(result);
-        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
         driver.updated(id);
         if !was_in_flight {
             self.leave_queue();
@@ -156,7 +167,7 @@ impl State {
         Some(pending)
     }
 
-    fn withdraw(
+    pub(super) fn withdraw(
         &mut self,
         open: impl IntoIterator<Item = (String, InputId)>,
         driver: &mut impl Driver,
@@ -201,6 +212,9 @@ impl State {
                 Ok((*result).into())
             }
             CallOutcome::InputRequired(input) => {
+                if let Some(attempt) = &mut pending.attempt {
+                    attempt.had_input = true;
+                }
                 let inputs = pending.inputs.insert(Inputs::default().into());
                 inputs.round = Some((input.as_json().into(), input.round()));
                 let requests = input.raw_requests().unwrap_or(RawJson::EMPTY);
@@ -237,7 +251,7 @@ impl State {
             CallOutcome::Http(failure) => Err(CallError::Http((*failure).into())),
             _ => Err(CallError::Closed),
         };
-        self.finish(id, result, driver);
+        self.finish_or_repeat(now, id, result, driver);
     }
 
     // Tasks of the server.
@@ -335,7 +349,7 @@ impl State {
             }
             _ => return,
         };
-        self.finish(id, result, driver);
+        self.finish_or_repeat(now, id, result, driver);
     }
 
     fn ask_about(&mut self, id: CallId, asked: Asked) {
@@ -640,6 +654,9 @@ impl State {
         let due: Vec<CallId> =
             self.times().take_while(|(due, _)| *due <= now).map(|(_, id)| id).collect();
         for id in due {
+            if self.admit_delayed(now, id, driver) {
+                continue;
+            }
             let Some(pending) = self.calls.open_mut(id) else { continue };
             let limit = pending.limit().filter(|_| !stands_still);
             if pending.task.is_none() || limit.is_some_and(|limit| limit <= now) {

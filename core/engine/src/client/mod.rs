@@ -6,6 +6,7 @@ mod driver;
 mod events;
 mod io;
 mod listen;
+mod middleware;
 mod shared;
 
 use alloc::borrow::ToOwned;
@@ -23,8 +24,8 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, Connection, Encode, GrowingClientState,
-    InputResponseParams, Instant, OwnedJson, RawJson, RequestHandle, Revision, RxBuffer, SendError,
-    Step, Tx, methods,
+    InputResponseParams, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, Revision,
+    RxBuffer, SendError, Step, Tx, methods,
 };
 
 pub use call_events::{CallEvent, CallEvents, Change};
@@ -34,6 +35,7 @@ pub use driver::{
     Cancelled, ConnectState, Connected, Detached, Driver, Finished, InputId, Limits,
     OwnedInputRequest, Question,
 };
+pub use middleware::{Before, Layers, Middleware, OutgoingCall};
 pub use shared::{ClientApplication, Command, End, SharedClient};
 
 use crate::errors::{CallError, InputResponse};
@@ -173,6 +175,9 @@ impl<'c> ClientEngine<'c> {
     /// As [`Client::connect`], but for `Full`: then it waits for room.
     pub fn connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
         self.core.reset();
+        if let Some(middleware) = driver.middleware() {
+            middleware.connecting();
+        }
         let state = &mut self.state;
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
@@ -285,6 +290,9 @@ impl<'c> ClientEngine<'c> {
     ) -> Result<CallId, SendError> {
         let revision = self.core().revision();
         options.log_level = options.log_level.or(self.state.log_level);
+        if driver.middleware().is_some() {
+            return self.call_through(now, method, params, options, driver);
+        }
         let own = || OwnedJson::new(params, revision.unwrap_or(Revision::LATEST));
         // Only modern servers respond with `InputRequiredResult`, and only to these methods. A call
         // that a legacy server refuses without a task, or with one, is sent again.
@@ -301,6 +309,29 @@ impl<'c> ClientEngine<'c> {
             _ => kept,
         };
         self.begin(now, method, kept, options, sent, is_free)
+    }
+
+    /// Makes a call of which the middleware is asked. One that cannot be sent has a result that
+    /// says so.
+    fn call_through<P: Encode + ?Sized>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        driver: &mut impl Driver,
+    ) -> Result<CallId, SendError> {
+        if self.state.new_calls >= self.state.limits.max_pending {
+            self.has_precedence()?;
+        }
+        let params = OwnedJson::new(params, self.core().revision().unwrap_or(Revision::LATEST))?;
+        if !params.as_raw().is_object() {
+            return Err(SendError::Invalid(InvalidPayload::NotAnObject));
+        }
+        let options = self.state.with_task(method, Some(&params), options);
+        let id = self.state.call_through(now, method, params, options, driver);
+        self.flush(now, driver);
+        Ok(id)
     }
 
     /// Subscribes to changes, until it is cancelled or the server ends it.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod listening;
+mod middleware;
 mod pages;
 #[cfg(feature = "http")]
 mod posts;

@@ -9,7 +9,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::{
     CallError, CallId, ClientEngine, ConnectState, Driver, InputId, InputRefusal, InputResponse,
-    Limits, Question,
+    Layers, Limits, Middleware, Question,
 };
 use serde_json::{Value, json};
 
@@ -49,6 +49,7 @@ pub(crate) struct Person {
     pub(crate) seen: Vec<OwnedJson>,
     /// What was sent and received.
     pub(crate) frames: Vec<String>,
+    pub(crate) layers: Layers<'static>,
     random: u32,
 }
 
@@ -80,6 +81,10 @@ impl Driver for Person {
             return None;
         }
         Some(if text == "refuse me" { Err(InputRefusal::Refused) } else { Ok(answer(&text)) })
+    }
+
+    fn middleware(&mut self) -> Option<&mut dyn Middleware> {
+        self.layers.as_middleware()
     }
 
     fn traces(&self) -> bool {
@@ -184,7 +189,7 @@ impl Scene {
         let info = json!({"name": "lab", "version": "1"});
         let revision = self.revision.as_str();
         self.gets(&ok(&opening, if self.revision.is_modern() {
-            let capabilities = json!({"tools": {"listChanged": true}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+            let capabilities = json!({"tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
             json!({"resultType": "complete", "supportedVersions": [revision], "capabilities": capabilities, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"})
         } else {
             let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});

@@ -7,7 +7,9 @@ use std::task::{Context, Poll};
 
 use mcp_sansio::ClientEvent;
 use mcp_sansio_engine::internal::{CallEvents, ClientApplication};
-use mcp_sansio_engine::{CallId, Driver, InputId, InputRefusal, InputResponse, Question};
+use mcp_sansio_engine::{
+    CallId, Driver, InputId, InputRefusal, InputResponse, Layers, Middleware, Question,
+};
 
 use super::connector::OnEvent;
 use crate::client::{OwnedInputRequest, random, unix_ms};
@@ -24,6 +26,7 @@ pub(crate) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Se
 pub struct Application {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,
+    layers: Layers<'static>,
     inputs: Tasks<InputId, InputFuture>,
     /// Questions whose futures are to be dropped: not here, since that calls the application.
     withdrawn: Vec<InputId>,
@@ -31,10 +34,15 @@ pub struct Application {
 }
 
 impl Application {
-    pub(crate) fn new(input_handler: InputHandler, on_event: Option<OnEvent>) -> Self {
+    pub(crate) fn new(
+        input_handler: InputHandler,
+        on_event: Option<OnEvent>,
+        layers: Layers<'static>,
+    ) -> Self {
         Self {
             input_handler,
             on_event,
+            layers,
             inputs: Tasks::new(),
             withdrawn: Vec::new(),
             events: CallEvents::default(),
@@ -92,6 +100,10 @@ impl Driver for Application {
 
     fn withdrawn(&mut self, input: InputId) {
         self.withdrawn.push(input);
+    }
+
+    fn middleware(&mut self) -> Option<&mut dyn Middleware> {
+        self.layers.as_middleware()
     }
 
     fn updated(&mut self, call: CallId) {

@@ -5,15 +5,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use mcp_sansio::{ClientConfig, ClientEvent, Era};
-use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse};
+use mcp_sansio_engine::{ClientEngine, InputRefusal, InputResponse, Layers, Middleware};
 
 use super::application::{Application, InputFuture, InputHandler};
 use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
 use super::transport::Transport;
-use crate::client::OwnedInputRequest;
-use crate::client::{ClientLimits, MIN_BUFFER};
+use crate::client::{Caught, ClientLimits, MIN_BUFFER, OwnedInputRequest};
 use crate::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
@@ -26,6 +25,7 @@ pub struct Connector {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,
     limits: ClientLimits,
+    layers: Layers<'static>,
 }
 
 pub(crate) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
@@ -40,6 +40,7 @@ impl Connector {
             input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
             limits: ClientLimits::DEFAULT,
+            layers: Layers::default(),
         }
     }
 
@@ -78,6 +79,15 @@ impl Connector {
         Self { era: era.into(), ..self }
     }
 
+    /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another attempt.
+    /// The first that is added is the outermost. A panic in it is caught, and the call goes on
+    /// without it.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware + Send + 'static) -> Self {
+        self.layers.push(Caught(middleware));
+        self
+    }
+
     /// Sets the limits.
     #[must_use]
     pub fn limits(self, limits: ClientLimits) -> Self {
@@ -102,7 +112,7 @@ impl Connector {
         (limits.max_pending, limits.max_posts) = (usize::MAX, MAX_POSTS);
         let mut engine = ClientEngine::new(config, limits);
         engine.core().set_era(self.era);
-        let app = Application::new(self.input_handler, self.on_event);
+        let app = Application::new(self.input_handler, self.on_event, self.layers);
         let inner = ConnectionInner::new(engine, app, config.call_limit, self.limits);
         let client = Client(Arc::new(ClientInner { inner: Arc::new(inner) }));
         let connection = client.reconnect(transport);

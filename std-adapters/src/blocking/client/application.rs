@@ -1,7 +1,7 @@
 //! The application's side of a client: its handler, its clock and its trace.
 
 use mcp_sansio::{ClientEvent, Instant, OwnedJson};
-use mcp_sansio_engine::{Driver, InputRefusal, InputResponse, Question};
+use mcp_sansio_engine::{Driver, InputRefusal, InputResponse, Layers, Middleware, Question};
 
 use super::connector::Clock;
 use super::handler::Handler;
@@ -14,6 +14,7 @@ pub(super) struct Application<'c> {
     handler: Box<dyn Handler + 'c>,
     trace: Option<Box<Trace<'c>>>,
     clock: Box<Clock<'c>>,
+    layers: Layers<'c>,
     /// Milliseconds that the handler took for input requests. No timeout counts them.
     input_time: u64,
     /// Number of further input requests whose time does not count.
@@ -27,9 +28,10 @@ impl<'c> Application<'c> {
         handler: Box<dyn Handler + 'c>,
         trace: Option<Box<Trace<'c>>>,
         clock: Box<Clock<'c>>,
+        layers: Layers<'c>,
     ) -> Self {
         let free_input_requests = FREE_INPUT_REQUESTS;
-        Self { handler, trace, clock, input_time: 0, free_input_requests, watched: None }
+        Self { handler, trace, clock, layers, input_time: 0, free_input_requests, watched: None }
     }
 
     /// Returns the time of the clock without the time that input requests took.
@@ -99,6 +101,10 @@ impl Driver for Application<'_> {
         if caught(|| self.handler.on_event(about, event)).is_err() {
             self.panicked(about);
         }
+    }
+
+    fn middleware(&mut self) -> Option<&mut dyn Middleware> {
+        self.layers.as_middleware()
     }
 
     fn traces(&self) -> bool {

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use mcp_sansio::{ClientConfig, Era, Instant};
+use mcp_sansio_engine::{Layers, Middleware};
 
 use super::application::Application;
 use super::{Client, ClientLimits, Error, Handler, Transport};
+use crate::client::Caught;
 
 /// Builder of a [`Client`]:
 /// `Connector::new(&CONFIG).handler(handler).connect(Process::new(command))`.
@@ -16,6 +18,7 @@ pub struct Connector<'c> {
     era: Option<Era>,
     limits: ClientLimits,
     clock: Box<Clock<'c>>,
+    layers: Layers<'c>,
 }
 
 /// A monotonic clock with an arbitrary zero.
@@ -48,6 +51,7 @@ impl<'c> Connector<'c> {
             era: None,
             limits: ClientLimits::DEFAULT,
             clock: Box::new(clock),
+            layers: Layers::default(),
         }
     }
 
@@ -69,6 +73,15 @@ impl<'c> Connector<'c> {
         Self { era: era.into(), ..self }
     }
 
+    /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another attempt.
+    /// The first that is added is the outermost. A panic in it is caught, and the call goes on
+    /// without it.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware + Send + 'c) -> Self {
+        self.layers.push(Caught(middleware));
+        self
+    }
+
     /// Sets the limits.
     #[must_use]
     pub fn limits(self, limits: ClientLimits) -> Self {
@@ -87,7 +100,7 @@ impl<'c> Connector<'c> {
     /// # Errors
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
-        let app = Application::new(self.handler, self.trace, self.clock);
+        let app = Application::new(self.handler, self.trace, self.clock, self.layers);
         Client::open(self.config, app, self.limits, self.era, Box::new(transport))
     }
 }

@@ -92,10 +92,10 @@ mod transport;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::{
-    CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse, LineFn, List,
-    ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, OwnedInputRequest, Prompts,
-    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
-    Tools, TypedResult,
+    Before, Cache, CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse,
+    LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware,
+    OutgoingCall, OwnedInputRequest, Prompts, ResourceTemplates, Resources, ServerError, Skills,
+    Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
