@@ -61,14 +61,12 @@ impl Cache {
         });
     }
 
-    fn insert(&mut self, now: Instant, key: (String, String), entry: Entry) {
+    fn insert(&mut self, key: (String, String), entry: Entry) {
         let cost = cost(&key, &entry);
         if cost > self.max_bytes {
             return;
         }
-        self.retain(|method, params, other| {
-            now < other.fresh_until && (method, params) != (key.0.as_str(), key.1.as_str())
-        });
+        self.retain(|method, params, _| (method, params) != (key.0.as_str(), key.1.as_str()));
         while self.used + cost > self.max_bytes {
             let shortest = self.entries.values().map(|other| other.fresh_until).min();
             self.retain(|_, _, other| Some(other.fresh_until) != shortest);
@@ -103,7 +101,7 @@ impl Middleware for Cache {
                 let is_old = self.changed.is_some_and(|changed| call.now <= changed);
                 if call.now < fresh_until && !is_old && !call.had_input {
                     let entry = Entry { result: result.clone(), fresh_until };
-                    self.insert(call.now, key(call), entry);
+                    self.insert(key(call), entry);
                 }
             }
             Err(CallError::Server(error)) if error.code == INVALID_PARAMS => {

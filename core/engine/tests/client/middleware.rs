@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, ClientEvent, Instant, OwnedJson, SendError};
-use mcp_sansio_engine::{Before, Cache, CallError, CallId, Middleware, OutgoingCall};
+use mcp_sansio_engine::{Before, Cache, CallError, CallId, Limits, Middleware, OutgoingCall};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -21,8 +21,11 @@ struct Audit(&'static str, Seen);
 impl Audit {
     fn saw(&self, what: &str, call: &OutgoingCall<'_>) {
         let Self(name, seen) = self;
-        let OutgoingCall { method, attempt, now, .. } = call;
-        seen.lock().unwrap().push(format!("{}: {name} {what} {method} {attempt}", now.as_millis()));
+        let OutgoingCall { method, attempt, now, had_input, .. } = call;
+        let input = if *had_input { " with input" } else { "" };
+        seen.lock()
+            .unwrap()
+            .push(format!("{}: {name} {what} {method} {attempt}{input}", now.as_millis()));
     }
 }
 
@@ -213,6 +216,12 @@ fn a_call_waits_until_it_may_be_sent() {
     assert_eq!(request["params"]["name"], "two");
     scene.gets(&ok(&request, content(E, "2")));
     scene.take(second).unwrap();
+    // A pause may be longer than both times.
+    let limit = CallOptions::new().limit(Duration::from_secs(2));
+    let late = scene.call("tools/call", json!({"name": "late"}), limit);
+    scene.later(5000);
+    assert!(matches!(scene.take(late), Err(CallError::TimedOut)));
+    assert!(scene.sent().is_empty());
 }
 
 #[test]
@@ -261,7 +270,8 @@ fn rounds_of_input_and_a_task_are_one_call() {
     assert_eq!(poll["method"], "tasks/get");
     let failed = json!({"error": {"code": -32603, "message": "no"}});
     scene.gets(&ok(&poll, state(E, "failed", failed)));
-    assert_eq!(saw(&seen), ["0: audit before tools/call 1", "0: audit failed tools/call 1"]);
+    let attempt = ["0: audit before tools/call 1", "0: audit failed tools/call 1 with input"];
+    assert_eq!(saw(&seen), attempt);
     // The next attempt begins anew: without input, and as a call.
     scene.later(200);
     let request = scene.sent_one();
@@ -271,6 +281,30 @@ fn rounds_of_input_and_a_task_are_one_call() {
     );
     scene.gets(&ok(&request, content(E, "3")));
     assert_eq!(scene.take(id).unwrap()["content"][0]["text"], "3");
+    assert_eq!(saw(&seen)[1..], ["310: audit ok tools/call 2"]);
+}
+
+#[test]
+fn nothing_of_an_earlier_attempt_is_sent() {
+    let mut one = Limits::DEFAULT;
+    (one.in_flight, one.max_pending) = (1, 9);
+    let mut scene = Scene::with(E, one);
+    scene.person.layers.push(Retry);
+    let id = call(&mut scene, "slow");
+    let request = scene.sent_one();
+    scene.gets(&ok(&request, created(E)));
+    // The place is taken, so the state of the task is not asked for.
+    let other = call(&mut scene, "other");
+    let busy = scene.sent_one();
+    scene.later(110);
+    assert!(scene.sent().is_empty());
+    let failed = json!({"error": {"code": -32603, "message": "no"}});
+    scene.gets(&notification("notifications/tasks", state(E, "failed", failed)));
+    scene.gets(&ok(&busy, content(E, "done")));
+    scene.take(other).unwrap();
+    assert!(scene.sent().is_empty() && !scene.is_over(id));
+    scene.later(200);
+    assert_eq!(scene.sent_one()["params"]["name"], "slow");
 }
 
 // The cache.
@@ -407,6 +441,10 @@ fn cache_16_cache_18_each_page_has_its_time_and_an_invalid_cursor_drops_all() {
     asks(&mut scene, list, second(), page(None, 1000));
     asks(&mut scene, "resources/read", read("a:1"), resource("one", json!(5000)));
     scene.later(1000);
+    let id = scene.call("resources/read", read("a:9"), CallOptions::new());
+    let request = scene.sent_one();
+    scene.gets(&error(&request, -32602));
+    scene.take(id).unwrap_err();
     has(&mut scene, list, json!({}));
     let id = scene.call(list, second(), CallOptions::new());
     let request = scene.sent_one();
