@@ -333,6 +333,12 @@ impl<'c> Catalog<'c> {
         Self { ttl_ms, scope, ..self }
     }
 
+    /// Lets nobody but the user who asks keep what this catalog serves: other users have others.
+    #[must_use]
+    pub const fn private(self) -> Self {
+        Self { scope: CacheScope::Private, ..self }
+    }
+
     /// Leaves out of the lists what somebody may not use: `permits` gets the scopes of an entry,
     /// separated by spaces, if it has any (2026-07-28, server/tools). Caches may not share such
     /// lists. A page may then have fewer entries than the [`page_size`](Self::page_size). Calls are

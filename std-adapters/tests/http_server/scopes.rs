@@ -13,7 +13,6 @@ use mcp_sansio::types::{
     ResourceTemplate, TextResult, Tool,
 };
 use mcp_sansio::{Catalog, Change, Entry, Method, RawJson, ServerConfig, ServerFeatures, entries};
-use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, OwnedHead,
     Principal, ProtectedResource,
@@ -21,6 +20,7 @@ use mcp_sansio_adapters::asynchronous::http::{
 use mcp_sansio_adapters::asynchronous::{
     App, BoxedHandler, Broadcaster, Context, HandlerResult, Limits, boxed,
 };
+use mcp_sansio_adapters::{CatalogSource, SharedCatalog};
 use serde_json::{Value, json};
 
 use crate::virtual_time;
@@ -296,6 +296,59 @@ fn lists_show_what_the_scopes_permit() {
         assert_eq!(names, ["list", "remove", "time", "move"]);
         assert_eq!(cache, "public");
     });
+}
+
+#[test]
+fn a_principal_has_the_catalog_that_is_chosen_for_it() {
+    static ADMIN: Catalog<'_> = Catalog::new()
+        .tools(entries![Tool::new("restart", SCHEMA), Tool::new("wipe", SCHEMA).scopes("wipe"),]);
+    let plugins = SharedCatalog::new(&Catalog::new().tools(entries![Tool::new("one", SCHEMA)]));
+    let plugin = plugins.clone();
+    let asked = AtomicUsize::new(0);
+    let choose = move |who: &Principal| -> CatalogSource<'static> {
+        match &*who.scopes {
+            "panic" => panic!("no catalog"),
+            "late" if asked.fetch_add(1, Ordering::Relaxed) > 0 => panic!("no catalog"),
+            "plugins" => CatalogSource::from(&plugin),
+            _ if who.has_scope("admin") => CatalogSource::from(&ADMIN),
+            _ => CatalogSource::from(&CATALOG),
+        }
+    };
+    let names = async |site: &Scoped<'_>, granted: &str| {
+        let list = site.modern(granted, "tools/list", json!({})).await;
+        let list: Value = serde_json::from_str(&list.body).unwrap();
+        assert_eq!(list["result"]["cacheScope"], "private", "others have other tools");
+        let tools = list["result"]["tools"].as_array().unwrap();
+        tools.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    serve_app(
+        options(),
+        |app| app.catalog(&CATALOG).catalog_of(choose),
+        async |site| {
+            assert_eq!(names(&site, "").await, "time");
+            assert_eq!(names(&site, "admin").await, "restart");
+            assert_eq!(names(&site, "admin wipe").await, "restart wipe");
+            assert_eq!(names(&site, "plugins").await, "one");
+            plugins.update(|tools| tools.add(Tool::new("two", SCHEMA))).unwrap();
+            assert_eq!(names(&site, "plugins").await, "one two");
+            for (granted, tool, status, text) in [
+                ("admin", "restart", 200, "done"),
+                ("admin", "wipe", 403, "Insufficient scope"),
+                ("admin", "time", 200, "Unknown tool: time"),
+                ("", "restart", 200, "Unknown tool: restart"),
+                ("plugins", "two", 200, "done"),
+                ("panic", "time", 500, "The token cannot be checked"),
+            ] {
+                let answer = site.modern(granted, "tools/call", json!({ "name": tool })).await;
+                assert!(answer.body.contains(text), "{granted} {tool}: {answer:?}");
+                assert_eq!(answer.status, status, "{granted} {tool}: {answer:?}");
+            }
+            assert_eq!(site.called(), ["restart", "two"]);
+            // It is asked twice: what the tool takes, and what the tool is.
+            let late = site.modern("late", "tools/call", json!({ "name": "time" })).await;
+            assert!(late.body.contains("The handler panicked"), "{late:?}");
+        },
+    );
 }
 
 #[test]

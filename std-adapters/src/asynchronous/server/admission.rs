@@ -10,7 +10,7 @@ use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin, listed};
+use super::context::{ActiveRequest, Origin, is_part};
 use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
@@ -19,6 +19,7 @@ use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, TaskClient, TaskWork};
 use crate::lock::lock;
 use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
+use crate::panics::caught;
 use crate::rounds::Round;
 
 /// Result of admitting a request: `response` has to be sent, a part of it may be written.
@@ -76,13 +77,21 @@ impl Settings {
                 return Admission::without_handler(request, response, observed, invalid);
             }
         };
-        let mut found = None;
-        let listed = listed(self.catalog.as_ref(), &origin);
-        if awaited.is_none()
-            && listed.is_none()
-            && let Some(catalog) = &self.catalog
-        {
-            let snapshot = catalog.snapshot();
+        let (mut found, mut listed) = (None, None);
+        let snapshot = match awaited {
+            Some(_) => Ok(None),
+            None => caught(|| self.snapshot_of(&origin)),
+        };
+        let snapshot = match snapshot {
+            Ok(snapshot) => snapshot,
+            Err(_) => {
+                let response = PendingResponse::PANICKED;
+                return Admission::without_handler(request, response, observed, invalid);
+            }
+        };
+        if snapshot.as_ref().is_some_and(|snapshot| is_part(snapshot, &origin)) {
+            listed = snapshot;
+        } else if let Some(snapshot) = snapshot {
             let catalog = snapshot.catalog().checked_when_read();
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {

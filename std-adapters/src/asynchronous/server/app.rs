@@ -6,8 +6,12 @@ use std::time::Duration;
 
 use mcp_sansio::{GrowingServerState, ServerConfig};
 use mcp_sansio_engine::internal::StateSeal;
+#[cfg(feature = "http")]
+use mcp_sansio_engine::site::Principal;
 
 use super::broadcast::Broadcaster;
+#[cfg(feature = "http")]
+use super::catalog::CatalogOf;
 use super::context::{Context, Origin, owner_text};
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
@@ -33,6 +37,8 @@ pub struct App<H> {
 pub(crate) struct Settings {
     pub(crate) config: &'static ServerConfig<'static>,
     pub(crate) catalog: Option<CatalogSource<'static>>,
+    #[cfg(feature = "http")]
+    pub(crate) catalog_of: Option<Arc<CatalogOf>>,
     pub(crate) keys: Option<KeyRing>,
     observer: Option<Arc<dyn Observer>>,
     watch: Option<Arc<Watching>>,
@@ -51,6 +57,8 @@ impl<H> App<H> {
         let settings = Settings {
             config,
             catalog: None,
+            #[cfg(feature = "http")]
+            catalog_of: None,
             keys: None,
             observer: None,
             watch: None,
@@ -82,6 +90,22 @@ impl<H> App<H> {
             catalog.listen(self.settings.broadcaster.listener());
         }
         self.with(|settings| settings.catalog = Some(catalog))
+    }
+
+    /// Chooses the catalog for the requests of each principal: those that an HTTP server has
+    /// authorized. All others have the [`catalog`](Self::catalog).
+    ///
+    /// `choose` is called for each request, while others wait for it, and must not use the
+    /// application; a request for which it panics gets an internal error (-32603). Clients are not
+    /// told of changes of a [`SharedCatalog`](crate::SharedCatalog) that was chosen: publish them
+    /// with the [`broadcaster`](Self::broadcaster).
+    #[cfg(feature = "http")]
+    pub fn catalog_of<C: Into<CatalogSource<'static>>>(
+        self,
+        choose: impl Fn(&Principal) -> C + Send + Sync + 'static,
+    ) -> Self {
+        let choose = move |principal: &Principal| choose(principal).into();
+        self.with(|settings| settings.catalog_of = Some(Arc::new(choose)))
     }
 
     /// Sets the keys that seal the state which clients keep while they are asked for input

@@ -3,39 +3,80 @@
 use std::sync::Arc;
 
 use mcp_sansio::{Catalog, OwnedCatalog, Target, TargetPlace};
+#[cfg(feature = "http")]
+use mcp_sansio_engine::site::Principal;
 
+use super::app::Settings;
+use super::context::Origin;
+#[cfg(feature = "http")]
+use super::context::principal_of;
 use crate::CatalogSource;
 
-impl CatalogSource<'static> {
-    /// Returns whether an entry has scopes, now or later.
+/// Chooses the catalog of a principal.
+#[cfg(feature = "http")]
+pub(crate) type CatalogOf = dyn Fn(&Principal) -> CatalogSource<'static> + Send + Sync;
+
+impl Settings {
+    /// Returns whether an entry of a catalog has scopes, now or later.
     #[cfg(feature = "http")]
     pub(crate) fn may_have_scopes(&self) -> bool {
-        match self {
-            Self::Constant(catalog) => catalog.has_scopes(),
-            Self::Shared(_) => true,
+        self.catalog_of.is_some()
+            || match &self.catalog {
+                Some(CatalogSource::Constant(catalog)) => catalog.has_scopes(),
+                Some(CatalogSource::Shared(_)) => true,
+                None => false,
+            }
+    }
+
+    /// Returns the catalog for requests of this principal, which the application may choose.
+    #[cfg(feature = "http")]
+    pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot> {
+        match (principal, &self.catalog_of) {
+            (Some(principal), Some(choose)) => {
+                Some(Snapshot { is_chosen: true, ..choose(principal).snapshot() })
+            }
+            _ => self.catalog.as_ref().map(CatalogSource::snapshot),
         }
     }
 
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        match self {
-            Self::Constant(catalog) => Snapshot::Constant(catalog),
-            Self::Shared(catalog) => Snapshot::Owned(catalog.snapshot()),
-        }
+    /// Returns the catalog for a request.
+    pub(crate) fn snapshot_of(&self, origin: &Origin) -> Option<Snapshot> {
+        #[cfg(feature = "http")]
+        return self.snapshot_for(principal_of(origin));
+        #[cfg(not(feature = "http"))]
+        return self.catalog.as_ref().filter(|_| origin.is_none()).map(CatalogSource::snapshot);
+    }
+}
+
+impl CatalogSource<'static> {
+    fn snapshot(&self) -> Snapshot {
+        let current = match self {
+            Self::Constant(catalog) => Current::Constant(catalog),
+            Self::Shared(catalog) => Current::Owned(catalog.snapshot()),
+        };
+        Snapshot { current, is_chosen: false }
     }
 }
 
 /// The catalog of the moment in which a request arrived.
-pub(crate) enum Snapshot {
+pub(crate) struct Snapshot {
+    current: Current,
+    /// Whether it was chosen for a principal.
+    is_chosen: bool,
+}
+
+enum Current {
     Constant(&'static Catalog<'static>),
     Owned(Arc<OwnedCatalog>),
 }
 
 impl Snapshot {
     pub(crate) fn catalog(&self) -> Catalog<'_> {
-        match self {
-            Self::Constant(catalog) => **catalog,
-            Self::Owned(catalog) => catalog.catalog(),
-        }
+        let catalog = match &self.current {
+            Current::Constant(catalog) => **catalog,
+            Current::Owned(catalog) => catalog.catalog(),
+        };
+        if self.is_chosen { catalog.private() } else { catalog }
     }
 }
 

@@ -25,7 +25,6 @@ use super::http::HttpOptions;
 use super::reply::{HandlerResult, PendingResponse, Reply};
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
-use crate::CatalogSource;
 use crate::observer::{Ended, ObservedRequest};
 use crate::panics::{Panic, caught};
 use crate::rounds::Round;
@@ -73,26 +72,29 @@ pub(crate) struct HttpOrigin {
     pub(crate) filter: Option<Arc<HttpOptions>>,
 }
 
-/// Returns the catalog of a request for a list of which its principal may see a part. A catalog
-/// without scopes has the same lists for all.
+/// Whether the principal of a request for a list may see a part of it. A catalog without scopes has
+/// the same lists for all.
 #[cfg(feature = "http")]
-pub(crate) fn listed(
-    catalog: Option<&CatalogSource<'static>>,
-    origin: &Origin,
-) -> Option<Snapshot> {
-    origin.as_ref()?.filter.as_ref()?;
-    Some(catalog?.snapshot()).filter(|snapshot| snapshot.catalog().has_scopes())
+pub(crate) fn is_part(snapshot: &Snapshot, origin: &Origin) -> bool {
+    let has_filter = origin.as_ref().is_some_and(|origin| origin.filter.is_some());
+    has_filter && snapshot.catalog().has_scopes()
 }
 
 #[cfg(not(feature = "http"))]
-pub(crate) const fn listed(_: Option<&CatalogSource<'static>>, _: &Origin) -> Option<Snapshot> {
-    None
+pub(crate) const fn is_part(_: &Snapshot, _: &Origin) -> bool {
+    false
+}
+
+/// Returns who has made a request.
+#[cfg(feature = "http")]
+pub(crate) fn principal_of(origin: &Origin) -> Option<&Principal> {
+    origin.as_ref()?.principal.as_deref()
 }
 
 /// Returns a text that names the principal of a request.
 #[cfg(feature = "http")]
 pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
-    let Principal { issuer, subject, .. } = origin.as_ref()?.principal.as_deref()?;
+    let Principal { issuer, subject, .. } = principal_of(origin)?;
     Some(format!("{}:{issuer}{subject}", issuer.len()))
 }
 

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_sansio::{
-    Encode, Method, Outcome, OwnedJson, OwnedRequest, Request, RequestHandle, ResponseKind,
-    Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
+    Encode, Method, Outcome, OwnedJson, OwnedRequest, RawJson, Request, RequestHandle,
+    ResponseKind, Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
 };
 use mcp_sansio_engine::internal::{is_error, result_of};
 
@@ -20,8 +20,23 @@ use super::task_hub::{TaskListen, TaskResponse};
 use crate::rounds::send_input_required;
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reply(pub(crate) OwnedJson);
+
+impl Reply {
+    /// Returns the result as JSON, for code around a handler that reads or keeps it.
+    #[must_use]
+    pub fn as_raw(&self) -> RawJson<'_> {
+        self.0.as_raw()
+    }
+}
+
+impl From<OwnedJson> for Reply {
+    /// Takes a result as it is sent to the client: an object, of the revision of its request.
+    fn from(json: OwnedJson) -> Self {
+        Self(json)
+    }
+}
 
 /// The usual result of a handler. [`ToolError`] says what the client is told of an error: a `&str`
 /// or a `String` are the words of the program, and for errors of other code

@@ -13,7 +13,6 @@ use mcp_sansio_engine::site::{
 };
 
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
-use crate::CatalogSource;
 use crate::asynchronous::server::app::{Limits, Settings};
 use crate::panics::{Panic, caught};
 
@@ -231,8 +230,7 @@ impl HttpOptions {
         write_timeout: Duration,
     ) -> SiteOptions<'static> {
         let AccessControl { authorizer, scopes, .. } = &self.access_control;
-        let has_scopes = scopes.of.is_some()
-            || settings.catalog.as_ref().is_some_and(CatalogSource::may_have_scopes);
+        let has_scopes = scopes.of.is_some() || settings.may_have_scopes();
         let limits = &settings.limits;
         SiteOptions {
             host_policy: self.host_policy,

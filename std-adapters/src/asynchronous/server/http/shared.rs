@@ -14,7 +14,6 @@ use mcp_sansio_engine::site::{
 use super::observed::{ObservedSessions, authorized};
 use super::options::HttpOptions;
 use super::places::{Counts, Held, Released};
-use crate::CatalogSource;
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::{Receiver, Registration};
@@ -151,9 +150,8 @@ impl Shared {
             drop(state);
             wakers.wake();
             let Some(next) = next else { return };
-            let catalog = self.settings.catalog.as_ref();
             let result = caught(|| {
-                let snapshot = catalog.map(CatalogSource::snapshot);
+                let snapshot = self.settings.snapshot_for(next.principal().map(|it| &**it));
                 let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
                 self.options.access_control.scopes.check(catalog.as_ref(), &next)
             });
