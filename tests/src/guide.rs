@@ -22,6 +22,7 @@ chapters! {
     recipes "recipes.md";
     testing "testing.md";
     revisions "revisions.md";
+    middleware "middleware.md";
     gateway "gateway.md";
     hosts "hosts.md";
     client "client.md";

@@ -599,7 +599,7 @@ names! {
 
 /// Cache hint of a result (2026-07-28, server/utilities/caching): schema type `CacheableResult`.
 ///
-/// The library caches no results. A cache must use the method and all parameters as its key, skip
+/// The core keeps no results; a client of the adapters does with their `Cache`. A cache must use the method and all parameters as its key, skip
 /// results of requests with input responses ([`retry`](crate::Client::retry)), serve private
 /// results to the same authorization only, and drop what a [`Changed`](crate::Changed) event names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -82,6 +82,13 @@ fn the_recipes_are_pieces_of_programs_that_run() {
 }
 
 #[test]
+fn the_chapter_on_middleware_shows_code_that_runs() {
+    let page = include_str!("../../../docs/middleware.md");
+    let count = assert_quotes(page, include_str!("../recipes/middleware.rs"));
+    assert!(count >= 6, "{count} pieces");
+}
+
+#[test]
 fn the_guide_shows_the_source_of_the_gateway() {
     let source = include_str!("../../../examples/programs/src/gateway.rs");
     assert_quotes(include_str!("../../../docs/gateway.md"), source);

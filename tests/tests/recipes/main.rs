@@ -3,6 +3,7 @@
 
 mod client;
 mod http;
+mod middleware;
 mod server;
 
 use std::fmt::Debug;
