@@ -334,7 +334,6 @@ impl<'c> Catalog<'c> {
     }
 
     /// Lets nobody but the user who asks keep what this catalog serves: other users have others.
-    #[must_use]
     pub const fn private(self) -> Self {
         Self { scope: CacheScope::Private, ..self }
     }
