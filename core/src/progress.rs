@@ -5,6 +5,8 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::buffers::tx::Tx;
+#[cfg(feature = "tasks")]
+use crate::encode::Encode;
 use crate::encode::Encoder;
 use crate::json::{Decimal, divide_by_ten};
 use crate::protocol::Revision;
@@ -16,7 +18,7 @@ use crate::time::Instant;
 /// Progress of a request.
 ///
 /// `Progress::of(3).total(10).message("three of ten")`
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Progress<'a> {
     done: Amount,
@@ -44,6 +46,18 @@ impl<'a> Progress<'a> {
     /// Returns the value.
     pub const fn done(&self) -> Amount {
         self.done
+    }
+
+    /// Returns the total.
+    #[cfg(feature = "tasks")]
+    pub(crate) const fn total_amount(&self) -> Option<Amount> {
+        self.total
+    }
+
+    /// Returns the numbers without the message.
+    #[cfg(feature = "tasks")]
+    pub const fn numbers(&self) -> Progress<'static> {
+        Progress { done: self.done, total: self.total, message: None }
     }
 }
 
@@ -129,6 +143,13 @@ impl From<f64> for Amount {
         } else {
             Self { whole, millionths }
         }
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl Encode for Amount {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        self.write(&mut |digits| to.put(digits));
     }
 }
 

@@ -21,7 +21,7 @@ use mcp_sansio_adapters::blocking::client::{
 };
 use serde_json::{Value, json};
 
-use task_script::{D, E, content, methods, ok, open, slow};
+use task_script::{D, E, content, methods, numbers, ok, open, slow};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
@@ -234,6 +234,27 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
             stage.client.resume(&kept),
             Err(Error::Call { error: CallError::OtherServer, .. })
         ));
+    }
+}
+
+#[test]
+fn the_state_of_a_task_has_numbers_also_where_it_is_resumed() {
+    for revision in [D, E] {
+        let mut stage = Stage::new(revision, slow(revision));
+        let call = stage.client.call_tool_as_task("slow", &RawJson::EMPTY, None).unwrap();
+        let kept = stage.client.detach(call).unwrap().unwrap();
+        for kept in [None, Some(kept)] {
+            let mut stage = Stage::new(revision, slow(revision));
+            let call = match &kept {
+                Some(kept) => stage.client.resume(kept).unwrap(),
+                None => stage.client.call_tool_as_task("slow", &RawJson::EMPTY, None).unwrap(),
+            };
+            let mut told = Vec::new();
+            let result = stage.client.wait_with_progress(call, |step| told.push(numbers(step)));
+            assert_eq!(text(&result.unwrap()), "done");
+            assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
+            assert_eq!(*stage.reports.lock().unwrap(), ["true step 1", "true step 2"]);
+        }
     }
 }
 

@@ -13,8 +13,8 @@ use mcp_sansio::tasks::{
     TaskOwner, TaskReply, TaskStep, TaskTime, TaskTimeout, Tasks, TasksConfig,
 };
 use mcp_sansio::{
-    Client, ClientFeatures, Encoder, OwnedJson, OwnedRpcError, RawJson, Request, RequestHandle,
-    ResponseKind, Revision, RpcError, SendError, Server, ToolError, Tx,
+    Client, ClientFeatures, Encoder, OwnedJson, OwnedRpcError, Progress, RawJson, Request,
+    RequestHandle, ResponseKind, Revision, RpcError, SendError, Server, ToolError, Tx,
 };
 
 use crate::places::{NoPlace, PlaceLimit, Places};
@@ -84,6 +84,7 @@ struct Kept<S, C> {
     /// Wakes the life of its call, which is told of the end and of changes.
     life: Option<Waker>,
     outcome: Option<Arc<TaskResult>>,
+    progress: Option<Progress<'static>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     owner: Option<TaskOwner>,
     inputs: Vec<Input>,
@@ -310,9 +311,25 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         (is_live, kept.is_changed)
     }
 
-    /// Sets the status message of a task.
-    pub fn set_message(&mut self, time: TaskTime, task: TaskKey, message: &str) {
-        if self.tasks().set_message(task, &message, time) {
+    /// Sets the status message of a task, and its progress if there is some.
+    pub fn set_message(
+        &mut self,
+        time: TaskTime,
+        task: TaskKey,
+        message: &str,
+        progress: Option<Progress<'static>>,
+    ) {
+        if !self.is_live(task) {
+            return;
+        }
+        let mut is_new = self.tasks().set_message(task, &message, time);
+        if progress.is_some()
+            && let Some(kept) = self.kept(task)
+        {
+            is_new |= kept.progress != progress;
+            kept.progress = progress;
+        }
+        if is_new {
             self.changed(task);
         }
     }
@@ -608,6 +625,7 @@ impl<S, C> Kept<S, C> {
             key,
             life: None,
             outcome: None,
+            progress: None,
             owner: None,
             inputs: Vec::new(),
             client: ClientFeatures::NONE,
@@ -623,6 +641,7 @@ impl<S, C> Kept<S, C> {
         let open = self.inputs.iter().filter(|input| input.response.is_none());
         Content {
             outcome: self.outcome.clone(),
+            progress: self.progress,
             inputs: open.map(|input| input.request.clone()).collect(),
         }
     }
@@ -652,11 +671,11 @@ pub struct TaskView<S> {
 }
 
 impl<S> TaskView<S> {
-    /// Returns what those are told that subscribed to it (2026-07-28). `None` if it is long:
-    /// clients poll for more.
-    pub fn details(&self) -> Option<OwnedJson> {
+    /// Returns what its session (2025-11-25) and those that subscribed to it (2026-07-28) are told.
+    /// `None` if it is long: clients poll for more.
+    pub fn details(&self, revision: Revision) -> Option<OwnedJson> {
         let details = self.info.details(self.task, &self.content, self.client);
-        let details = OwnedJson::new(&details, Revision::V2026_07_28).ok()?;
+        let details = OwnedJson::new(&details, revision).ok()?;
         Some(details).filter(|details| details.as_raw().as_str().len() <= MAX_TOLD)
     }
 }
@@ -671,6 +690,7 @@ pub struct TaskResponse {
 #[derive(Default)]
 struct Content {
     outcome: Option<Arc<TaskResult>>,
+    progress: Option<Progress<'static>>,
     inputs: Vec<OpenInput>,
 }
 
@@ -684,7 +704,7 @@ struct OpenInput {
 
 impl TaskResponse {
     pub(crate) fn new(reply: TaskReply, outcome: Option<Arc<TaskResult>>) -> Self {
-        Self { reply, content: Content { outcome, inputs: Vec::new() } }
+        Self { reply, content: Content { outcome, ..Content::default() } }
     }
 
     /// The response to a call that has become a task.
@@ -755,6 +775,10 @@ impl TaskContent for Content {
         if let Some(input) = self.input(number) {
             to.raw(input.request.as_raw());
         }
+    }
+
+    fn progress(&self, _: TaskKey) -> Option<Progress<'_>> {
+        self.progress
     }
 
     fn needs(&self, _: TaskKey, number: u32) -> ClientFeatures {

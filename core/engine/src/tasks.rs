@@ -2,7 +2,6 @@
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,8 +10,8 @@ use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::tasks::TaskTime;
-use mcp_sansio::types::meta::RELATED_TASK;
-use mcp_sansio::types::{Task, TaskStatus, TaskSupport, Text, Tool};
+use mcp_sansio::types::meta::{RELATED_TASK, TASK_PROGRESS};
+use mcp_sansio::types::{Number, ProgressParams, Task, TaskStatus, TaskSupport, Text, Tool};
 use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
 
 /// A task of a server that can be stored, and followed again over another connection or by another
@@ -142,8 +141,8 @@ pub(crate) struct FollowedTask {
     /// What an application can keep of it.
     kept: TaskRef,
     message: Option<String>,
-    /// The latest progress, as a number in JSON.
-    progress: String,
+    /// The latest progress and its total, as numbers in JSON.
+    progress: Option<(OwnedJson, Option<OwnedJson>)>,
     responses: TaskResponses,
 }
 
@@ -191,7 +190,7 @@ impl FollowedTask {
 
     fn of(poll: TaskPoll<MAX_TASK_INPUTS>, kept: TaskRef) -> Self {
         let responses = TaskResponses::default();
-        Self { poll, kept, message: None, progress: "0".to_owned(), responses }
+        Self { poll, kept, message: None, progress: None, responses }
     }
 
     /// Returns the id.
@@ -219,27 +218,43 @@ impl FollowedTask {
     }
 
     /// Takes what people read from the state of the task. Returns the parameters of a progress
-    /// notification if the status message is new.
+    /// notification if the numbers or the status message are new.
     pub(crate) fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
         let task: Task<'_> = state.to().ok()?;
         self.kept.ttl = task.ttl_ms.map(Duration::from_millis);
         let message = task.status_message.map(text);
-        if message == self.message {
-            return None;
-        }
+        let mut is_new = message.is_some() && message != self.message;
         self.message = message;
-        let message = OwnedJson::new(self.message.as_deref()?, Revision::LATEST).ok()?;
-        let progress = &self.progress;
-        let message = message.as_raw();
-        let params = format!(r#"{{"progressToken":0,"progress":{progress},"message":{message}}}"#);
-        RawJson::parse(&params).ok().map(OwnedJson::from)
+        if let Some(numbers) = state.get("_meta").and_then(|meta| meta.get(TASK_PROGRESS)) {
+            is_new |= self.note_progress(numbers);
+        }
+        self.progress().filter(|_| is_new)
     }
 
-    /// Takes the progress of the task, below which no further report of ours may be.
-    pub(crate) fn note_progress(&mut self, params: RawJson<'_>) {
-        if let Some(progress) = params.get("progress").filter(|progress| progress.is_number()) {
-            self.progress = progress.as_str().to_owned();
+    /// Takes the progress of the task, below which no further report of ours may be. Returns
+    /// whether it is new.
+    pub(crate) fn note_progress(&mut self, numbers: RawJson<'_>) -> bool {
+        let number = |name| numbers.get(name).filter(|json| json.is_number()).map(OwnedJson::from);
+        let new = number("progress").map(|progress| (progress, number("total")));
+        let is_new = new.is_some() && new != self.progress;
+        if is_new {
+            self.progress = new;
         }
+        is_new
+    }
+
+    /// Returns the latest progress and message, as the parameters of a progress notification.
+    /// `None` before there are any.
+    pub(crate) fn progress(&self) -> Option<OwnedJson> {
+        let (progress, total) = match &self.progress {
+            Some((progress, total)) => (number(progress)?, total.as_ref().and_then(number)),
+            None if self.message.is_some() => (Number::new(0), None),
+            None => return None,
+        };
+        let mut params = ProgressParams::new(RawJson::from_static("0"), progress);
+        params.total = total;
+        params.message = self.message.as_deref().map(Text::new);
+        OwnedJson::new(&params, Revision::LATEST).ok()
     }
 
     /// Takes the responses to input requests, to be sent with `tasks/update`.
@@ -290,6 +305,10 @@ impl Encode for TaskResponses {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn number(json: &OwnedJson) -> Option<Number<'_>> {
+    Number::from_json(json.as_raw())
 }
 
 fn text(text: Text<'_>) -> String {

@@ -8,6 +8,7 @@ use crate::buffers::tx::Tx;
 use crate::client::{Client, ServerRequest};
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::json::{Decimal, Members, RawJson};
+use crate::progress::Progress;
 use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::RpcError;
@@ -16,7 +17,7 @@ use crate::rpc::inflight::{RequestHandle, Slot};
 use crate::server::ResponseKind;
 use crate::server::{Request, Server, related_task};
 use crate::time::Instant;
-use crate::types::meta::RELATED_TASK;
+use crate::types::meta::{RELATED_TASK, TASK_PROGRESS};
 use crate::types::task::wanted_ttl;
 use crate::types::{TaskSupport, Text};
 
@@ -316,6 +317,14 @@ pub trait TaskContent {
         to.raw(RawJson::EMPTY);
     }
 
+    /// Returns the progress of a task, whose numbers its state has in `_meta`
+    /// ([`TASK_PROGRESS`](crate::types::meta::TASK_PROGRESS)). The text for people is its
+    /// [message](Tasks::set_message).
+    fn progress(&self, task: TaskKey) -> Option<Progress<'_>> {
+        let _ = task;
+        None
+    }
+
     /// Returns the capabilities that a client needs for an input request. Those that it did not
     /// declare are not shown to it.
     fn needs(&self, task: TaskKey, number: u32) -> ClientFeatures {
@@ -472,7 +481,7 @@ fn ended<'x>(
     }
 }
 
-/// A task; from 2026-07-28 on with its result, its error or its input requests.
+/// A task with its progress; from 2026-07-28 on with its result, its error or its input requests.
 struct Details<'x> {
     content: &'x dyn TaskContent,
     task: TaskKey,
@@ -485,6 +494,16 @@ impl Encode for Details<'_> {
         let Self { content, task, info, client } = *self;
         to.begin_object();
         info.write_members(to);
+        if let Some(progress) = content.progress(task) {
+            let (done, total) = (progress.done(), progress.total_amount());
+            let numbers = object!({ "progress": done, "total"?: total });
+            let meta = With(|to: &mut Encoder<'_>| {
+                to.begin_object();
+                to.member(TASK_PROGRESS, &numbers);
+                to.end_object();
+            });
+            to.member("_meta", &meta);
+        }
         match info.state {
             _ if !to.revision().is_modern() => {}
             State::Live if !info.inputs().is_empty() && to.key("inputRequests") => {
@@ -512,8 +531,9 @@ impl Encode for Details<'_> {
 }
 
 impl TaskInfo {
-    /// Returns how the task is, with its result, its error or its input requests: the parameters
-    /// of a notification of 2026-07-28, for clients with these capabilities.
+    /// Returns how the task is, with its progress: the parameters of a notification. In 2026-07-28
+    /// they have its result, its error or its input requests, too, for clients with these
+    /// capabilities.
     pub fn details<'x>(
         &'x self,
         task: TaskKey,

@@ -270,11 +270,8 @@ impl Tasks<'_> {
         time: TaskTime,
     ) -> bool {
         self.live(task).is_some_and(|entry| {
-            let is_new = entry.message.set(message);
-            if is_new {
-                entry.updated = time.unix_ms;
-            }
-            is_new
+            entry.updated = time.unix_ms;
+            entry.message.set(message)
         })
     }
 

@@ -114,7 +114,7 @@ pub trait Link {
         let _ = message;
     }
 
-    /// Sets the status message of the task to this progress. Returns whether a notification is to
+    /// Sets the progress of the task, and its status message to it. Returns whether a notification is to
     /// be sent, too (2025-11-25).
     #[cfg(feature = "tasks")]
     fn set_progress(&self, progress: &Progress<'_>) -> bool {
@@ -236,8 +236,9 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Reports progress, if the client asked for it: [`Server::progress`]. A notification longer
     /// than the output buffer is dropped.
     ///
-    /// In a task it sets the status message: the message, or for example `3 of 10`. In 2025-11-25
-    /// it is sent as well, while the session lives.
+    /// In a task it sets the status message: the message, or for example `3 of 10`. The state has
+    /// the numbers, too ([`TASK_PROGRESS`](crate::types::meta::TASK_PROGRESS)). In 2025-11-25 it is
+    /// sent as well, while the session lives.
     ///
     /// # Errors
     /// If the response is no longer awaited, or the notification cannot be sent. Use `?`: both end

@@ -1,6 +1,8 @@
 //! A script of a server that runs calls as tasks, for tests of both clients.
 
 use mcp_sansio::Revision;
+use mcp_sansio::types::ProgressParams;
+use mcp_sansio::types::meta::TASK_PROGRESS;
 use serde_json::{Value, json};
 
 pub(crate) const D: Revision = Revision::V2025_11_25;
@@ -70,7 +72,13 @@ pub(crate) fn methods(seen: &[(String, Value)]) -> Vec<&str> {
     seen.iter().map(|(method, _)| method.as_str()).collect()
 }
 
-/// A server whose task works for two polls, then has this result.
+/// Returns the message of a report, the progress and the total.
+pub(crate) fn numbers(step: &ProgressParams<'_>) -> (String, i64, Option<i64>) {
+    let message = step.message.map(|text| text.chars().collect()).unwrap_or_default();
+    (message, step.progress.as_i64().unwrap(), step.total.and_then(|total| total.as_i64()))
+}
+
+/// A server whose task works for two polls, of which it reports numbers, then has a result.
 pub(crate) fn slow(revision: Revision) -> impl FnMut(&Value) -> Vec<Value> {
     let mut polls = 0;
     move |message| {
@@ -82,7 +90,8 @@ pub(crate) fn slow(revision: Revision) -> impl FnMut(&Value) -> Vec<Value> {
             "tools/call" => ok(message, created(revision)),
             "tasks/get" => {
                 polls += 1;
-                let step = json!({ "statusMessage": format!("step {polls}") });
+                let numbers = json!({TASK_PROGRESS: {"progress": polls, "total": 2}});
+                let step = json!({"statusMessage": format!("step {polls}"), "_meta": numbers});
                 match polls {
                     1 | 2 => ok(message, state(revision, "working", step)),
                     _ if revision.is_modern() => ok(

@@ -16,7 +16,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::{run, text};
-use crate::task_script::{D, E, RELATED, content, created, methods, ok, open, slow, state};
+use crate::task_script::{
+    D, E, RELATED, content, created, methods, numbers, ok, open, slow, state,
+};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
@@ -205,6 +207,28 @@ fn prog_09_progress_of_a_task_goes_to_its_call() {
         reports
     });
     assert_eq!(reports, [0.5, 0.75]);
+}
+
+#[test]
+fn the_state_of_a_task_has_numbers_also_where_it_is_resumed() {
+    for revision in [D, E] {
+        let (kept, _) = play(revision, slow(revision), async |client| {
+            let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+            task.detach().unwrap()
+        });
+        for kept in [None, Some(kept)] {
+            let (told, _) = play(revision, slow(revision), async |client| {
+                let mut task = match &kept {
+                    Some(kept) => client.resume(kept).await.unwrap(),
+                    None => client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap(),
+                };
+                let mut told = Vec::new();
+                task.wait_with_progress(|step| told.push(numbers(step))).await.unwrap();
+                told
+            });
+            assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
+        }
+    }
 }
 
 #[test]

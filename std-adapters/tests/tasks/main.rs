@@ -10,6 +10,7 @@ mod modern;
 mod network;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
+mod progress;
 #[path = "../recorder/mod.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod recorder;

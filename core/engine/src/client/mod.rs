@@ -549,6 +549,13 @@ impl<'c> ClientEngine<'c> {
         self.state.calls.get(call)?.task.as_deref()?.message()
     }
 
+    /// Returns the latest progress and message of that task, as the parameters of a progress
+    /// notification. `None` before there are any.
+    #[must_use]
+    pub fn task_progress(&self, call: CallId) -> Option<OwnedJson> {
+        self.state.calls.get(call)?.task.as_deref()?.progress()
+    }
+
     /// Returns what can be kept of that task.
     #[must_use]
     pub fn task(&self, call: CallId) -> Option<&TaskRef> {

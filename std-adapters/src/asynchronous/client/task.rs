@@ -37,9 +37,9 @@ impl Client {
         let params = Named { name, arguments };
         let call = self.start(CallOptions::new(), |session, now, options| {
             let Session { engine, app, .. } = session;
-            // 2026-07-28 has no progress of tasks.
+            let options = options.progress(true);
             let options = match engine.asks_for_task(name) {
-                true => options.task(ttl).progress(true),
+                true => options.task(ttl),
                 false => options,
             };
             let call = engine.call(now, methods::TOOLS_CALL, &params, options, app)?;
@@ -137,8 +137,10 @@ impl ToolTask {
         self.wait_with_progress(|_| ()).await
     }
 
-    /// Waits for the result, and reports progress: what the server reports (2025-11-25), and each
-    /// new message that describes the status, with the progress so far.
+    /// Waits for the result, and reports progress: what the server reports (2025-11-25), and what is
+    /// new in the state of the task: the message that describes the status, and the numbers if the
+    /// server is one of this library ([`TASK_PROGRESS`](mcp_sansio::types::meta::TASK_PROGRESS)).
+    /// Without them the numbers are those so far, at first zero.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).

@@ -163,7 +163,7 @@ impl Link for Context {
 
     fn set_status(&self, message: &dyn fmt::Display) {
         if let Some((task, _)) = self.active.task() {
-            task.set_message(message);
+            task.set_message(message, None);
         }
     }
 

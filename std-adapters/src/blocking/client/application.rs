@@ -44,9 +44,9 @@ impl<'c> Application<'c> {
         self.free_input_requests = FREE_INPUT_REQUESTS;
     }
 
-    /// Keeps the progress of this call from now on, and of no other.
-    pub(super) fn watch(&mut self, call: CallId) {
-        self.watched = Some((call, Vec::new()));
+    /// Keeps the progress of this call from the latest on, and of no other.
+    pub(super) fn watch(&mut self, call: CallId, latest: Option<OwnedJson>) {
+        self.watched = Some((call, latest.into_iter().collect()));
     }
 
     /// Takes the reports of the call that is watched.

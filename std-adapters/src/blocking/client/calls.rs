@@ -107,10 +107,28 @@ impl<'c> Client<'c> {
         method: &str,
         params: &P,
         options: CallOptions,
-        mut on_progress: impl FnMut(&ProgressParams<'_>),
+        on_progress: impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, Error> {
         let call = self.begin(method, params, options.progress(true))?;
-        self.app.watch(call);
+        self.wait_with_progress(call, on_progress)
+    }
+
+    /// As [`wait`](Self::wait), and reports the progress from now on, if the call asked for it:
+    /// with [`CallOptions::progress`], or by [`call_tool_as_task`](Self::call_tool_as_task) or
+    /// [`resume`](Self::resume). The [handler](super::Handler) gets it, too. Of a task this is the
+    /// latest that is known, what the server reports (2025-11-25), and what is new in its state:
+    /// the message that describes the status, and the numbers if the server is one of this library
+    /// ([`TASK_PROGRESS`](mcp_sansio::types::meta::TASK_PROGRESS)). Without them the numbers are
+    /// those so far, at first zero.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_with_progress(
+        &mut self,
+        call: CallId,
+        mut on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, Error> {
+        self.app.watch(call, self.engine.task_progress(call));
         self.wait_with(call, |app| {
             for report in app.reports() {
                 if let Ok(params) = report.to() {

@@ -1,9 +1,11 @@
 //! The states of a task, by event and dialect.
 
+use mcp_sansio::Progress;
 use mcp_sansio::tasks::{TaskEnd, TaskId};
+use mcp_sansio::types::meta::{SUBSCRIPTION_ID, TASK_PROGRESS};
 use serde_json::json;
 
-use super::rig::{BOTH, Dialect, Rig, code};
+use super::rig::{BOTH, Dialect, EXTENSION, ME, Rig, code, meta};
 
 /// What happens to a task.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,6 +109,35 @@ fn tsk_15_tsk_16_tsk_17_tsk_18_tsk_21_tsk_39_tsk_42_tsk_55_tex_44_tex_47_states_
                 let happened = apply(&mut rig, dialect, &id, event);
                 assert_eq!(happened, changes, "{dialect:?} {state} {event:?}");
                 assert_eq!(rig.status(dialect, &id), expected, "{dialect:?} {state} {event:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_state_of_a_task_has_its_progress_as_numbers() {
+    for dialect in BOTH {
+        let mut rig = Rig::new(dialect);
+        let id = rig.created(dialect);
+        let none = rig.get(dialect, &id);
+        assert!(none["_meta"].get(TASK_PROGRESS).is_none(), "{none}");
+        for (progress, numbers) in [
+            (Progress::of(3), json!({"progress": 3})),
+            (
+                Progress::of(0.25).total(10).message("no number"),
+                json!({"progress": 0.25, "total": 10}),
+            ),
+        ] {
+            rig.content.progress = Some(progress);
+            assert_eq!(rig.get(dialect, &id)["_meta"][TASK_PROGRESS], numbers);
+            if dialect == Dialect::T {
+                let number = rig.connect(dialect);
+                let listen =
+                    json!({ "notifications": { "taskIds": [id] }, "_meta": meta(EXTENSION) });
+                rig.ask_as(number, ME, dialect, "subscriptions/listen", listen);
+                let told = rig.publish(number, &id).remove(0);
+                let meta = json!({ TASK_PROGRESS: numbers, SUBSCRIPTION_ID: 7 });
+                assert_eq!(told["params"]["_meta"], meta);
             }
         }
     }

@@ -10,8 +10,8 @@ use mcp_sansio::tasks::{
 use mcp_sansio::types::{Implementation, TaskSupport, TextResult};
 use mcp_sansio::{
     Change, ClientFeatures, Encode, Encoder, ErrorCode, Frame, GrowingServerState, Instant,
-    JsonStr, Messages, OwnedJson, RawJson, Request, RequestHandle, Revision, RpcError, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    JsonStr, Messages, OwnedJson, Progress, RawJson, Request, RequestHandle, Revision, RpcError,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use serde_json::{Value, json};
 
@@ -47,6 +47,7 @@ pub(super) struct Content {
     pub(super) asked: BTreeSet<(usize, u32)>,
     /// Input requests that need sampling.
     pub(super) sampling: BTreeSet<u32>,
+    pub(super) progress: Option<Progress<'static>>,
 }
 
 impl TaskContent for Content {
@@ -69,6 +70,10 @@ impl TaskContent for Content {
             r#"{{"method":"elicitation/create","params":{{"message":"{number}?","requestedSchema":{{"type":"object","properties":{{}}}}}}}}"#
         );
         to.raw(RawJson::parse(&request).unwrap());
+    }
+
+    fn progress(&self, _: TaskKey) -> Option<Progress<'_>> {
+        self.progress
     }
 
     fn needs(&self, _: TaskKey, number: u32) -> ClientFeatures {

@@ -17,8 +17,8 @@ use std::time::{self, Duration, SystemTime};
 use mcp_sansio::RpcError;
 use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
-    Change, Instant, JsonStr, Method, OwnedJson, OwnedRequest, Remaining, Request, Revision,
-    SendError, Server, Tx,
+    Change, Instant, JsonStr, Method, OwnedRequest, Remaining, Request, Revision, SendError,
+    Server, Tx,
 };
 use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, TaskQuestion};
 #[cfg(feature = "http")]
@@ -251,12 +251,12 @@ impl TaskHub {
         let Some(news) = self.lock().news(task) else { return };
         let id = news.info.id().to_string();
         if let Some(session) = news.session.as_ref().and_then(Weak::upgrade)
-            && let Ok(json) = OwnedJson::new(&news.info, Revision::V2025_11_25)
+            && let Some(details) = news.details(Revision::V2025_11_25)
         {
-            session.tell(&Change::session_task(&id, json.as_raw()));
+            session.tell(&Change::session_task(&id, details.as_raw()));
         }
         if news.is_listened
-            && let Some(details) = news.details()
+            && let Some(details) = news.details(Revision::V2026_07_28)
         {
             broadcaster.publish(Change::task(&id, details.as_raw()));
         }
@@ -431,7 +431,7 @@ impl TaskListen {
             && let Some((id, task)) = self.tasks.get(sent.tasks)
         {
             let view = self.hub.lock().view(*task);
-            if let Some(details) = view.and_then(|view| view.details()) {
+            if let Some(details) = view.and_then(|view| view.details(Revision::V2026_07_28)) {
                 let id = id.to_string();
                 let mut change = Change::task(&id, details.as_raw()).resume(sent.position);
                 while let Ok(Remaining::More) = match server.publish(&mut change, tx) {

@@ -152,17 +152,21 @@ impl TaskWork {
         self.key().is_some_and(|task| self.hub.lock().is_live(task))
     }
 
-    pub(crate) fn set_message(&self, message: &dyn fmt::Display) {
+    pub(crate) fn set_message(
+        &self,
+        message: &dyn fmt::Display,
+        progress: Option<Progress<'static>>,
+    ) {
         if let Some(task) = self.key() {
             // Formatted before the lock, since the code of the program may do anything.
             let message = message.to_string();
-            self.hub.with(|hub, time| hub.set_message(time, task, &message));
+            self.hub.with(|hub, time| hub.set_message(time, task, &message, progress));
         }
     }
 
-    /// Sets the status message. Returns whether a client of 2025-11-25 is to be told.
+    /// Sets the progress and the status message. Returns whether a client of 2025-11-25 is to be told.
     pub(crate) fn set_progress(&self, progress: &Progress<'_>, revision: Revision) -> bool {
-        self.set_message(progress);
+        self.set_message(progress, Some(progress.numbers()));
         if revision.is_modern() {
             return false;
         }
