@@ -114,8 +114,8 @@ pub trait Link {
         let _ = message;
     }
 
-    /// Sets the progress of the task, and its status message to it. Returns whether a notification is to
-    /// be sent, too (2025-11-25).
+    /// Sets the progress of the task, and its status message to it. Returns whether a notification
+    /// is to be sent, too (2025-11-25).
     #[cfg(feature = "tasks")]
     fn set_progress(&self, progress: &Progress<'_>) -> bool {
         let _ = progress;

@@ -137,10 +137,11 @@ impl ToolTask {
         self.wait_with_progress(|_| ()).await
     }
 
-    /// Waits for the result, and reports progress: what the server reports (2025-11-25), and what is
-    /// new in the state of the task: the message that describes the status, and the numbers if the
-    /// server is one of this library ([`TASK_PROGRESS`](mcp_sansio::types::meta::TASK_PROGRESS)).
-    /// Without them the numbers are those so far, at first zero.
+    /// Waits for the result, and reports progress: what the server reports (2025-11-25), and what
+    /// is new in the state of the task: the message that describes the status, and the numbers if
+    /// the server is one of this library
+    /// ([`TASK_PROGRESS`](mcp_sansio::types::meta::TASK_PROGRESS)). Without them the numbers are
+    /// those so far, at first zero.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).

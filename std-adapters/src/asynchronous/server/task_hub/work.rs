@@ -164,7 +164,8 @@ impl TaskWork {
         }
     }
 
-    /// Sets the progress and the status message. Returns whether a client of 2025-11-25 is to be told.
+    /// Sets the progress and the status message. Returns whether a client of 2025-11-25 is to be
+    /// told.
     pub(crate) fn set_progress(&self, progress: &Progress<'_>, revision: Revision) -> bool {
         self.set_message(progress, Some(progress.numbers()));
         if revision.is_modern() {
