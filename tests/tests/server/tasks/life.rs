@@ -236,7 +236,7 @@ fn a_task_is_restored_as_it_was_stored() {
         let stored = StoredTask::new(time.unix_ms - 10_000, time.unix_ms - 5_000, 60_000)
             .message("3 of 9")
             .last_input(4);
-        let key = rig.tasks().restore(time, id, super::rig::ME, &stored).unwrap().unwrap();
+        let key = rig.tasks().restore(time, id, ME, &stored).unwrap().unwrap();
         let task = rig.get(dialect, &id.to_string());
         assert_eq!(
             (&task["status"], &task["statusMessage"]),
@@ -251,11 +251,11 @@ fn a_task_is_restored_as_it_was_stored() {
         assert_eq!((rig.wait(49_999), rig.wait(1)), (vec![], vec!["expired"]));
         // Its time was over while the program did not run.
         let old = StoredTask::new(0, 0, 60_000);
-        assert_eq!(rig.tasks().restore(time, TaskId::new([8; 16]), super::rig::ME, &old), Ok(None));
+        assert_eq!(rig.tasks().restore(time, TaskId::new([8; 16]), ME, &old), Ok(None));
         // An ended one is served until its time is over.
         let ended = stored.end(Some(TaskEnd::Completed));
         let other = TaskId::new([7; 16]);
-        rig.tasks().restore(time, other, super::rig::ME, &ended).unwrap().unwrap();
+        rig.tasks().restore(time, other, ME, &ended).unwrap().unwrap();
         assert_eq!(rig.status(dialect, &other.to_string()), "error", "its time was over, too");
     }
 }
