@@ -75,6 +75,10 @@ mod shared_catalog;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::{CatalogSource, SharedCatalog};
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
+mod skill_folder;
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
+pub use skill_folder::{SkillChanges, SkillFolder, SkillFolderError, SkillLimits};
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod stdio;
 #[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;

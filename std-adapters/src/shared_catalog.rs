@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
-use mcp_sansio::{AddError, Catalog, Change, OwnedCatalog};
+use mcp_sansio::{AddError, Catalog, OwnedCatalog};
 
 use crate::lock::lock;
 
@@ -50,7 +50,7 @@ struct Inner {
 
 /// A receiver of changes, which tells clients of them.
 pub(crate) trait Listener: Send + Sync {
-    fn changed(&self, change: Change<'static>);
+    fn changed(&self, before: &Arc<OwnedCatalog>, after: &OwnedCatalog);
 }
 
 impl SharedCatalog {
@@ -75,14 +75,12 @@ impl SharedCatalog {
         let before = self.snapshot();
         let mut after = OwnedCatalog::clone(&before);
         let updated = update(&mut after)?;
-        let changes = after.changes_since(&before);
-        *lock(&self.0.current) = Arc::new(after);
+        let after = Arc::new(after);
+        *lock(&self.0.current) = Arc::clone(&after);
         listeners.retain(|listener| listener.strong_count() > 0);
         let told: Vec<_> = listeners.iter().filter_map(Weak::upgrade).collect();
         drop(listeners);
-        for change in changes {
-            told.iter().for_each(|listener| listener.changed(change));
-        }
+        told.iter().for_each(|listener| listener.changed(&before, &after));
         Ok(updated)
     }
 

@@ -659,9 +659,10 @@ pub(super) fn check<'c>(list: EntryList<'c>) -> Result<(), CatalogError<'c>> {
 #[cfg(feature = "skills")]
 pub(super) fn check_skills<'c>(skills: &'c [ServedSkill<'c>]) -> Result<(), CatalogError<'c>> {
     for (at, skill) in skills.iter().enumerate() {
-        let uri = skill.skill().uri;
+        let entry = skill.skill();
+        let uri = entry.uri;
         let fault = |reason| CatalogError { entry: uri.as_plain().unwrap_or("(a skill)"), reason };
-        skill.skill().check().map_err(|error| fault(error.rule()))?;
+        entry.check().map_err(|error| fault(error.rule()))?;
         if skills.iter().take(at).any(|other| other.skill().uri == uri) {
             return Err(fault("two skills have this URI"));
         }

@@ -82,7 +82,7 @@ pub struct Catalog<'c> {
     permits: Option<Permits<'c>>,
     /// The generations of the lists of an [`OwnedCatalog`], which cursors contain.
     #[cfg(feature = "alloc")]
-    generations: [u32; 4],
+    generations: [u32; LISTS.len()],
 }
 
 /// Whether somebody may use the entries with these scopes.
@@ -194,7 +194,7 @@ impl<'c> Catalog<'c> {
             #[cfg(all(feature = "http", feature = "alloc"))]
             permits: None,
             #[cfg(feature = "alloc")]
-            generations: [0; 4],
+            generations: [0; LISTS.len()],
         }
     }
 

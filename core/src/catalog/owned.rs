@@ -7,9 +7,15 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::entry::{self, Entry, EntryKind, Scopes, TaskRule, argument_rules};
-use super::{CHECK, Catalog, EntryList, LookUps, Tools};
+#[cfg(feature = "skills")]
+use super::skills::Skills;
+use super::{CHECK, Catalog, EntryList, LISTS, LookUps, Tools};
+#[cfg(feature = "skills")]
+use super::{SKILLS, entry::check_skills};
 use crate::json::{RawJson, hash_str};
 use crate::server::Change;
+#[cfg(feature = "skills")]
+use crate::skills::ServedSkill;
 use crate::text::Printable;
 use crate::types::rendered::Renderer;
 use crate::types::{List, Text};
@@ -49,9 +55,12 @@ use crate::types::{List, Text};
 pub struct OwnedCatalog {
     /// Everything but the lists.
     constant: Catalog<'static>,
-    /// In the order of [`LISTS`](super::LISTS).
+    /// In the order of [`LISTS`].
     lists: [Vec<Entry<'static>>; 4],
-    generations: [u64; 4],
+    /// `None` if the catalog does not respond to requests for skills.
+    #[cfg(feature = "skills")]
+    skills: Option<Vec<ServedSkill<'static>>>,
+    generations: [u64; LISTS.len()],
 }
 
 impl OwnedCatalog {
@@ -60,9 +69,40 @@ impl OwnedCatalog {
     pub fn new(constant: &Catalog<'static>) -> Self {
         let Catalog { tools, resources, templates, prompts, .. } = *constant;
         let lists = [tools.entries, resources, templates, prompts].map(<[_]>::to_vec);
-        let mut owned = Self { constant: *constant, lists, generations: [0; 4] };
+        #[cfg(feature = "skills")]
+        let skills = constant.skills.respond.map(|_| constant.skills.list.to_vec());
+        let mut owned = Self {
+            constant: *constant,
+            lists,
+            #[cfg(feature = "skills")]
+            skills,
+            generations: [0; LISTS.len()],
+        };
         owned.generations = core::array::from_fn(|list| owned.generation(list));
         owned
+    }
+
+    /// Returns the skills.
+    #[cfg(feature = "skills")]
+    pub fn skills(&self) -> &[ServedSkill<'static>] {
+        self.skills.as_deref().unwrap_or_default()
+    }
+
+    /// Sets all skills. From now on the catalog responds to requests for skills, also if there are
+    /// none.
+    ///
+    /// # Errors
+    /// A skill is invalid, or two have the same URI: see [`Catalog::check`].
+    #[cfg(feature = "skills")]
+    pub fn set_skills(&mut self, skills: Vec<ServedSkill<'static>>) -> Result<(), AddError> {
+        check_skills(&skills)
+            .map_err(|error| AddError { entry: error.entry.into(), reason: error.reason })?;
+        self.skills = Some(skills);
+        let generation = self.generation(SKILLS);
+        if let Some(of_skills) = self.generations.get_mut(SKILLS) {
+            *of_skills = generation;
+        }
+        Ok(())
     }
 
     /// Adds a tool, resource, resource template or prompt to the end of its list.
@@ -126,28 +166,55 @@ impl OwnedCatalog {
         let [tools, resources, templates, prompts] = &self.lists;
         let constant = self.constant.tools;
         let check = if constant.entries.is_empty() { Some(CHECK) } else { constant.check };
+        #[allow(unused_mut, reason = "it depends on a feature")]
+        let mut generations = self.generations.map(|all| (all ^ all >> 32) as u32);
+        // The resources end with the files `SKILL.md`.
+        #[cfg(feature = "skills")]
+        {
+            let [_, resources, .., skills] = &mut generations;
+            *resources ^= *skills;
+        }
         Catalog {
             tools: Tools { entries: tools, check },
             resources,
             templates,
             prompts,
+            #[cfg(feature = "skills")]
+            skills: self.skills.as_deref().map_or(Skills::NONE, Skills::new),
             look_ups: LookUps::ALL,
-            generations: self.generations.map(|generation| (generation ^ generation >> 32) as u32),
+            generations,
             ..self.constant
         }
     }
 
-    /// Returns the changes to publish to each client that has seen an earlier state.
-    pub fn changes_since(&self, earlier: &Self) -> impl Iterator<Item = Change<'static>> + use<> {
-        let [tools, resources, templates, prompts] = core::array::from_fn(|list| {
+    /// Returns the changes to publish to each client that has seen an earlier state: of the lists,
+    /// and of the files of skills, which are resources.
+    pub fn changes_since<'s>(&'s self, earlier: &'s Self) -> impl Iterator<Item = Change<'s>> {
+        let [tools, resources, templates, prompts, skills] = core::array::from_fn(|list| {
             self.generations.get(list) != earlier.generations.get(list)
         });
         let changes = [
             (tools, Change::tools()),
-            (resources || templates, Change::resources()),
+            (resources || templates || skills, Change::resources()),
             (prompts, Change::prompts()),
         ];
-        changes.into_iter().filter_map(|(is_changed, change)| is_changed.then_some(change))
+        let lists = changes.into_iter();
+        let lists = lists.filter_map(|(is_changed, change)| is_changed.then_some(change));
+        #[cfg(feature = "skills")]
+        let lists = lists.chain(self.changed_files(earlier).filter(move |_| skills));
+        lists
+    }
+
+    /// Returns the files of skills that were there before, and are not the same now.
+    #[cfg(feature = "skills")]
+    fn changed_files<'s>(&'s self, earlier: &'s Self) -> impl Iterator<Item = Change<'s>> {
+        let files = |catalog: &'s Self| catalog.skills().iter().flat_map(ServedSkill::files);
+        let text = |text: Text<'s>| text.as_plain();
+        let changed = files(earlier).filter(move |(old, _)| {
+            let is_same = |uri, digest| uri == text(old.uri) && digest == text(old.digest);
+            !files(self).any(|(new, _)| is_same(text(new.uri), text(new.digest)))
+        });
+        changed.filter_map(move |(file, _)| text(file.uri).map(Change::resource))
     }
 
     fn list(&self, list: usize) -> EntryList<'_> {
@@ -159,6 +226,13 @@ impl OwnedCatalog {
     }
 
     fn generation(&self, list: usize) -> u64 {
+        #[cfg(feature = "skills")]
+        if list == SKILLS {
+            let files = self.skills().iter().flat_map(ServedSkill::files);
+            let texts = files.flat_map(|(file, _)| [file.uri, file.digest]);
+            let hashes = texts.map(|text| hash_str(text.as_plain().unwrap_or_default()));
+            return hashes.fold(0, mixed);
+        }
         self.list(list).iter().fold(0, next_generation)
     }
 }
@@ -166,7 +240,11 @@ impl OwnedCatalog {
 /// Returns the generation of a list with one more entry. It is a hash, so that the same lists have
 /// the same one, also in another process.
 fn next_generation(generation: u64, entry: &Entry<'_>) -> u64 {
-    (generation.rotate_left(5) ^ entry.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    mixed(generation, entry.hash())
+}
+
+const fn mixed(generation: u64, hash: u64) -> u64 {
+    (generation.rotate_left(5) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Error of [`OwnedCatalog::add`]. `Display` writes the name or URI, and the rule that it breaks.

@@ -64,7 +64,7 @@ fn respond(
                 return send(&GetSkillResult {
                     ttl_ms: Some(catalog.ttl_ms),
                     cache_scope: Some(catalog.scope),
-                    ..GetSkillResult::new(*skill.skill())
+                    ..GetSkillResult::new(skill.skill())
                 });
             }
             "No skill has this URI"
@@ -101,7 +101,7 @@ fn files<'c>(
 }
 
 /// Returns the resource of a `SKILL.md`.
-pub(super) fn skill_md<'c>(skill: &ServedSkill<'c>) -> Resource<'c> {
+pub(super) fn skill_md<'c>(skill: &'c ServedSkill<'c>) -> Resource<'c> {
     let (skill, size) = (skill.skill(), skill.files().next().map(|(file, _)| file.size));
     Resource {
         uri: skill.uri,

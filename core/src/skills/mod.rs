@@ -1,7 +1,11 @@
 //! Skills: constants with their digests, and what a client checks.
 
 mod frontmatter;
+#[cfg(feature = "alloc")]
+mod owned;
 
+#[cfg(feature = "alloc")]
+use alloc::sync::Arc;
 use core::fmt;
 
 use crate::json::{RawJson, byte, compare, has_duplicate_key, skip_string, skip_value};
@@ -12,11 +16,18 @@ use crate::types::{Blob, List, ResourceData, Skill, SkillResource, SkillResource
 // Skills that a server serves.
 
 /// A skill in a [`Catalog`](crate::Catalog), with its files. [`skill!`](crate::skill) makes a
-/// constant one.
-#[derive(Clone, Copy, Debug)]
-pub struct ServedSkill<'c> {
-    skill: Skill<'c>,
-    contents: &'c [ResourceData<'c>],
+/// constant one; with the feature `alloc`, `ServedSkill::from_files` one that owns its files.
+#[derive(Clone, Debug)]
+pub struct ServedSkill<'c>(Repr<'c>);
+
+#[derive(Clone, Debug)]
+enum Repr<'c> {
+    Borrowed {
+        skill: Skill<'c>,
+        contents: &'c [ResourceData<'c>],
+    },
+    #[cfg(feature = "alloc")]
+    Owned(Arc<owned::OwnedSkill>),
 }
 
 impl<'c> ServedSkill<'c> {
@@ -26,43 +37,66 @@ impl<'c> ServedSkill<'c> {
     /// Of a skill whose files are [`Dynamic`](SkillResources::Dynamic), which has no contents here,
     /// the catalog only lists the entry: the application responds to what is read of it.
     pub const fn new(skill: Skill<'c>, contents: &'c [ResourceData<'c>]) -> Self {
-        Self { skill, contents }
+        Self(Repr::Borrowed { skill, contents })
     }
 
     /// Returns the entry.
-    pub const fn skill(&self) -> &Skill<'c> {
-        &self.skill
+    pub fn skill(&self) -> Skill<'_> {
+        match &self.0 {
+            Repr::Borrowed { skill, .. } => *skill,
+            #[cfg(feature = "alloc")]
+            Repr::Owned(skill) => skill.entry(),
+        }
     }
 
     /// Whether the catalog does not know its files.
     pub(crate) const fn is_dynamic(&self) -> bool {
-        matches!(self.skill.resources, SkillResources::Dynamic)
+        matches!(&self.0, Repr::Borrowed { skill, .. } if is_dynamic(skill))
     }
 
     /// Whether there is a content for each file.
     pub(crate) fn has_all_contents(&self) -> bool {
-        let files = match self.skill.resources {
-            SkillResources::Files(files) => files.len(),
-            SkillResources::Dynamic => 0,
-        };
-        files == self.contents.len() && self.files().count() == files
+        match &self.0 {
+            Repr::Borrowed { skill, contents } => {
+                let files = match skill.resources {
+                    SkillResources::Files(files) => files.len(),
+                    SkillResources::Dynamic => 0,
+                };
+                files == contents.len() && self.files().count() == files
+            }
+            #[cfg(feature = "alloc")]
+            Repr::Owned(_) => true,
+        }
     }
 
     /// Returns the files with their contents.
     pub(crate) fn files(
         &self,
-    ) -> impl Iterator<Item = (SkillResource<'c>, ResourceData<'c>)> + Clone + use<'c> {
-        let files = match self.skill.resources {
-            SkillResources::Files(files) => files.as_slice().unwrap_or_default(),
-            SkillResources::Dynamic => &[],
-        };
-        files.iter().copied().zip(self.contents.iter().copied())
+    ) -> impl Iterator<Item = (SkillResource<'_>, ResourceData<'_>)> + Clone {
+        (0..).map_while(|at| self.file(at))
+    }
+
+    fn file(&self, at: usize) -> Option<(SkillResource<'_>, ResourceData<'_>)> {
+        match &self.0 {
+            Repr::Borrowed { skill, contents } => match skill.resources {
+                SkillResources::Files(files) => {
+                    Some((*files.as_slice()?.get(at)?, *contents.get(at)?))
+                }
+                SkillResources::Dynamic => None,
+            },
+            #[cfg(feature = "alloc")]
+            Repr::Owned(skill) => skill.file(at),
+        }
     }
 
     /// Returns the URI of the directory of the skill, without a slash at its end.
-    pub(crate) fn root(&self) -> Option<&'c str> {
-        self.skill.uri.as_plain()?.strip_suffix("/SKILL.md")
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.skill().uri.as_plain()?.strip_suffix("/SKILL.md")
     }
+}
+
+const fn is_dynamic(skill: &Skill<'_>) -> bool {
+    matches!(skill.resources, SkillResources::Dynamic)
 }
 
 /// Makes a constant [`ServedSkill`] of files, whose digests and frontmatter are computed while

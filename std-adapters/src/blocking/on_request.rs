@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
-use std::{io, mem};
 
 use mcp_sansio::{
-    Change, Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
+    Instant, OwnedCatalog, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
 };
 
 use super::app::Part;
@@ -105,8 +105,10 @@ where
     }
 
     fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let mut changes = self.changes.iter().flat_map(|changes| changes.take());
-        changes.try_for_each(|change| ctx.publish(change))
+        let Some(changes) = &self.changes else { return Ok(()) };
+        let Some(told) = changes.told().take() else { return Ok(()) };
+        let now = changes.catalog.snapshot();
+        now.changes_since(&told).try_for_each(|change| ctx.publish(change))
     }
 
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
@@ -203,15 +205,17 @@ fn respond(
 }
 
 /// Changes that the client has not been told of.
-#[derive(Default)]
 struct Changes {
-    untold: Mutex<Vec<Change<'static>>>,
+    catalog: SharedCatalog,
+    /// The catalog as the client knows it, if it has changed since.
+    told: Mutex<Option<Arc<OwnedCatalog>>>,
     waker: OnceLock<Waker>,
 }
 
 impl Changes {
     pub(super) fn of(catalog: &SharedCatalog) -> Arc<Self> {
-        let changes = Arc::<Self>::default();
+        let (told, waker) = <(Mutex<_>, OnceLock<_>)>::default();
+        let changes = Arc::new(Self { catalog: catalog.clone(), told, waker });
         catalog.listen(Arc::<Self>::downgrade(&changes));
         changes
     }
@@ -222,25 +226,17 @@ impl Changes {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.untold().is_empty()
+        self.told().is_none()
     }
 
-    pub(super) fn take(&self) -> Vec<Change<'static>> {
-        mem::take(&mut *self.untold())
-    }
-
-    fn untold(&self) -> MutexGuard<'_, Vec<Change<'static>>> {
-        lock(&self.untold)
+    fn told(&self) -> MutexGuard<'_, Option<Arc<OwnedCatalog>>> {
+        lock(&self.told)
     }
 }
 
 impl Listener for Changes {
-    fn changed(&self, change: Change<'static>) {
-        let mut untold = self.untold();
-        if !untold.contains(&change) {
-            untold.push(change);
-        }
-        drop(untold);
+    fn changed(&self, before: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
+        self.told().get_or_insert_with(|| Arc::clone(before));
         if let Some(waker) = self.waker.get() {
             waker.wake_by_ref();
         }

@@ -7,6 +7,7 @@ mod observer;
 mod scopes;
 mod server;
 mod shared_catalog;
+mod skill_folder;
 mod skills;
 mod streams;
 mod tools;

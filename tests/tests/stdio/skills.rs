@@ -97,7 +97,7 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
     let lies = Arc::clone(&lie);
     let mut client = App::new(&SERVER)
         .memory(move |ctx| {
-            let skill = *SKILLS[0].skill();
+            let skill = SKILLS[0].skill();
             let request = ctx.request()?;
             let uri = request.uri().map(|uri| uri.to_string()).unwrap_or_default();
             served.lock().unwrap().push(format!("{} {uri}", request.method));
@@ -180,5 +180,5 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
         ),
         "{differs:?}"
     );
-    assert!(client.read_skill_file(skill, TEA).is_ok());
+    assert!(client.read_skill_file(&skill, TEA).is_ok());
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::Waker;
 
-use mcp_sansio::Change;
+use mcp_sansio::{Change, OwnedCatalog};
 use mcp_sansio_engine::internal::WakerSet;
 use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
@@ -141,8 +141,8 @@ impl Inner {
 }
 
 impl Listener for Inner {
-    fn changed(&self, change: Change<'static>) {
-        self.publish(&change);
+    fn changed(&self, before: &Arc<OwnedCatalog>, after: &OwnedCatalog) {
+        after.changes_since(before).for_each(|change| self.publish(&change));
     }
 }
 

@@ -340,8 +340,9 @@ fn skl_10_a_catalog_checks_skills_of_the_running_program() {
         Catalog::new().skills(skills).check().err().map(|error| error.reason)
     };
     let good = ServedSkill::new(entry("skill://a/SKILL.md"), &contents);
-    assert_eq!(fault(&[good]), None);
-    assert_eq!(fault(&[good, good]), Some("two skills have this URI"));
+    let good = [good.clone(), good];
+    assert_eq!(fault(&good[..1]), None);
+    assert_eq!(fault(&good), Some("two skills have this URI"));
     let bare = ServedSkill::new(entry("skill://a/SKILL.md"), &[]);
     assert_eq!(fault(&[bare]), Some("a skill must have the contents of its files"));
     let misnamed = ServedSkill::new(entry("skill://b/SKILL.md"), &contents);
