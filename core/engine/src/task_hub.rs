@@ -84,7 +84,7 @@ struct Kept<S, C> {
     /// Wakes the life of its call, which is told of the end and of changes.
     life: Option<Waker>,
     outcome: Option<Arc<TaskResult>>,
-    progress: Option<Progress<'static>>,
+    progress: Option<Arc<Progress<'static>>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     owner: Option<TaskOwner>,
     inputs: Vec<Input>,
@@ -326,8 +326,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if progress.is_some()
             && let Some(kept) = self.kept(task)
         {
-            is_new |= kept.progress != progress;
-            kept.progress = progress;
+            is_new |= kept.progress.as_deref() != progress.as_ref();
+            kept.progress = progress.map(Arc::new);
         }
         if is_new {
             self.changed(task);
@@ -641,7 +641,7 @@ impl<S, C> Kept<S, C> {
         let open = self.inputs.iter().filter(|input| input.response.is_none());
         Content {
             outcome: self.outcome.clone(),
-            progress: self.progress,
+            progress: self.progress.clone(),
             inputs: open.map(|input| input.request.clone()).collect(),
         }
     }
@@ -690,7 +690,7 @@ pub struct TaskResponse {
 #[derive(Default)]
 struct Content {
     outcome: Option<Arc<TaskResult>>,
-    progress: Option<Progress<'static>>,
+    progress: Option<Arc<Progress<'static>>>,
     inputs: Vec<OpenInput>,
 }
 
@@ -778,7 +778,7 @@ impl TaskContent for Content {
     }
 
     fn progress(&self, _: TaskKey) -> Option<Progress<'_>> {
-        self.progress
+        self.progress.as_deref().copied()
     }
 
     fn needs(&self, _: TaskKey, number: u32) -> ClientFeatures {
