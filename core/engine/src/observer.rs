@@ -5,9 +5,15 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use mcp_sansio::{Request, ResponseKind, ToolError, Violation};
+use mcp_sansio::tasks::TaskId;
+use mcp_sansio::{Printable, Request, ResponseKind, Violation};
+
+use crate::places::PeerAddress;
 
 /// An event of a server. `Copy`, so that an observer can hand it on to several others.
+///
+/// The texts in it are those of clients and of the application, and may have control characters:
+/// print them through [`Printable`](mcp_sansio::Printable).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -18,6 +24,8 @@ pub enum Event<'e> {
         connection: u64,
         /// The kind of the connection.
         transport: Transport,
+        /// The address of the client, if it is known.
+        peer: Option<PeerAddress>,
     },
     /// A request for the application has arrived. Requests that the library responds to by itself,
     /// such as `initialize` and `ping`, are not told.
@@ -25,38 +33,59 @@ pub enum Event<'e> {
         /// The request.
         request: &'e RequestInfo,
     },
-    /// A request that [began](Self::Began) has ended.
+    /// A request that [began](Self::Began) has ended. If it ended as [`Ended::Task`], its handler
+    /// goes on until [`TaskEnded`](Self::TaskEnded).
     Ended {
         /// The request.
         request: &'e RequestInfo,
         /// The kind of its end.
         how: Ended,
+        /// What went wrong, with what the client is not told; `None` if nothing did or nothing is
+        /// known. At most [`MAX_TEXT`] characters.
+        error: Option<&'e str>,
         /// The time since it began.
         took: Duration,
     },
-    /// The library has refused a message.
+    /// A task has ended, whose creation [`Ended::Task`] told, in this process or in an earlier one.
+    TaskEnded {
+        /// The id of the task.
+        task: TaskId,
+        /// Name of the tool.
+        tool: &'e str,
+        /// The request that became the task; `None` if that was in an earlier process.
+        request: Option<&'e RequestInfo>,
+        /// The kind of its end.
+        how: Ended,
+        /// As in [`Ended`](Self::Ended).
+        error: Option<&'e str>,
+        /// The time since its request began; of an earlier process, since the task was created.
+        took: Duration,
+    },
+    /// A call could not become a task, since its record could not be stored, and goes on as a call.
+    StoreFailed {
+        /// The request.
+        request: &'e RequestInfo,
+        /// The error of the store. At most [`MAX_TEXT`] characters.
+        error: &'e str,
+    },
+    /// The library has refused a message that is not a request for the application.
     Refused {
         /// Number of its connection.
         connection: u64,
-        /// `None` if the message is not a request for the application; otherwise
-        /// [`Ended`](Self::Ended) follows.
-        request: Option<&'e RequestInfo>,
+        /// The address of its client, if it is known.
+        peer: Option<PeerAddress>,
         /// The reason.
         why: Refusal,
     },
-    /// A handler has returned an error, or its arguments are invalid. [`Ended`](Self::Ended)
-    /// follows.
-    Failed {
-        /// The request.
-        request: &'e RequestInfo,
-        /// The error, whose `Display` has what the client is not told.
-        error: &'e ToolError<'e>,
+    /// A request over HTTP was denied before it began: by the check of its credentials, or since
+    /// its principal lacks a scope.
+    Denied {
+        /// What is known of the request, and the reason.
+        denial: &'e Denial,
     },
-    /// Code of the application has panicked. The default panic hook also prints it to standard
-    /// error.
+    /// Code of the application that is no handler has panicked. The default panic hook also prints
+    /// it to standard error.
     Panicked {
-        /// The request whose handler panicked; `None` for other code.
-        request: Option<&'e RequestInfo>,
         /// At most [`MAX_TEXT`] characters of the message; empty if the payload is not a string.
         message: &'e str,
     },
@@ -81,8 +110,7 @@ pub enum Event<'e> {
 
 /// A request, as long as an observer is told about it.
 ///
-/// The texts are those of the client, and may have control characters: print them as the `Display`
-/// of this type does, through [`Printable`](mcp_sansio::Printable).
+/// The texts are those of the client: print them as the `Display` of this type does.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestInfo {
@@ -90,6 +118,10 @@ pub struct RequestInfo {
     pub number: u64,
     /// Number of the connection, unique in the process; 0 over HTTP without a session.
     pub connection: u64,
+    /// The address of the client, if it is known.
+    pub peer: Option<PeerAddress>,
+    /// The subject of the principal (HTTP with authorization). Cut after [`MAX_TEXT`] characters.
+    pub principal: Option<String>,
     /// The id that the client has chosen, as JSON text: a number, or a string in quotes.
     pub id: String,
     /// The method. Cut after [`MAX_TEXT`] characters.
@@ -110,6 +142,8 @@ impl RequestInfo {
         Self {
             number,
             connection,
+            peer: None,
+            principal: None,
             id: id.to_owned(),
             method: cut(&request.method),
             name: name.map(|name| cut(&name)).unwrap_or_default(),
@@ -125,12 +159,48 @@ impl RequestInfo {
 /// Writes the method, the name and the id on one line.
 impl fmt::Display for RequestInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let printable = mcp_sansio::Printable::new;
-        write!(f, "{}", printable(&self.method))?;
-        if !self.name.is_empty() {
-            write!(f, " {}", printable(&self.name))?;
+        write_title(f, &self.method, &self.name)?;
+        write!(f, " (id {})", Printable::new(&self.id))
+    }
+}
+
+fn write_title(f: &mut fmt::Formatter<'_>, method: &str, name: &str) -> fmt::Result {
+    write!(f, "{}", Printable::new(method))?;
+    match name {
+        "" => Ok(()),
+        name => write!(f, " {}", Printable::new(name)),
+    }
+}
+
+/// A request over HTTP that was denied. The texts have at most [`MAX_TEXT`] characters.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct Denial {
+    /// The address of the client, if it is known.
+    pub peer: Option<PeerAddress>,
+    /// The subject of the principal; `None` if the credentials were not accepted.
+    pub principal: Option<String>,
+    /// The method of the request, or of the first request of a batch. Empty if the credentials were
+    /// not accepted: nothing of the body is read then.
+    pub method: String,
+    /// Name of the tool or prompt, or URI of the resource; empty for other requests.
+    pub name: String,
+    /// The HTTP status: 401, 403, 400 or 503.
+    pub status: u16,
+    /// The scopes that the principal lacks, separated by spaces; empty if none is to be had.
+    pub missing_scope: String,
+    /// The reason.
+    pub error: String,
+}
+
+/// Writes the method, the name and that it was denied.
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.method.is_empty() {
+            write_title(f, &self.method, &self.name)?;
+            f.write_str(": ")?;
         }
-        write!(f, " (id {})", printable(&self.id))
+        f.write_str("denied")
     }
 }
 
@@ -179,7 +249,7 @@ impl fmt::Display for Transport {
     }
 }
 
-/// The end of a request.
+/// The end of a request, or of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Ended {
@@ -189,24 +259,35 @@ pub enum Ended {
     ToolFailed,
     /// The client is asked for input, and sends another request with it (2026-07-28).
     InputRequired,
+    /// The client gets this task, which goes on.
+    Task(TaskId),
     /// The client gets an error with this code.
     Error(i32),
+    /// The library has refused it (-32603).
+    Refused(Refusal),
     /// The client cancelled it.
     Cancelled,
     /// It was open longer than
     /// [`request_timeout`](mcp_sansio::ServerConfig::request_timeout).
     TimedOut,
+    /// The time of the task is over.
+    Expired,
     /// The handler panicked.
     Panicked,
     /// The connection ended before.
     Gone,
+    /// The task was running when the server shut down.
+    ShutDown,
 }
 
 impl Ended {
     /// Returns whether the request failed, not by the will of the client.
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::ToolFailed | Self::Error(_) | Self::TimedOut | Self::Panicked)
+        !matches!(
+            self,
+            Self::Responded | Self::InputRequired | Self::Task(_) | Self::Cancelled | Self::Gone
+        )
     }
 }
 
@@ -227,11 +308,15 @@ impl fmt::Display for Ended {
             Self::Responded => "responded",
             Self::ToolFailed => "tool failed",
             Self::InputRequired => "input required",
+            Self::Task(task) => return write!(f, "became task {task}"),
             Self::Error(code) => return write!(f, "error {code}"),
+            Self::Refused(why) => return write!(f, "refused: {why}"),
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed out",
+            Self::Expired => "expired",
             Self::Panicked => "panicked",
             Self::Gone => "connection ended",
+            Self::ShutDown => "server shut down",
         })
     }
 }
@@ -242,14 +327,10 @@ impl fmt::Display for Ended {
 pub enum Refusal {
     /// The client violated the protocol.
     Violation(Violation),
-    /// A name, a URI, a cursor or arguments are invalid: the catalog has responded.
-    InvalidParams,
     /// Too many requests are in flight.
     Limit,
     /// The application is shutting down.
     ShuttingDown,
-    /// The function that authorizes HTTP requests has denied one, or has panicked.
-    Unauthorized,
 }
 
 impl From<Violation> for Refusal {
@@ -265,29 +346,29 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Violation(violation) => violation.fmt(f),
-            Self::InvalidParams => f.write_str("invalid parameters"),
             Self::Limit => f.write_str("too many requests in flight"),
             Self::ShuttingDown => f.write_str("shutting down"),
-            Self::Unauthorized => f.write_str("unauthorized"),
         }
     }
 }
 
-/// The end of a connection.
+/// The end of a connection, or of a session over HTTP.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Disconnect<'e> {
     /// The client closed it.
     Closed,
+    /// The client deleted its session (HTTP).
+    Deleted,
     /// It was idle too long.
     Idle,
     /// The client did not respond to a ping.
     Unresponsive,
+    /// Its session made room for another one, since the client had not sent
+    /// `notifications/initialized` (HTTP).
+    Replaced,
     /// The application has shut down.
     ShutDown,
-    /// A session over HTTP has ended: the client deleted it, it was idle too long or made room for
-    /// another one, or the application has shut down.
-    SessionEnded,
     /// Reading or writing failed, or the application returned an error.
     Failed(&'e (dyn core::error::Error + Send + Sync)),
 }
@@ -296,10 +377,11 @@ impl fmt::Display for Disconnect<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("closed by the client"),
+            Self::Deleted => f.write_str("deleted by the client"),
             Self::Idle => f.write_str("idle"),
             Self::Unresponsive => f.write_str("no response to a ping"),
+            Self::Replaced => f.write_str("replaced by another session"),
             Self::ShutDown => f.write_str("shut down"),
-            Self::SessionEnded => f.write_str("session ended"),
             Self::Failed(error) => error.fmt(f),
         }
     }

@@ -1,6 +1,7 @@
 //! Places that clients take and keep, and the share of one of them.
 
 use alloc::collections::BTreeMap;
+use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 
 /// Counts places, or bytes, that clients have taken, in total and by client: no client has more
@@ -168,8 +169,20 @@ impl From<IpAddr> for PeerAddress {
     }
 }
 
+/// Writes an IPv4 address, or 64 bits of an IPv6 address as a network: `2001:db8:1:2::/64`.
+impl fmt::Display for PeerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => address.fmt(f),
+            IpAddr::V6(address) => write!(f, "{address}/64"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::*;
 
     #[test]
@@ -198,5 +211,7 @@ mod tests {
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(of("2001:db8:1:2::1").to_string(), "2001:db8:1:2::/64");
+        assert_eq!(of("::ffff:192.0.2.1").to_string(), "192.0.2.1");
     }
 }

@@ -716,6 +716,11 @@ impl TaskResponse {
         TaskReply::error(error).into()
     }
 
+    /// Returns the error, if there is no task.
+    pub const fn as_error(&self) -> Option<&RpcError<'static>> {
+        self.reply.as_error()
+    }
+
     /// Returns the kind of the response.
     pub fn kind(&self, revision: Revision) -> ResponseKind {
         self.reply.kind(revision)
@@ -802,7 +807,7 @@ pub fn is_error(result: RawJson<'_>) -> bool {
 }
 
 /// Returns the text of a result with `isError`.
-fn failure(result: RawJson<'_>) -> Option<String> {
+pub fn failure(result: RawJson<'_>) -> Option<String> {
     let text = result.get("content")?.elements().next()?.get("text")?;
     Some(text.as_string()?.to_string())
 }

@@ -367,6 +367,14 @@ impl TaskReply {
         Self(Reply::Error(error))
     }
 
+    /// Returns the error, if the reply is one without the outcome of a task.
+    pub const fn as_error(&self) -> Option<&RpcError<'static>> {
+        match &self.0 {
+            Reply::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
     pub(super) const fn state(task: TaskKey, info: TaskInfo, client: ClientFeatures) -> Self {
         Self(Reply::Task(task, info, Shows::State(client)))
     }

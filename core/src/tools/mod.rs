@@ -27,6 +27,8 @@ use crate::json::JsonStr;
 #[cfg(feature = "alloc")]
 use crate::json::RawJson;
 use crate::protocol::ClientFeatures;
+#[cfg(all(feature = "alloc", feature = "derive"))]
+use crate::protocol::Method;
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
 #[cfg(feature = "alloc")]
@@ -631,14 +633,35 @@ impl Catalog<'_> {
     ) -> Result<(), ToolError<'static>> {
         let Target::Tool(tool) = target else { return Ok(()) };
         let mut checked = Ok(());
-        if self.is_call(tool) {
-            self.refusal(tool, request, &mut |why| {
-                let json = OwnedJson::new(why, Revision::LATEST);
-                let text = json.iter().filter_map(|json| json.as_raw().as_string());
-                let why: String = text.flat_map(JsonStr::chars).collect();
-                checked = Err(ToolError::invalid_arguments(&why).into_owned());
-            });
+        if self.is_call(tool)
+            && let Some(why) = self.refusal_text(tool, request)
+        {
+            checked = Err(ToolError::invalid_arguments(&why).into_owned());
         }
         checked
+    }
+
+    /// Returns why [`respond`](Self::respond) refuses a name or the arguments of a call, if it
+    /// does. For the logs of adapters.
+    pub fn why_refused(&self, request: &Request<'_>) -> Option<String> {
+        match self.target(request) {
+            Err(error) => Some(error.message.into()),
+            Ok(Target::Tool(tool) | Target::InvalidArguments(tool))
+                if request.method == Method::ToolsCall =>
+            {
+                self.refusal_text(tool, request)
+            }
+            Ok(_) => None,
+        }
+    }
+
+    fn refusal_text(&self, tool: &Entry<'_>, request: &Request<'_>) -> Option<String> {
+        let mut text = None;
+        self.refusal(tool, request, &mut |why| {
+            let json = OwnedJson::new(why, Revision::LATEST);
+            let why = json.iter().filter_map(|json| json.as_raw().as_string());
+            text = Some(why.flat_map(JsonStr::chars).collect());
+        });
+        text
     }
 }

@@ -142,7 +142,7 @@ impl<'c> App<'c> {
             if let Some(watch) = &watch {
                 Watching::thread().spawn_scoped(scope, watch.task(Arc::clone(&observer)))?;
             }
-            let observation = Observation::new(Hooks { observer, watch }, transport);
+            let observation = Observation::new(Hooks { observer, watch, peer: None }, transport);
             let observation = Some(observation);
             let mut handler = OnRequest::new(self, on_request, observation);
             let served = serve(&mut handler);
@@ -160,7 +160,8 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        let hooks = self.observer.0.clone().map(|observer| Hooks { observer, watch: None });
+        let observer = self.observer.0.clone();
+        let hooks = observer.map(|observer| Hooks { observer, watch: None, peer: None });
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
         Memory::new(self.config, OnRequest::new(self.clone(), on_request, observation))
     }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
 use mcp_sansio::{
-    Instant, OwnedCatalog, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
+    Catalog, Instant, OwnedCatalog, Request, RequestHandle, ResponseKind, RpcError, ServerEvent,
+    Target,
 };
 
 use super::app::Part;
@@ -55,7 +56,7 @@ impl<'o> Observation<'o> {
         let ObservedConnection { hooks, number, .. } = &self.connection;
         let observed = self.requests.entry(request.handle).or_insert_with(|| {
             let id = ctx.server().request_id(request.handle);
-            let observed = hooks.request(*number, id, request);
+            let observed = hooks.request(*number, id, request, (None, None));
             observed.began();
             Arc::new(observed)
         });
@@ -81,7 +82,7 @@ impl<'o> Observation<'o> {
             ServerEvent::Violation(violation) => {
                 let ObservedConnection { hooks, number, .. } = &self.connection;
                 let why = Refusal::from(*violation);
-                hooks.tell(Event::Refused { connection: *number, request: None, why });
+                hooks.tell(Event::Refused { connection: *number, peer: None, why });
             }
             _ => {}
         }
@@ -163,15 +164,15 @@ fn respond(
         Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
         None => Target::Other,
     };
-    let responded = |ctx: &mut Context<'_>| {
+    let responded = |catalog: &Catalog<'_>, ctx: &mut Context<'_>| {
         if let Some(observed) = observed
             && ctx.server().response_kind(request.handle) != ResponseKind::Result
         {
-            observed.refused(Refusal::InvalidParams);
+            observed.refused_by(catalog, request);
         }
     };
-    if matches!(target, Target::Responded) {
-        responded(ctx);
+    if let (Target::Responded, Some(catalog)) = (target, catalog) {
+        responded(catalog, ctx);
         return Ok(());
     }
     let mut context = RequestContext {
@@ -193,7 +194,7 @@ fn respond(
     if let Some(catalog) = catalog
         && matches!(ctx.respond_from(catalog, request)?, Target::Responded)
     {
-        responded(ctx);
+        responded(catalog, ctx);
         return Ok(());
     }
     // Nothing would respond to it later.
@@ -201,6 +202,9 @@ fn respond(
         Some(_) => "The application sent no response",
         None => "The application sent no response, and there is no catalog: App::catalog",
     });
+    if let Some(observed) = observed {
+        observed.because(&error.message);
+    }
     ctx.respond_error(request.handle, &error)
 }
 

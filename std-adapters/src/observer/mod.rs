@@ -5,16 +5,23 @@ mod stderr;
 #[cfg(feature = "tracing")]
 mod tracing;
 
+use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
+#[cfg(feature = "store")]
+use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::{Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
-use mcp_sansio_engine::internal::{cut, is_error};
+use mcp_sansio::tasks::TaskId;
+use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
+#[cfg(feature = "store")]
+use mcp_sansio::{ErrorCode, Revision};
+use mcp_sansio_engine::PeerAddress;
+use mcp_sansio_engine::internal::{cut, failure, is_error};
 pub use mcp_sansio_engine::observer::{
-    Disconnect, Ended, Event, MAX_TEXT, MAX_TRACESTATE, Refusal, RequestInfo, Transport,
+    Denial, Disconnect, Ended, Event, MAX_TEXT, MAX_TRACESTATE, Refusal, RequestInfo, Transport,
 };
 pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
@@ -22,6 +29,8 @@ pub use tracing::TracingObserver;
 
 use crate::lock::lock;
 use crate::panics::{Panic, caught};
+#[cfg(feature = "store")]
+use crate::store::TaskRecord;
 
 /// Sees what a server does.
 ///
@@ -46,7 +55,7 @@ use crate::panics::{Panic, caught};
 ///                 self.failures.fetch_add(u64::from(how.is_failure()), Relaxed);
 ///                 self.micros.fetch_add(took.as_micros() as u64, Relaxed);
 ///             }
-///             Event::Panicked { message, .. } => eprintln!("to be fixed: {message:?}"),
+///             Event::Panicked { message } => eprintln!("to be fixed: {message:?}"),
 ///             _ => {}
 ///         }
 ///     }
@@ -208,6 +217,8 @@ impl Drop for Watched<'_> {
 pub(crate) struct Hooks<'o> {
     pub(crate) observer: Arc<dyn Observer + 'o>,
     pub(crate) watch: Option<Arc<Watching>>,
+    /// The address of the client of a connection. Over HTTP the head of each request has it.
+    pub(crate) peer: Option<PeerAddress>,
 }
 
 impl<'o> Hooks<'o> {
@@ -216,24 +227,39 @@ impl<'o> Hooks<'o> {
         let _ = caught(|| self.observer.on(event));
     }
 
-    /// Creates a request, whose begin has to be told.
+    /// Tells of a task that an earlier process has not ended.
+    #[cfg(feature = "store")]
+    pub(crate) fn lost(&self, task: &TaskRecord) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.tell(Event::TaskEnded {
+            task: task.id,
+            tool: &task.tool,
+            request: None,
+            how: Ended::Error(ErrorCode::InternalError.number(Revision::LATEST)),
+            error: Some(&task.message),
+            took: now.saturating_sub(Duration::from_millis(task.created_unix_ms)),
+        });
+    }
+
+    /// Creates a request, whose begin has to be told. `client` is what its head says of it.
     pub(crate) fn request(
         &self,
         connection: u64,
         id: Option<&str>,
         request: &Request<'_>,
+        client: (Option<PeerAddress>, Option<&str>),
     ) -> ObservedRequest<'o> {
+        let id = id.unwrap_or_default();
+        let mut info = RequestInfo::new(next_number(), connection, id, request);
+        (info.peer, info.principal) = (client.0.or(self.peer), client.1.map(|name| cut(&name)));
         ObservedRequest {
             hooks: self.clone(),
-            info: Arc::new(RequestInfo::new(
-                next_number(),
-                connection,
-                id.unwrap_or_default(),
-                request,
-            )),
+            info: Arc::new(info),
             since: Instant::now(),
             is_open: AtomicBool::new(false),
             is_tool_failed: AtomicBool::new(false),
+            error: OnceLock::new(),
+            task: OnceLock::new(),
         }
     }
 }
@@ -250,7 +276,8 @@ impl<'o> ObservedConnection<'o> {
     /// Creates a connection and tells of it.
     pub(crate) fn new(hooks: Hooks<'o>, transport: Transport) -> Self {
         let (number, since) = (next_number(), Instant::now());
-        hooks.tell(Event::Connected { connection: number, transport });
+        let peer = hooks.peer;
+        hooks.tell(Event::Connected { connection: number, transport, peer });
         Self { hooks, number, since, is_open: true }
     }
 
@@ -277,6 +304,10 @@ pub(crate) struct ObservedRequest<'o> {
     is_open: AtomicBool,
     /// Whether its result says that the tool failed.
     is_tool_failed: AtomicBool,
+    /// What went wrong first.
+    error: OnceLock<String>,
+    /// The task that it has become.
+    task: OnceLock<TaskId>,
 }
 
 impl ObservedRequest<'_> {
@@ -301,29 +332,62 @@ impl ObservedRequest<'_> {
         done.unwrap_or_else(|| Err(Panic(String::new())))
     }
 
-    /// Reports the error of a handler.
+    /// Records the error of a handler, which is told with the end.
     pub(crate) fn failed(&self, error: &ToolError<'_>) {
         if !error.is_gone() && !error.is_input_required() {
-            self.hooks.tell(Event::Failed { request: &self.info, error });
+            self.because(error);
         }
     }
 
-    pub(crate) fn refused(&self, why: Refusal) {
-        let Self { hooks, info, .. } = self;
-        hooks.tell(Event::Refused { connection: info.connection, request: Some(info), why });
+    /// Records what went wrong, unless that is known.
+    pub(crate) fn because(&self, error: &dyn fmt::Display) {
+        self.error.get_or_init(|| cut(error));
+    }
+
+    /// Records why a catalog has refused the request.
+    pub(crate) fn refused_by(&self, catalog: &Catalog<'_>, request: &Request<'_>) {
+        if let Some(why) = catalog.why_refused(request) {
+            self.because(&why);
+        }
+    }
+
+    /// Records a panic of the handler.
+    pub(crate) fn panic(&self, Panic(message): &Panic) {
+        if !message.is_empty() {
+            self.because(message);
+        }
     }
 
     pub(crate) fn panicked(&self, panic: &Panic) {
-        self.hooks.tell(Event::Panicked { request: Some(&self.info), message: &cut(&panic.0) });
+        self.panic(panic);
         self.ended(Ended::Panicked);
+    }
+
+    /// Reports that the request has become a task, whose end is told later.
+    #[cfg(feature = "asynchronous")]
+    pub(crate) fn became(&self, task: TaskId) {
+        self.ended(Ended::Task(task));
+        let _ = self.task.set(task);
+        self.is_open.store(true, Relaxed);
+    }
+
+    /// Reports that a call goes on as a call, since its task cannot be stored.
+    #[cfg(feature = "store")]
+    pub(crate) fn store_failed(&self, error: &dyn fmt::Display) {
+        self.hooks.tell(Event::StoreFailed { request: &self.info, error: &cut(error) });
     }
 
     /// Records whether a result that was sent says that a tool failed.
     #[cfg_attr(not(feature = "blocking"), expect(dead_code, reason = "others know their results"))]
     pub(crate) fn sent<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
-        let is_tool_failed = request.method == Method::ToolsCall
-            && OwnedJson::new(result, request.revision).is_ok_and(|json| is_error(json.as_raw()));
-        self.is_tool_failed.store(is_tool_failed, Relaxed);
+        let failed = (request.method == Method::ToolsCall)
+            .then(|| OwnedJson::new(result, request.revision).ok())
+            .flatten()
+            .filter(|json| is_error(json.as_raw()));
+        self.is_tool_failed.store(failed.is_some(), Relaxed);
+        if let Some(text) = failed.and_then(|json| failure(json.as_raw())) {
+            self.because(&text);
+        }
     }
 
     /// Reports the end of a request that has got a response of this kind.
@@ -334,12 +398,25 @@ impl ObservedRequest<'_> {
         });
     }
 
-    /// Reports the end of the request, once.
+    /// Reports the end of the request, or of its task, once.
     pub(crate) fn ended(&self, how: Ended) {
-        if self.is_open.swap(false, Relaxed) {
-            let took = self.since.elapsed();
-            self.hooks.tell(Event::Ended { request: &self.info, how, took });
+        if !self.is_open.swap(false, Relaxed) {
+            return;
         }
+        let (request, took) = (&*self.info, self.since.elapsed());
+        let error = self.error.get().map(String::as_str);
+        self.hooks.tell(match self.task.get() {
+            None => Event::Ended { request, how, error, took },
+            Some(task) => Event::TaskEnded {
+                task: *task,
+                tool: &request.name,
+                request: Some(request),
+                // A task has no connection.
+                how: if how == Ended::Gone { Ended::ShutDown } else { how },
+                error,
+                took,
+            },
+        });
     }
 }
 
@@ -347,36 +424,43 @@ impl ObservedRequest<'_> {
 #[cfg(feature = "asynchronous")]
 pub(crate) enum Telling {
     Event(Event<'static>),
-    /// A request begins, and ends with a response of this kind: its handler is not called.
-    Responded(Box<ObservedRequest<'static>>, Refusal, ResponseKind),
-    /// Code has panicked: for a request that begins and ends with it, or for none.
-    Panicked(Option<Box<ObservedRequest<'static>>>, Panic),
+    /// A request begins and ends: its handler is not called.
+    Ended(Box<ObservedRequest<'static>>, Ended),
+    #[cfg(feature = "http")]
+    Denied(Box<Denial>),
+    /// Code that is no handler has panicked.
+    Panicked(Panic),
 }
 
 #[cfg(feature = "asynchronous")]
 impl Telling {
     /// A message that is not a request for the application was refused.
-    pub(crate) const fn refused(connection: u64, why: Refusal) -> Self {
-        Self::Event(Event::Refused { connection, request: None, why })
+    pub(crate) const fn refused(
+        (connection, peer): (u64, Option<PeerAddress>),
+        why: Refusal,
+    ) -> Self {
+        Self::Event(Event::Refused { connection, peer, why })
+    }
+
+    /// Adds to what is known of a denial.
+    #[cfg(feature = "http")]
+    pub(crate) fn denial(mut self, add: impl FnOnce(&mut Denial)) -> Self {
+        if let Self::Denied(denial) = &mut self {
+            add(denial);
+        }
+        self
     }
 
     pub(crate) fn tell(self, hooks: &Hooks<'_>) {
         match self {
             Self::Event(event) => hooks.tell(event),
-            Self::Responded(request, why, kind) => {
+            Self::Ended(request, how) => {
                 request.began();
-                if kind != ResponseKind::Result {
-                    request.refused(why);
-                }
-                request.responded(kind);
+                request.ended(how);
             }
-            Self::Panicked(Some(request), panic) => {
-                request.began();
-                request.panicked(&panic);
-            }
-            Self::Panicked(None, panic) => {
-                hooks.tell(Event::Panicked { request: None, message: &cut(&panic.0) });
-            }
+            #[cfg(feature = "http")]
+            Self::Denied(denial) => hooks.tell(Event::Denied { denial: &denial }),
+            Self::Panicked(panic) => hooks.tell(Event::Panicked { message: &cut(&panic.0) }),
         }
     }
 }

@@ -3,33 +3,63 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use mcp_sansio::Printable;
-use tracing::field::{Empty, display};
-use tracing::{Span, debug, error, info_span, warn};
+use tracing::field::{DisplayValue, debug, display};
+use tracing::{Span, debug, error, info, info_span, warn};
 
-use super::{Event, Observer, RequestInfo};
+use super::{Ended, Event, Observer, RequestInfo};
 use crate::lock::lock;
 
-/// Makes a span for each request, and events of the crate `tracing` for everything else.
+/// Writes an event at the level of an end.
+macro_rules! at_level {
+    ($how:expr, $($event:tt)*) => {
+        match $how {
+            Ended::Panicked => error!(target: TARGET, $($event)*),
+            how if how.is_failure() => warn!(target: TARGET, $($event)*),
+            _ => info!(target: TARGET, $($event)*),
+        }
+    };
+}
+
+/// Makes a span of the crate `tracing` for each request, and one event for each request, task,
+/// refusal and failure, at its end.
+///
+/// ```text
+///  INFO mcp.request{method=tools/call name=divide id=3 connection=1}: mcp: tools/call divide (id 3): responded took=214µs
+///  WARN mcp: refused connection=1 why=Method not found
+/// ```
 ///
 /// The span is called `mcp.request`, at level INFO, and has the fields `method`, `name`, `id`,
-/// `connection`, `traceparent`, `tracestate`, `outcome` and `failed`. Handlers run inside of it, so
-/// that their own spans and events belong to it. Events have the request, too, for programs whose
-/// filter leaves out the span. The span has no parent: a layer that exports traces finds the parent
-/// in `traceparent`.
+/// `connection`, `peer`, `principal`, `traceparent` and `tracestate`, as far as they are known, and
+/// at its end `task`, `outcome` and `failed`. Handlers run inside of it, so that their own spans and
+/// events belong to it; that of a task ends with the task. Where a filter leaves out the span, its
+/// event has the client, too. Spans and events have the target `mcp`. The span has no parent: see
+/// [`on_span`](Self::on_span).
 ///
 /// | event | level |
 /// | --- | --- |
 /// | a panic | ERROR |
-/// | the error of a handler, a message that was refused, a handler that stalls | WARN |
+/// | a request or a task that failed, a message that was refused, a request that was denied, a handler that stalls | WARN |
+/// | any other end of a request or a task | INFO |
 /// | connections | DEBUG |
 #[derive(Default)]
 pub struct TracingObserver {
     spans: Mutex<HashMap<u64, Span>>,
+    on_span: Option<Box<OnSpan>>,
 }
 
+type OnSpan = dyn Fn(&RequestInfo, &Span) + Send + Sync;
+
 impl TracingObserver {
+    /// Sets what is done with each new span before its handler runs: for example, sets its parent
+    /// to that of [`RequestInfo::traceparent`] in a layer that exports traces.
+    #[must_use]
+    pub fn on_span(self, on_span: impl Fn(&RequestInfo, &Span) + Send + Sync + 'static) -> Self {
+        Self { on_span: Some(Box::new(on_span)), ..self }
+    }
+
     fn spans(&self) -> MutexGuard<'_, HashMap<u64, Span>> {
         lock(&self.spans)
     }
@@ -42,24 +72,56 @@ impl TracingObserver {
 
     /// Opens the span of a request, until it ends.
     fn open(&self, request: &RequestInfo) {
-        let RequestInfo { method, name, id, connection, .. } = request;
         let span = info_span!(
+            target: TARGET,
             parent: None,
             "mcp.request",
-            method = %Printable::new(method),
-            name = Empty,
-            id = %Printable::new(id),
-            connection,
+            method = text(&request.method),
+            name = text(&request.name),
+            id = text(&request.id),
+            connection = known(request.connection),
+            peer = request.peer.map(display),
+            principal = request.principal.as_deref().map(printable),
             traceparent = request.traceparent.as_deref(),
             tracestate = request.tracestate.as_deref(),
-            outcome = Empty,
-            failed = Empty,
+            task = tracing::field::Empty,
+            outcome = tracing::field::Empty,
+            failed = tracing::field::Empty,
         );
-        if !name.is_empty() {
-            span.record("name", display(Printable::new(name)));
+        if span.is_disabled() {
+            return;
         }
-        if !span.is_disabled() {
-            self.spans().insert(request.number, span);
+        if let Some(on_span) = &self.on_span {
+            on_span(request, &span);
+        }
+        self.spans().insert(request.number, span);
+    }
+
+    /// Writes the event of a request that ends, and completes its span.
+    fn ended(&self, request: &RequestInfo, how: Ended, error: Option<&str>, took: Duration) {
+        let span = self.span(Some(request));
+        let client = span.is_disabled().then_some(request);
+        at_level!(
+            how,
+            parent: &span,
+            connection = client.and_then(|request| known(request.connection)),
+            peer = client.and_then(|request| request.peer).map(display),
+            principal = client.and_then(|request| request.principal.as_deref()).map(printable),
+            took = short(took),
+            error = error.map(printable),
+            "{request}: {how}",
+        );
+        if let Ended::Task(task) = how {
+            span.record("task", display(task));
+        } else {
+            self.close(request, how);
+        }
+    }
+
+    fn close(&self, request: &RequestInfo, how: Ended) {
+        let span = self.spans().remove(&request.number);
+        if let Some(span) = span {
+            span.record("outcome", display(how)).record("failed", how.is_failure());
         }
     }
 }
@@ -73,33 +135,56 @@ impl fmt::Debug for TracingObserver {
 impl Observer for TracingObserver {
     fn on(&self, event: Event<'_>) {
         match event {
-            Event::Connected { connection, transport } => {
-                debug!(connection, %transport, "connected");
+            Event::Connected { connection, transport, peer } => {
+                let peer = peer.map(display);
+                debug!(target: TARGET, parent: None, connection, peer, %transport, "connected");
             }
             Event::Began { request } => self.open(request),
-            Event::Ended { request, how, .. } => {
-                let span = self.spans().remove(&request.number);
-                if let Some(span) = span {
-                    span.record("outcome", display(how)).record("failed", how.is_failure());
+            Event::Ended { request, how, error, took } => self.ended(request, how, error, took),
+            Event::TaskEnded { task, tool, request, how, error, took } => {
+                let span = self.span(request);
+                let is_named = span.is_disabled();
+                at_level!(
+                    how,
+                    parent: &span,
+                    task = is_named.then(|| display(task)),
+                    took = short(took),
+                    error = error.map(printable),
+                    "task of {}: {how}",
+                    Printable::new(tool),
+                );
+                if let Some(request) = request {
+                    self.close(request, how);
                 }
             }
-            Event::Refused { connection, request, why } => {
-                let span = self.span(request);
-                warn!(parent: &span, connection, request = request.map(display), %why, "refused");
+            Event::StoreFailed { request, error } => {
+                let (span, error) = (self.span(Some(request)), printable(error));
+                warn!(target: TARGET, parent: &span, error, "{request}: not stored as a task");
             }
-            Event::Failed { request, error } => {
-                let (span, error) = (self.span(Some(request)), Printable::new(error));
-                warn!(parent: &span, %request, %error, "failed");
+            Event::Refused { connection, peer, why } => {
+                let (connection, peer) = (known(connection), peer.map(display));
+                warn!(target: TARGET, parent: None, connection, peer, %why, "refused");
             }
-            Event::Panicked { request, message } => {
-                let (span, panic) = (self.span(request), Printable::new(message));
-                error!(parent: &span, request = request.map(display), %panic, "panicked");
+            Event::Denied { denial } => warn!(
+                target: TARGET,
+                parent: None,
+                peer = denial.peer.map(display),
+                principal = denial.principal.as_deref().map(printable),
+                status = denial.status,
+                missing_scope = text(&denial.missing_scope),
+                error = printable(&denial.error),
+                "{denial}",
+            ),
+            Event::Panicked { message } => {
+                error!(target: TARGET, parent: None, error = text(message), "panicked");
             }
             Event::Stalled { request, after } => {
-                warn!(parent: &self.span(Some(request)), %request, ?after, "stalled");
+                let (span, after) = (self.span(Some(request)), short(after));
+                warn!(target: TARGET, parent: &span, after, "{request}: still runs");
             }
             Event::Disconnected { connection, how, after } => {
-                debug!(connection, how = %Printable::new(how), ?after, "disconnected");
+                let (how, after) = (printable(how), short(after));
+                debug!(target: TARGET, parent: None, connection, how, after, "disconnected");
             }
             _ => {}
         }
@@ -109,3 +194,24 @@ impl Observer for TracingObserver {
         self.span(Some(request)).in_scope(handler);
     }
 }
+
+fn printable<T: fmt::Display>(text: T) -> DisplayValue<Printable<T>> {
+    display(Printable::new(text))
+}
+
+/// Returns a text to be written, unless it is empty.
+fn text(text: &str) -> Option<DisplayValue<Printable<&str>>> {
+    (!text.is_empty()).then(|| printable(text))
+}
+
+/// Returns the number of a connection, unless it is that of requests without a session.
+fn known(connection: u64) -> Option<u64> {
+    (connection != 0).then_some(connection)
+}
+
+/// Returns a time in microseconds.
+fn short(time: Duration) -> tracing::field::DebugValue<Duration> {
+    debug(Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX)))
+}
+
+const TARGET: &str = "mcp";

@@ -11,7 +11,7 @@ use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{Json, LogMessage};
 use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, serve};
-use mcp_sansio_adapters::observer::{Event, MAX_TEXT, Observer};
+use mcp_sansio_adapters::observer::{Ended, Event, MAX_TEXT, Observer};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -76,9 +76,9 @@ struct Told(Arc<Mutex<Vec<(String, String, String)>>>);
 
 impl Observer for Told {
     fn on(&self, event: Event<'_>) {
-        if let Event::Panicked { request, message } = event {
-            let request = request.unwrap();
-            let told = (request.method.clone(), request.name.clone(), message.to_owned());
+        if let Event::Ended { request, how: Ended::Panicked, error, .. } = event {
+            let message = error.unwrap_or_default().to_owned();
+            let told = (request.method.clone(), request.name.clone(), message);
             self.0.lock().unwrap().push(told);
         }
         panic!("observer");

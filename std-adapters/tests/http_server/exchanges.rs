@@ -260,6 +260,32 @@ fn a_shutdown_ends_any_number_of_sessions_at_once() {
 }
 
 #[test]
+fn an_observer_is_told_why_a_session_has_ended() {
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG, async |_| HandlerResult::Err("never called".into()));
+    let app = app.observer(recorder.clone());
+    let idle_timeout = Duration::from_secs(60);
+    let options = HttpOptions { max_sessions: 1, idle_timeout, ..HttpOptions::new() };
+    let server = HttpServer::new(&app, options).unwrap();
+    let clients = async {
+        open_session(&server, &[]).await;
+        // It takes the place of the first.
+        open_session(&server, &[]).await;
+        tokio::time::sleep(idle_timeout * 2).await;
+        let session = open_session(&server, &[]).await;
+        send(&server, "DELETE", &[("Mcp-Session-Id", &session)], "").await.response().await;
+        open_session(&server, &[]).await;
+        app.broadcaster().shut_down();
+    };
+    virtual_time::block_on(future::zip(server.run(&app), clients));
+    let reasons = ["replaced by another session", "idle", "deleted by the client", "shut down"];
+    assert_eq!(
+        recorder.lines_with("disconnected"),
+        reasons.map(|reason| format!("disconnected: {reason}"))
+    );
+}
+
+#[test]
 fn an_observer_is_told_of_sessions_of_a_server_that_never_ran() {
     let recorder = Recorder::default();
     let app = App::new(&CONFIG, async |_| HandlerResult::Err("never called".into()));
@@ -277,9 +303,9 @@ fn an_observer_is_told_of_sessions_of_a_server_that_never_ran() {
         recorder.lines(),
         [
             "connected: HTTP",
-            "disconnected: session ended",
+            "disconnected: deleted by the client",
             "connected: HTTP",
-            "disconnected: session ended"
+            "disconnected: shut down"
         ]
     );
 }

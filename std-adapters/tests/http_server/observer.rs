@@ -46,20 +46,19 @@ fn a_session_connects_and_its_requests_begin_and_end() {
     drop(server);
     let lines = recorder.lines();
     assert_eq!(
-        lines[..9],
+        lines[..8],
         [
             "connected: HTTP",
             "tools/call fine (id 1) began",
             "1 ended: responded",
             "tools/call unknown (id 2) began",
-            "2 refused: invalid parameters",
-            "2 ended: error -32602",
+            "2 ended: error -32602: Unknown tool",
             "message refused: Not a request, notification or response",
             "tools/call wait (id 3) began",
             "3 ended: cancelled",
         ]
     );
-    assert_eq!(lines[10..], ["5 ended: connection ended", "disconnected: session ended"]);
+    assert_eq!(lines[9..], ["5 ended: connection ended", "disconnected: deleted by the client"]);
 }
 
 #[test]
@@ -91,5 +90,5 @@ fn a_request_without_a_valid_token_is_refused() {
     );
     assert_eq!(server.ask(&modern("fine")).status, 401);
     drop(server);
-    assert_eq!(recorder.lines(), ["message refused: unauthorized"]);
+    assert_eq!(recorder.lines(), ["denied: 401 there is no token"]);
 }

@@ -40,19 +40,23 @@ impl Observer for Recorder {
         self.write(match event {
             Event::Connected { transport, .. } => format!("connected: {transport}"),
             Event::Began { request } => format!("{request} began"),
-            Event::Ended { request, how, .. } => format!("{} ended: {how}", request.id),
-            Event::Refused { request, why, .. } => {
-                let id = request.map_or("message", |request| &request.id);
-                format!("{id} refused: {why}")
+            Event::Ended { request, how, error, .. } => {
+                format!("{} ended: {how}{}", request.id, because(error))
             }
-            Event::Failed { request, error } => format!("{} failed: {error}", request.id),
-            Event::Panicked { request, message } => {
-                let id = request.map_or("other code", |request| &request.name);
-                format!("{id} panicked: {message}")
+            Event::TaskEnded { tool, how, error, .. } => {
+                format!("task of {tool} ended: {how}{}", because(error))
             }
+            Event::StoreFailed { request, error } => format!("{} not stored: {error}", request.id),
+            Event::Refused { why, .. } => format!("message refused: {why}"),
+            Event::Denied { denial } => format!("{denial}: {} {}", denial.status, denial.error),
+            Event::Panicked { message } => format!("other code panicked: {message}"),
             Event::Stalled { request, .. } => format!("{} stalled", request.id),
             Event::Disconnected { how, .. } => format!("disconnected: {how}"),
             other => format!("{other:?}"),
         });
     }
+}
+
+fn because(error: Option<&str>) -> String {
+    error.map(|error| format!(": {error}")).unwrap_or_default()
 }

@@ -79,8 +79,13 @@ fn tex_43_tasks_end_as_their_handlers_do() {
                 assert_eq!(ended["error"]["code"], code);
             }
         }
-        let ends = ["responded", "tool failed", "error -32602", "panicked"];
-        assert_eq!(recorder.lines_with("1 ended"), ends.map(|how| format!("1 ended: {how}")));
+        let ends = [
+            "must ended: responded",
+            "fail ended: tool failed: It broke",
+            "refuse ended: error -32602: Not this one",
+            "panic ended: panicked: a test",
+        ];
+        assert_eq!(recorder.lines_with("task of"), ends.map(|end| format!("task of {end}")));
         // A client that does not support tasks gets the result, unless there is only a task.
         let plain = client.ask(&modern(3, "tools/call", json!({"name": "wait"}))).await;
         assert_eq!(plain["result"]["content"][0]["text"], "done");
@@ -281,13 +286,22 @@ fn a_change_of_a_task_that_a_tool_publishes_is_none_of_the_resources() {
 fn limits_of_tasks() {
     let config = TasksConfig::new().max_per_owner(100);
     let options = TaskOptions { config, max_tasks: 2, max_results: 30 << 10, ..TaskOptions::new() };
+    let recorder = Recorder::default();
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = app.observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "large", json!({"ms": 20})).await;
         assert_eq!(poll_while(&mut client, &id, "working").await["status"], "completed");
         let id = create(&mut client, "large", json!({"ms": 20})).await;
         let failed = poll_while(&mut client, &id, "working").await;
         assert_eq!(failed["error"]["code"], -32603, "{failed}");
+        assert_eq!(
+            recorder.lines_with("task of"),
+            [
+                "task of large ended: responded",
+                "task of large ended: error -32603: There is no room for the result of the task",
+            ]
+        );
         // The table is full: what need not be a task is none.
         let plain = client.ask(&call(3, "wait", json!({}))).await;
         assert_eq!(plain["result"]["content"][0]["text"], "done");

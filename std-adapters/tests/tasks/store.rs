@@ -19,6 +19,7 @@ use super::client::{Client, WIDE, cancel, legacy, talk};
 use super::http::serve;
 use super::network::{self, NetworkStore};
 use super::pipe::{Pipe, pipe};
+use super::recorder::Recorder;
 use super::session::response;
 use super::virtual_time::block_on;
 use super::{CATALOG, CONFIG, call, handle, request};
@@ -188,15 +189,20 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
     let store = Slow::new();
     for after in [Duration::ZERO, Duration::from_millis(20)] {
         let options = TaskOptions { after, ..stored(&store) };
+        let recorder = Recorder::default();
         let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+        let app = app.observer(recorder.clone());
         talk(&app, WIDE, async |mut client| {
             store.is_broken.store(true, Ordering::SeqCst);
             let answer = client.ask(&call(1, "wait", json!({"ms": 60}))).await;
+            let told = recorder.lines()[2..].join("; ");
             if after.is_zero() {
                 assert_eq!(answer["error"]["code"], -32603, "{answer}");
+                assert_eq!(told, format!("1 ended: error -32603: {}", StoreError::Full));
             } else {
                 // It has begun as a call, and goes on as one.
                 assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+                assert_eq!(told, format!("1 not stored: {}; 1 ended: responded", StoreError::Full));
             }
             store.is_broken.store(false, Ordering::SeqCst);
             let created = client.ask(&call(2, "wait", json!({"ms": 60}))).await;
@@ -429,7 +435,9 @@ fn r3_t1_a_task_that_is_cancelled_while_its_result_is_saved_stays_cancelled() {
         ending.recv().await.unwrap();
         handle(ctx).await
     };
+    let recorder = Recorder::default();
     let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
+    let app = app.observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &store, json!(60_000)).await;
         store.open();
@@ -445,6 +453,7 @@ fn r3_t1_a_task_that_is_cancelled_while_its_result_is_saved_stays_cancelled() {
         finish(&app, &mut client).await;
     });
     assert_eq!(records(&store)[0].outcome, Some(TaskOutcome::Cancelled));
+    assert_eq!(recorder.lines_with("task of"), ["task of wait ended: cancelled"]);
 }
 
 #[test]
@@ -454,7 +463,9 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
         ending.recv().await.unwrap();
         handle(ctx).await
     };
+    let recorder = Recorder::default();
     let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
+    let app = app.observer(recorder.clone());
     let (id, _) = talk(&app, WIDE, async |mut client| {
         let created = client.ask(&call(1, "wait", json!({}))).await;
         let id = created["result"]["taskId"].clone();
@@ -471,6 +482,8 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
         assert_eq!(ended["statusMessage"], "The result of the task cannot be stored");
         id
     });
+    let end = format!("task of wait ended: error -32603: {}", StoreError::Full);
+    assert_eq!(recorder.lines_with("task of"), [end]);
     // The next process says the same.
     store.is_broken.store(false, Ordering::SeqCst);
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));

@@ -1,21 +1,25 @@
 //! The observer of the blocking server: connections, requests, failures, and handlers that block.
 
 use std::io::Cursor;
+use std::net::IpAddr;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, TextResult, Tool};
+use mcp_sansio::types::{Implementation, InputRequest, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, ServerConfig,
-    ServerFeatures, Target, ToolContext, ToolError, ToolResult, entries,
+    ServerFeatures, Target, ToolContext, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous;
+use mcp_sansio_adapters::asynchronous::http::PeerAddress;
 use mcp_sansio_adapters::blocking::{App, Error, RequestContext, Threaded};
 use mcp_sansio_adapters::observer::{
-    Disconnect, Ended, Event, MAX_TEXT, Observer, Refusal, RequestInfo, StderrObserver, Transport,
+    Denial, Disconnect, Ended, Event, MAX_TEXT, Observer, Refusal, RequestInfo, StderrObserver,
+    Transport,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +71,7 @@ impl ToolHandler for Desk {
 
 fn respond(ctx: &mut RequestContext<'_, '_>) -> Result<(), Error> {
     match ctx.target() {
-        Target::Tool(tool) if tool.key() == "by_hand" => ctx.respond(&CallToolResult::error(&[])),
+        Target::Tool(tool) if tool.key() == "by_hand" => ctx.respond(&TextResult::error("by hand")),
         _ => ctx.call_tool(&mut Desk),
     }
 }
@@ -91,15 +95,11 @@ impl Observer for Recorder {
         self.write(match event {
             Event::Connected { transport, .. } => format!("connected: {transport}"),
             Event::Began { request } => format!("{request} began"),
-            Event::Ended { request, how, .. } => format!("{} ended: {how}", request.id),
-            Event::Refused { request, why, .. } => {
-                let id = request.map_or("message", |request| &request.id);
-                format!("{id} refused: {why}")
+            Event::Ended { request, how, error, .. } => {
+                let error = error.map(|error| format!(": {error}")).unwrap_or_default();
+                format!("{} ended: {how}{error}", request.id)
             }
-            Event::Failed { request, error } => format!("{} failed: {error}", request.id),
-            Event::Panicked { request, message } => {
-                format!("{} panicked: {message}", request.map_or("other", |r| &r.id))
-            }
+            Event::Refused { why, .. } => format!("message refused: {why}"),
             Event::Disconnected { how, .. } => format!("disconnected: {how}"),
             other => format!("{other:?}"),
         });
@@ -143,21 +143,18 @@ fn observed(lines: &str) -> Vec<String> {
 
 #[test]
 fn each_request_begins_runs_and_ends_in_its_own_way() {
-    for (name, told, end) in [
-        ("say", vec![], "responded"),
-        ("fail", vec!["1 failed: no paper"], "tool failed"),
-        ("break", vec!["1 failed: the disk is full"], "error -32603"),
-        ("refuse", vec!["1 failed: Busy"], "error 7"),
-        ("by_hand", vec![], "tool failed"),
-        ("ask", vec![], "input required"),
-        ("add", vec!["1 failed: to: is missing, must be an integer from 0 to 255"], "tool failed"),
-        ("unknown", vec!["1 refused: invalid parameters"], "error -32602"),
+    for (name, end) in [
+        ("say", "responded"),
+        ("fail", "tool failed: no paper"),
+        ("break", "error -32603: the disk is full"),
+        ("refuse", "error 7: Busy"),
+        ("by_hand", "tool failed: by hand"),
+        ("ask", "input required"),
+        ("add", "tool failed: to: is missing, must be an integer from 0 to 255"),
+        ("unknown", "error -32602: Unknown tool"),
     ] {
         let (began, ended) = (format!("tools/call {name} (id 1) began"), format!("1 ended: {end}"));
-        let mut expected = vec![began.as_str(), "1 runs"];
-        expected.extend(told);
-        expected.extend(["1 ran", &ended]);
-        assert_eq!(observed(&call(1, name)), expected);
+        assert_eq!(observed(&call(1, name)), [&began, "1 runs", "1 ran", &ended]);
     }
     let list = request(json!("a\u{1b}"), "tools/list", json!({}));
     assert_eq!(
@@ -179,8 +176,7 @@ fn a_panic_is_told_and_the_next_request_is_served() {
             "tools/call panic (id 1) began",
             "1 runs",
             "1 ran",
-            "1 panicked: a bug",
-            "1 ended: panicked",
+            "1 ended: panicked: a bug",
             "tools/call say (id 2) began",
             "2 runs",
             "2 ran",
@@ -248,20 +244,34 @@ impl Observer for Everything {
         let Event::Began { request } = event else { return };
         let took = Duration::from_micros(1214);
         let (connection, transport) = (7, Transport::Http);
-        let error = &ToolError::internal("no\npaper");
+        let peer = Some(PeerAddress::from(IpAddr::from([192, 0, 2, 7])));
         let message = "a\u{1b}bug";
         let cut_off = std::io::Error::other("cut\noff");
+        let mut asked = request.clone();
+        (asked.connection, asked.peer, asked.principal) = (0, peer, Some("ada\n".to_owned()));
+        let mut denial = Denial::default();
+        (denial.status, denial.error) = (401, "invalid_token".to_owned());
+        let mut lacking = Denial::default();
+        (lacking.peer, lacking.status) = (peer, 403);
+        (lacking.principal, lacking.missing_scope) = (Some("ada".to_owned()), "a b".to_owned());
+        (lacking.method, lacking.name) = ("tools/call".to_owned(), "say".to_owned());
+        lacking.error = "insufficient_scope".to_owned();
+        let (task, tool, how) = (TaskId::new([1; 16]), "say", Ended::Responded);
+        let error = Some("no\npaper");
         for event in [
-            Event::Connected { connection, transport },
+            Event::Connected { connection, transport, peer },
             event,
-            Event::Refused { connection, request: None, why: Refusal::Limit },
-            Event::Refused { connection, request: Some(request), why: Refusal::ShuttingDown },
-            Event::Failed { request, error },
-            Event::Panicked { request: Some(request), message },
-            Event::Panicked { request: None, message },
+            Event::Refused { connection, peer, why: Refusal::Limit },
+            Event::Denied { denial: &denial },
+            Event::Denied { denial: &lacking },
+            Event::Panicked { message },
             Event::Stalled { request, after: took },
-            Event::Ended { request, how: Ended::Responded, took },
-            Event::Ended { request, how: Ended::ToolFailed, took },
+            Event::StoreFailed { request, error: "full" },
+            Event::Ended { request, how, error: None, took },
+            Event::Ended { request: &asked, how: Ended::ToolFailed, error, took },
+            Event::Ended { request, how: Ended::Task(task), error: None, took },
+            Event::TaskEnded { task, tool, request: Some(&asked), how, error: None, took },
+            Event::TaskEnded { task, tool, request: None, how: Ended::Expired, error, took },
             Event::Disconnected { connection, how: Disconnect::Closed, after: took },
             Event::Disconnected {
                 connection,
@@ -283,15 +293,33 @@ fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
         Err(_) => {}
     }
     let expected = [
-        (false, "mcp: connection 7: connected (HTTP)"),
-        (true, "mcp: connection 7: refused: too many requests in flight"),
-        (true, "mcp: connection 7: tools/call say (id 1): refused: shutting down"),
-        (true, "mcp: connection 1: tools/call say (id 1): no\\npaper"),
-        (true, "mcp: connection 1: tools/call say (id 1): panicked: a\\u001bbug"),
+        (false, "mcp: connection 7, address 192.0.2.7: connected (HTTP)"),
+        (true, "mcp: connection 7, address 192.0.2.7: refused: too many requests in flight"),
+        (true, "mcp: denied: 401 invalid_token"),
+        (
+            true,
+            "mcp: address 192.0.2.7, principal ada: tools/call say: denied: 403 insufficient_scope (missing scope: a b)",
+        ),
         (true, "mcp: panicked: a\\u001bbug"),
         (true, "mcp: connection 1: tools/call say (id 1): still runs after 1 ms"),
+        (true, "mcp: connection 1: tools/call say (id 1): not stored as a task: full"),
         (false, "mcp: connection 1: tools/call say (id 1): responded in 1.214 ms"),
-        (true, "mcp: connection 1: tools/call say (id 1): tool failed in 1.214 ms"),
+        (
+            true,
+            "mcp: address 192.0.2.7, principal ada\\n: tools/call say (id 1): tool failed in 1.214 ms: no\\npaper",
+        ),
+        (
+            false,
+            "mcp: connection 1: tools/call say (id 1): became task 01010101010101010101010101010101 in 1.214 ms",
+        ),
+        (
+            false,
+            "mcp: address 192.0.2.7, principal ada\\n: task 01010101010101010101010101010101 of say: responded in 1.214 ms",
+        ),
+        (
+            true,
+            "mcp: task 01010101010101010101010101010101 of say: expired in 1.214 ms: no\\npaper",
+        ),
         (false, "mcp: connection 7: disconnected after 0.0 s: closed by the client"),
         (true, "mcp: connection 7: disconnected after 1.2 s: cut\\noff"),
     ];

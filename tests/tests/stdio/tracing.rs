@@ -38,7 +38,7 @@ struct Fields(String);
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if !matches!(field.name(), "connection" | "after") {
+        if !matches!(field.name(), "connection" | "after" | "took") {
             write!(self.0, " {}={value:?}", field.name()).unwrap();
         }
     }
@@ -128,19 +128,18 @@ fn a_request_is_a_span_and_the_rest_are_events() {
         lines,
         [
             "-: DEBUG message=connected transport=stream",
-            "1: mcp.request method=tools/call id=1 traceparent=\
+            "1: mcp.request method=tools/call name=say id=1 traceparent=\
              \"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"",
-            "1: name=say",
             "1: enter",
             "-: INFO message=in the handler",
             "1: exit",
+            "1: INFO message=tools/call say (id 1): responded",
             "1: outcome=responded",
             "1: failed=false",
-            "2: mcp.request method=tools/call id=2 tracestate=\"a=1\"",
-            "2: name=panic",
+            "2: mcp.request method=tools/call name=panic id=2 tracestate=\"a=1\"",
             "2: enter",
             "2: exit",
-            "2: ERROR message=panicked request=tools/call panic (id 2) panic=a bug\\u001b",
+            "2: ERROR message=tools/call panic (id 2): panicked error=a bug\\u001b",
             "2: outcome=panicked",
             "2: failed=true",
             "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
@@ -154,7 +153,7 @@ fn an_event_names_its_request_where_the_span_is_left_out() {
     assert_eq!(
         logged(Level::WARN),
         [
-            "-: ERROR message=panicked request=tools/call panic (id 2) panic=a bug\\u001b",
+            "-: ERROR message=tools/call panic (id 2): panicked error=a bug\\u001b",
             "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
         ]
     );

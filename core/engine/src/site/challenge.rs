@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::principal::Denied;
 use super::protected_resource::ProtectedResource;
@@ -123,6 +124,12 @@ impl AuthorizationError {
         self.status
     }
 
+    /// Returns the scope that a client should request, if there is one.
+    #[must_use]
+    pub fn wanted_scope(&self) -> Option<&str> {
+        self.challenges.iter().find_map(|challenge| challenge.scope.as_deref())
+    }
+
     /// Returns the response, for [`Site::authorized`](super::Site::authorized). Each challenge
     /// names the metadata of the resource.
     #[must_use]
@@ -134,6 +141,20 @@ impl AuthorizationError {
         match &self.nonce {
             Some(nonce) => denied.field("dpop-nonce", quoted(nonce)),
             None => denied,
+        }
+    }
+}
+
+/// Writes the reason: the error and its description.
+impl fmt::Display for AuthorizationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(challenge) = self.challenges.first() else {
+            return f.write_str("the credentials cannot be checked now");
+        };
+        f.write_str(challenge.error.unwrap_or("there is no token"))?;
+        match &challenge.description {
+            Some(description) => write!(f, ": {description}"),
+            None => Ok(()),
         }
     }
 }

@@ -489,6 +489,11 @@ impl<O> Site<'_, O> {
         true
     }
 
+    /// Returns the address from which a request comes, if it is known.
+    pub fn peer_address(&self, exchange: ExchangeKey) -> Option<PeerAddress> {
+        self.exchanges.get(exchange.0)?.head.peer_address()
+    }
+
     /// Returns whether a request waits to be [authorized](Self::authorized).
     pub fn awaits_authorization(&self, exchange: ExchangeKey) -> bool {
         let exchange = self.exchanges.get(exchange.0);

@@ -20,6 +20,7 @@ use mcp_sansio::{
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Holder, Site, SiteOptions};
+use crate::observer::Disconnect;
 use crate::places::PeerAddress;
 
 /// A server, and the output of its exchanges.
@@ -43,6 +44,8 @@ pub(super) struct Instance<O> {
     pub(super) is_unresponsive: bool,
     /// Whether the client has sent `notifications/initialized`.
     pub(super) is_initialized: bool,
+    /// Why it ends, unless with its exchange.
+    pub(super) how: Disconnect<'static>,
 }
 
 pub(super) enum InstanceKind {
@@ -90,6 +93,7 @@ impl<O> Instance<O> {
             is_blocked: false,
             is_unresponsive: false,
             is_initialized: false,
+            how: Disconnect::Closed,
         }
     }
 
@@ -114,6 +118,7 @@ impl<O> Instance<O> {
             is_blocked,
             is_unresponsive,
             is_initialized,
+            how: _,
         } = self;
         state.renew();
         (*kind, *principal, *peer) = (InstanceKind::Alone, None, None);

@@ -146,6 +146,7 @@ use mcp_sansio::{
     ServerEvent, TxBuffer,
 };
 
+use crate::observer::Disconnect;
 use crate::places::{CountPlaces, PlaceLimit, Places};
 use exchange::{Bodies, Exchange, Spare};
 use instance::{Instance, InstanceKind, Stream};
@@ -179,7 +180,7 @@ pub struct Site<'c, O = Infallible> {
     documents: Vec<(String, Vec<u8>)>,
     schedule: Schedule,
     /// Instances that have ended, to be reported.
-    ended: VecDeque<SlabKey>,
+    ended: VecDeque<(SlabKey, Disconnect<'static>)>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
 }
@@ -256,8 +257,8 @@ pub enum SiteStep<'p, O> {
     /// ([`Site::response`], [`Site::body`]), or more of its body ([`Site::wants_body`]).
     Ready(ExchangeKey),
     /// A session, or a request without one, has ended before its requests had a response. Drop what
-    /// belongs to it; outcomes of its requests are ignored.
-    Ended(ServerKey),
+    /// belongs to it; outcomes of its requests are ignored. Why is for logs.
+    Ended(ServerKey, Disconnect<'static>),
     /// There is room for output of this server: [`SiteTurn::await_room`].
     Room(ServerKey),
     /// Something was done without the application: call [`Site::next`] again.
@@ -313,8 +314,8 @@ impl<'c, O> Site<'c, O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        if let Some(ended) = self.ended.pop_front() {
-            return SiteStep::Ended(ServerKey(ended));
+        if let Some((ended, how)) = self.ended.pop_front() {
+            return SiteStep::Ended(ServerKey(ended), how);
         }
         while let Some(key) = self.schedule.next_ready() {
             if self.exchanges.get(key).is_some() {

@@ -90,6 +90,13 @@ impl Scopes {
         all
     }
 
+    /// Returns those of these scopes, which are separated by spaces, that a principal does not have.
+    pub fn missing(&self, scopes: &str, principal: &Principal) -> String {
+        let mut granted = Granted::new(&principal.scopes);
+        let is_missing = |scope: &&str| !self.is_granted(&mut granted, scope);
+        scopes_in(scopes).filter(is_missing).collect::<Vec<_>>().join(" ")
+    }
+
     fn is_granted(&self, granted: &mut Granted<'_>, wanted: &str) -> bool {
         granted.contains(wanted)
             || self.implies.as_ref().is_some_and(|implies| {

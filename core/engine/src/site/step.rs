@@ -19,6 +19,7 @@ use super::instance::{Instance, InstanceKind, Session, Stream, control, response
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
 use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn};
+use crate::observer::Disconnect;
 use crate::places::NoPlace;
 
 impl<'c, O> Site<'c, O> {
@@ -245,7 +246,12 @@ impl<'c, O> Site<'c, O> {
             self.schedule.turn(Work::Instance(key));
         }
         if is_over && event.is_none() {
-            self.end_instance(key);
+            let how = match &self.instances.get(key) {
+                _ if self.closing.is_some() => Disconnect::ShutDown,
+                Some(instance) if instance.is_unresponsive => Disconnect::Unresponsive,
+                _ => Disconnect::Idle,
+            };
+            self.end_session(key, how);
             return SiteStep::Again;
         }
         if event.is_none()
@@ -262,6 +268,14 @@ impl<'c, O> Site<'c, O> {
             }
             _ => SiteStep::Again,
         }
+    }
+
+    /// Ends a session, of which an observer is told why.
+    fn end_session(&mut self, key: SlabKey, how: Disconnect<'static>) {
+        if let Some(instance) = self.instances.get_mut(key) {
+            instance.how = how;
+        }
+        self.end_instance(key);
     }
 
     /// Ends a session, or the server of one request.
@@ -297,7 +311,7 @@ impl<'c, O> Site<'c, O> {
             self.counts.sessions.give_back(1, instance.holder().as_ref());
         }
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
-            self.ended.push_back(key);
+            self.ended.push_back((key, instance.how));
         } else {
             instance.renew();
             self.spare = Some(instance);
@@ -417,7 +431,7 @@ impl<O> Site<'_, O> {
             Decision::Post(owner) => self.post(key, owner),
             Decision::Get(owner, after) => self.get(key, owner, after, now),
             Decision::Delete(owner) => {
-                self.end_instance(owner);
+                self.end_session(owner, Disconnect::Deleted);
                 self.reply(key, OutgoingResponse::empty(204), Vec::new());
             }
             Decision::Message(owner) => {
@@ -583,7 +597,7 @@ impl<O> Site<'_, O> {
             (is_in_way && !instance.is_initialized).then_some((*number, key))
         });
         let Some((_, replaced)) = replaceable.min() else { return false };
-        self.end_instance(replaced);
+        self.end_session(replaced, Disconnect::Replaced);
         true
     }
 

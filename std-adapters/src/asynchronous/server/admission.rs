@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
-use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
+use mcp_sansio::{OwnedRequest, Request, ResponseKind, RpcError, Server, Target, Tx};
 use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin, is_part};
+use super::context::{ActiveRequest, Origin, client_of, is_part};
 use super::driver_waker::DriverWaker;
 #[cfg(feature = "http")]
 use super::http::Held;
@@ -18,7 +18,7 @@ use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, TaskClient, TaskWork};
 use crate::lock::lock;
-use crate::observer::{Hooks, ObservedRequest, Refusal, Telling};
+use crate::observer::{Ended, Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::Round;
 
@@ -34,10 +34,18 @@ impl<K> Admission<K> {
         request: &Request<'_>,
         response: PendingResponse,
         observed: Option<Box<ObservedRequest<'static>>>,
-        why: Refusal,
+        refused: Option<Refusal>,
     ) -> Self {
-        let kind = response.kind(request.revision);
-        let telling = observed.map(|observed| Telling::Responded(observed, why, kind));
+        let telling = observed.map(|observed| {
+            let how = match refused {
+                Some(why) => Ended::Refused(why),
+                None => {
+                    response.error().iter().for_each(|error| observed.because(error));
+                    response.kind(request.revision).into()
+                }
+            };
+            Telling::Ended(observed, how)
+        });
         Self { response: Some(response), work: telling.map(Work::Tell) }
     }
 }
@@ -56,25 +64,22 @@ impl Settings {
         connection: Option<(&Hooks<'static>, u64)>,
     ) -> Admission<K> {
         let observed = connection.map(|(hooks, number)| {
-            Box::new(hooks.request(number, server.request_id(request.handle), request))
+            let id = server.request_id(request.handle);
+            Box::new(hooks.request(number, id, request, client_of(&origin)))
         });
         let slot = match slot {
             Ok(slot) => slot,
             Err((text, why)) => {
                 let response = PendingResponse::Refused(RpcError::internal(text));
-                return Admission::without_handler(request, response, observed, why);
+                return Admission::without_handler(request, response, observed, Some(why));
             }
-        };
-        let invalid = Refusal::InvalidParams;
-        let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
-            Some(Work::Tell(Telling::Responded(observed?, invalid, kind)))
         };
         let client = || self.tasks.client(request, &origin, slot.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(AboutTasks::Wait(task)) => Some(task),
             Some(AboutTasks::Response(response)) => {
-                return Admission::without_handler(request, response, observed, invalid);
+                return Admission::without_handler(request, response, observed, None);
             }
         };
         let (mut found, mut listed) = (None, None);
@@ -84,26 +89,35 @@ impl Settings {
         };
         let snapshot = match snapshot {
             Ok(snapshot) => snapshot,
-            Err(_) => {
-                let response = PendingResponse::PANICKED;
-                return Admission::without_handler(request, response, observed, invalid);
+            Err(panic) => {
+                let told = observed.map(|observed| {
+                    observed.because(&panic.0);
+                    Work::Tell(Telling::Ended(observed, Ended::Panicked))
+                });
+                return Admission { response: Some(PendingResponse::PANICKED), work: told };
             }
         };
         if snapshot.as_ref().is_some_and(|snapshot| is_part(snapshot, &origin)) {
             listed = snapshot;
         } else if let Some(snapshot) = snapshot {
             let catalog = snapshot.catalog().checked_when_read();
+            let told = |observed: Option<Box<ObservedRequest<'static>>>, server: &Server<'_>| {
+                let (observed, kind) = (observed?, server.response_kind(request.handle));
+                if kind != ResponseKind::Result {
+                    observed.refused_by(&catalog, request);
+                }
+                Some(Work::Tell(Telling::Ended(observed, kind.into())))
+            };
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {
-                    let kind = server.response_kind(request.handle);
-                    return Admission { response: None, work: told(observed, kind) };
+                    return Admission { response: None, work: told(observed, server) };
                 }
                 Ok(target) => {
                     let place = catalog.place_of(&target);
                     found = Some(Found::new(snapshot, place));
                 }
                 Err(_) => {
-                    let work = told(observed, server.response_kind(request.handle));
+                    let work = told(observed, server);
                     let request = Box::new(OwnedRequest::from(request));
                     let response = PendingResponse::FromCatalog { request, snapshot, _slot: slot };
                     return Admission { response: Some(response), work };
@@ -114,14 +128,14 @@ impl Settings {
             Ok(task) => task,
             Err(error) => {
                 let response = PendingResponse::Refused(error);
-                return Admission::without_handler(request, response, observed, invalid);
+                return Admission::without_handler(request, response, observed, None);
             }
         };
         let round = match Round::of(request, || self.state_seal(&origin)) {
             Ok(round) => round,
             Err(why) => {
                 let response = PendingResponse::Refused(RpcError::invalid_params(why));
-                return Admission::without_handler(request, response, observed, invalid);
+                return Admission::without_handler(request, response, observed, None);
             }
         };
         let request = Arc::new(ActiveRequest {

@@ -151,7 +151,12 @@ impl<H> App<H> {
     /// ended have failed until the next restart, if the store has no room for their ends.
     #[cfg(feature = "store")]
     pub fn resume_tasks(&self, damaged: impl FnMut(DamagedRecord)) -> Result<usize, StoreError> {
-        self.settings.tasks.restore(damaged)
+        let hooks = self.settings.hooks();
+        self.settings.tasks.restore(damaged, |record| {
+            if let Some(hooks) = &hooks {
+                hooks.lost(record);
+            }
+        })
     }
 
     /// Returns the broadcaster, which reaches all connections.
@@ -168,7 +173,13 @@ impl Settings {
         if let Some(watch) = &self.watch {
             watch.start_once(&observer);
         }
-        Some(Hooks { observer, watch: self.watch.clone() })
+        Some(Hooks { observer, watch: self.watch.clone(), peer: None })
+    }
+
+    /// Returns whether there is an observer.
+    #[cfg(feature = "http")]
+    pub(crate) const fn is_observed(&self) -> bool {
+        self.observer.is_some()
     }
 
     /// Tells the observer, where no mutex is locked.

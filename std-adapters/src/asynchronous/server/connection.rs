@@ -20,7 +20,7 @@ use super::source::RequestSource;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
 use crate::gone::is_gone;
-use crate::observer::{Disconnect, ObservedConnection, Transport};
+use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
 use crate::runtime::timer::LazyTimer;
 use crate::runtime::{self, current};
 use crate::stdio::StandardStreams;
@@ -60,7 +60,8 @@ pub struct Incoming<A, T> {
     app: A,
     stream: T,
     transport: Transport,
-    is_accepted: bool,
+    /// The address of its client, if it was accepted.
+    accepted: Option<Option<PeerAddress>>,
     shared: Arc<SharedStream>,
     registration: Registration,
 }
@@ -79,8 +80,7 @@ where
         let shared = Arc::new(SharedStream::new(Arc::clone(&app.settings)));
         let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
         let registration = app.settings.broadcaster.register(receiver, accepted.flatten());
-        let is_accepted = accepted.is_some();
-        Self { app, stream, transport, is_accepted, shared, registration }
+        Self { app, stream, transport, accepted, shared, registration }
     }
 
     /// Returns the future of the connection.
@@ -90,17 +90,19 @@ where
         T: AsyncRead + AsyncWrite + Unpin,
         F: Future<Output: IntoReply>,
     {
-        let Self { app, stream, transport, is_accepted, shared, registration } = self;
+        let Self { app, stream, transport, accepted, shared, registration } = self;
         Connection(Box::pin(async move {
             let app: &App<H> = &app;
             let source: Arc<dyn RequestSource> = Arc::<SharedStream>::clone(&shared);
             let live = |request| live(app, request, Arc::clone(&source));
             let mut driver = Driver::new(shared, stream, registration, live);
-            if is_accepted {
+            if accepted.is_some() {
                 driver.accepted();
             }
-            let hooks = app.settings.hooks();
-            driver.observed = hooks.map(|hooks| ObservedConnection::new(hooks, transport));
+            driver.observed = app.settings.hooks().map(|hooks| {
+                let hooks = Hooks { peer: accepted.flatten(), ..hooks };
+                ObservedConnection::new(hooks, transport)
+            });
             let result = poll_fn(|cx| driver.poll(cx)).await;
             if driver.goes_on(&result) {
                 poll_fn(|cx| driver.poll_tasks(cx)).await;

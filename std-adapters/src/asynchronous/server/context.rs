@@ -13,6 +13,7 @@ use mcp_sansio::{
     Encode, OrToolError as _, OwnedRequest, Request, RequestHandle, Revision, RpcError, Target,
     ToolContext, ToolError,
 };
+use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::internal::{completion_of, method_not_found, result_of, text_of};
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
@@ -101,6 +102,19 @@ pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
 #[cfg(not(feature = "http"))]
 pub(crate) const fn owner_text(_: &Origin) -> Option<String> {
     None
+}
+
+/// Returns what an observer is told of the client of an HTTP request: address and subject.
+#[cfg(feature = "http")]
+pub(crate) fn client_of(origin: &Origin) -> (Option<PeerAddress>, Option<&str>) {
+    let Some(HttpOrigin { principal, head, .. }) = origin else { return (None, None) };
+    let subject = principal.as_deref().map(|principal| principal.subject.as_str());
+    (head.as_ref().and_then(OwnedHead::peer_address), subject)
+}
+
+#[cfg(not(feature = "http"))]
+pub(crate) const fn client_of(_: &Origin) -> (Option<PeerAddress>, Option<&str>) {
+    (None, None)
 }
 
 impl ActiveRequest {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use mcp_sansio::{RequestHandle, ServerEvent};
 #[cfg(feature = "store")]
-use mcp_sansio::{RpcError, ToolError};
+use mcp_sansio::RpcError;
+use mcp_sansio::{RequestHandle, ServerEvent};
+use mcp_sansio_engine::PeerAddress;
 
 use super::admission::Permit;
 use super::app::{App, Settings};
@@ -25,6 +26,8 @@ use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::tasks::{Place, Tasks};
 use crate::runtime::timer::Timer;
+#[cfg(feature = "store")]
+use crate::store::StoreError;
 
 /// Returns the life of a request, from its admission to its response, or to the end of the task
 /// that it becomes: then there is no response left. Dropping it cancels the request.
@@ -103,11 +106,15 @@ where
         drop(new);
         return match end {
             Unsaved::Ended(result) => Some(result.response(app, request)),
-            Unsaved::Failed if permit.is_none() || work.is_required() => {
+            Unsaved::Failed(error) if permit.is_none() || work.is_required() => {
+                request.tell(|observed| observed.because(&error));
                 let error = RpcError::internal("The task cannot be stored");
                 Some(refused(request, PendingResponse::Refused(error)))
             }
-            Unsaved::Failed => Some(handler.call(permit).await),
+            Unsaved::Failed(error) => {
+                request.tell(|observed| observed.store_failed(&error));
+                Some(handler.call(permit).await)
+            }
         };
     }
     // One that is about to request input ends as a call.
@@ -117,6 +124,9 @@ where
     }
     drop(permit);
     let (task, created) = work.begin(new, app.broadcaster());
+    if let Some(id) = work.id() {
+        request.tell(|observed| observed.became(id));
+    }
     source.answer(request, created);
     handler.run(work, task).await;
     None
@@ -126,7 +136,7 @@ where
 #[cfg(feature = "store")]
 enum Unsaved {
     Ended(Outcome),
-    Failed,
+    Failed(StoreError),
 }
 
 /// The handler of a request: called when it is polled for the first time.
@@ -175,10 +185,7 @@ where
         } else if let Some(result) = self.before(pin!(saving)).await {
             return Err(Unsaved::Ended(result));
         }
-        saved.map_err(|error| {
-            request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
-            Unsaved::Failed
-        })
+        saved.map_err(Unsaved::Failed)
     }
 
     /// Runs the handler of a task until it ends, or the task is over.
@@ -187,25 +194,29 @@ where
         // It may be over since it was created: nothing would stop its handler.
         match self.before(poll_fn(|cx| task.poll_over(cx))).await {
             Some(Outcome(result)) => {
-                let outcome = TaskWork::outcome(request, result);
+                let (outcome, how) = TaskWork::outcome(request, result);
                 #[cfg(feature = "store")]
-                let outcome = match task.save(request, Some(&outcome)).await {
-                    Ok(()) => outcome,
+                let (outcome, how) = match task.save(request, Some(&outcome)).await {
+                    Ok(()) => (outcome, how),
                     // Without a record of it, the task has failed for the next process.
                     Err(error) => {
-                        request.tell(|to| to.failed(&ToolError::internal(&error.to_string())));
-                        Err(RpcError::internal("The result of the task cannot be stored").into())
+                        request.tell(|observed| observed.because(&error));
+                        let error = RpcError::internal("The result of the task cannot be stored");
+                        let code = error.code.number(request.revision());
+                        (Err(error.into()), Ended::Error(code))
                     }
                 };
-                if work.end(outcome) {
+                if work.end(request, outcome, how) {
                     return;
                 }
             }
-            None => match caught(|| self.future.set(None)) {
-                Err(panic) => request.panicked(&panic),
-                Ok(()) => request.ended(Ended::Cancelled),
-            },
+            None => {
+                if let Err(panic) = caught(|| self.future.set(None)) {
+                    request.panicked(&panic);
+                }
+            }
         }
+        work.is_over(request);
         task.over();
         // One that was over before has another end than the record.
         #[cfg(feature = "store")]
@@ -257,11 +268,14 @@ impl Outcome {
 
 /// Tells the observer of a response.
 fn refused(request: &ActiveRequest, response: PendingResponse) -> PendingResponse {
-    request.tell(|observed| observed.responded(response.kind(request.revision())));
+    request.tell(|observed| {
+        response.error().iter().for_each(|error| observed.because(error));
+        observed.responded(response.kind(request.revision()));
+    });
     response
 }
 
-/// Returns the result of a handler, of which the observer is told if it is an error.
+/// Returns the result of a handler, whose error the observer is told.
 fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
     let result = result.into_reply(&request.request.as_request());
     let result = result.and_then(|reply| request.checked(reply));
@@ -282,9 +296,13 @@ pub(crate) enum Work<K> {
 }
 
 impl<K> Work<K> {
-    /// Returns what an event leaves to be done that is neither a request nor a response. `to` is
-    /// the number of the connection if it is observed.
-    pub(crate) fn of(event: &ServerEvent<'_>, server: K, to: Option<u64>) -> Option<Self> {
+    /// Returns what an event leaves to be done that is neither a request nor a response. `from` is
+    /// the number of the connection and the address of the client if it is observed.
+    pub(crate) fn of(
+        event: &ServerEvent<'_>,
+        server: K,
+        from: Option<(u64, Option<PeerAddress>)>,
+    ) -> Option<Self> {
         Some(match event {
             ServerEvent::RequestCancelled { request, .. } => {
                 Self::Cancel(server, *request, Ended::Cancelled)
@@ -293,7 +311,7 @@ impl<K> Work<K> {
                 Self::Cancel(server, *request, Ended::TimedOut)
             }
             ServerEvent::Violation(violation) => {
-                Self::Tell(Telling::refused(to?, (*violation).into()))
+                Self::Tell(Telling::refused(from?, (*violation).into()))
             }
             // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions.
             _ => return None,

@@ -175,7 +175,7 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
             let served = connections.poll_next(cx);
             is_still &= served.is_pending();
             if let Poll::Ready(Some(((), Err(panic)))) = served {
-                app.settings.tell(Telling::Panicked(None, panic));
+                app.settings.tell(Telling::Panicked(panic));
             }
             is_still &= refused.poll_next(cx).is_pending();
             let ran = handlers.poll_next(cx);

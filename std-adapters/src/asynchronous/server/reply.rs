@@ -10,7 +10,7 @@ use mcp_sansio::{
     Encode, Method, Outcome, OwnedJson, OwnedRequest, RawJson, Request, RequestHandle,
     ResponseKind, Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
 };
-use mcp_sansio_engine::internal::{is_error, result_of};
+use mcp_sansio_engine::internal::{failure, is_error, result_of};
 
 use super::admission::Slot;
 use super::app::Settings;
@@ -150,6 +150,17 @@ impl From<TaskResponse> for PendingResponse {
 impl PendingResponse {
     /// The error that a client gets for a panic. Its text is for the log of the server only.
     pub(crate) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
+
+    /// Returns what an error says, for an observer.
+    pub(crate) fn error(&self) -> Option<String> {
+        match self {
+            Self::Reply(json) if is_error(json.as_raw()) => failure(json.as_raw()),
+            Self::Failed(error) => Some(error.to_string()),
+            Self::Refused(error) => Some(error.message.to_owned()),
+            Self::Task(response) => Some(response.as_error()?.message.to_owned()),
+            _ => None,
+        }
+    }
 
     /// Returns the kind of a response that no catalog makes.
     pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {

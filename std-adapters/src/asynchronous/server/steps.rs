@@ -97,7 +97,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
                         None
                     }
                     ServerEvent::Unresponsive => return Next::End(ConnectionEnd::Unresponsive),
-                    event => Work::of(&event, (), connection.map(|(_, number)| number)),
+                    event => {
+                        Work::of(&event, (), connection.map(|(hooks, number)| (number, hooks.peer)))
+                    }
                 };
                 if matches!(work, Some(Work::Cancel(..))) {
                     *full_since = None;

@@ -478,7 +478,7 @@ impl Host {
                         self.asked.push((exchange, token));
                     }
                 }
-                SiteStep::Ended(server) => self.ended.push(server),
+                SiteStep::Ended(server, _) => self.ended.push(server),
                 SiteStep::Ready(exchange) => drop(self.ready.insert(exchange)),
                 _ => {}
             }

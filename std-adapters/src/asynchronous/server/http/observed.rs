@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use mcp_sansio_engine::site::{AuthorizationError, ServerKey, SiteTurn};
+use mcp_sansio_engine::internal::cut;
+use mcp_sansio_engine::site::{AuthorizationError, OwnedHead, ServerKey, SiteTurn};
 
 use crate::asynchronous::server::reply::PendingResponse;
-use crate::observer::{Disconnect, Event, Hooks, Refusal, Telling, Transport, next_number};
+use crate::observer::{Denial, Disconnect, Event, Hooks, Telling, Transport, next_number};
 use crate::panics::Panic;
 
 /// The sessions that an observer was told of. All is told later: where the mutex is not locked.
@@ -32,38 +33,42 @@ impl ObservedSessions {
         let mut connected = None;
         let (number, _) = *self.sessions.entry(turn.server_key()).or_insert_with(|| {
             let (connection, transport) = (next_number(), Transport::Http);
-            connected = Some(Telling::Event(Event::Connected { connection, transport }));
+            let peer = turn.head().and_then(OwnedHead::peer_address);
+            connected = Some(Telling::Event(Event::Connected { connection, transport, peer }));
             (connection, Instant::now())
         });
         (number, connected)
     }
 
     /// Returns what has to be told of the end of a session.
-    pub(crate) fn ended(&mut self, server: ServerKey) -> Option<Telling> {
-        self.sessions.remove(&server).map(|session| Telling::Event(disconnected(session)))
+    pub(crate) fn ended(&mut self, server: ServerKey, how: Disconnect<'static>) -> Option<Telling> {
+        self.sessions.remove(&server).map(|session| Telling::Event(disconnected(session, how)))
     }
 }
 
-/// Returns what has to be told of the result of an authorization.
-pub(crate) fn authorized<T>(
-    result: &Result<Result<T, AuthorizationError>, Panic>,
-) -> impl Iterator<Item = Telling> + use<T> {
-    let panic = result.as_ref().err().map(|Panic(text)| Panic(text.clone()));
-    let panicked = panic.map(|panic| Telling::Panicked(None, panic));
-    let is_refused = !matches!(result, Ok(Ok(_)));
-    let refused = is_refused.then_some(Telling::refused(0, Refusal::Unauthorized));
-    panicked.into_iter().chain(refused)
+/// Returns what has to be told of a check that a request did not pass.
+pub(crate) fn denied<T>(result: &Result<Result<T, AuthorizationError>, Panic>) -> Option<Telling> {
+    let error = match result {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => error,
+        Err(Panic(text)) => return Some(Telling::Panicked(Panic(text.clone()))),
+    };
+    let mut denial = Denial::default();
+    (denial.status, denial.error) = (error.status(), cut(error));
+    if error.status() == 403 {
+        denial.missing_scope = error.wanted_scope().map(|scope| cut(&scope)).unwrap_or_default();
+    }
+    Some(Telling::Denied(Box::new(denial)))
 }
 
-fn disconnected((connection, since): (u64, Instant)) -> Event<'static> {
-    let how = Disconnect::SessionEnded;
+fn disconnected((connection, since): (u64, Instant), how: Disconnect<'static>) -> Event<'static> {
     Event::Disconnected { connection, how, after: since.elapsed() }
 }
 
 impl Drop for ObservedSessions {
     fn drop(&mut self) {
         for session in self.sessions.values() {
-            self.hooks.tell(disconnected(*session));
+            self.hooks.tell(disconnected(*session, Disconnect::ShutDown));
         }
     }
 }

@@ -14,7 +14,7 @@ use mcp_sansio_engine::site::{
 
 use super::authorizer::Check;
 use super::exchange::HttpExchange;
-use super::observed::{ObservedSessions, authorized};
+use super::observed::{ObservedSessions, denied};
 use super::options::HttpOptions;
 use super::places::Counts;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
@@ -229,7 +229,9 @@ impl HttpServer {
         check.poll(cx, options.authorize_timeout, &counts.checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if observed.is_some() {
-                    work.extend(authorized(&result).map(Work::Tell));
+                    work.extend(denied(&result).map(|told| {
+                        Work::Tell(told.denial(|denial| denial.peer = site.peer_address(key)))
+                    }));
                 }
                 let result = options.result(result).map(|authorized| {
                     if let Some(nonce) = authorized.next_nonce {

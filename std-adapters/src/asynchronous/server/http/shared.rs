@@ -7,11 +7,12 @@ use std::task::{self, Waker};
 use std::time;
 
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
+use mcp_sansio_engine::internal::cut;
 use mcp_sansio_engine::site::{
-    ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
+    ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
 
-use super::observed::{ObservedSessions, authorized};
+use super::observed::{ObservedSessions, denied};
 use super::options::HttpOptions;
 use super::places::{Counts, Held, Released};
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
@@ -23,6 +24,7 @@ use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
+use crate::observer::Denial;
 use crate::panics::caught;
 use crate::runtime;
 use crate::runtime::timer::later;
@@ -155,13 +157,33 @@ impl Shared {
                 let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
                 self.options.access_control.scopes.check(catalog.as_ref(), &next)
             });
+            let denied = self.settings.is_observed().then(|| denied(&result)).flatten();
+            let denied = denied.map(|told| told.denial(|denial| self.describe(denial, &next)));
             (state, now) = self.enter();
-            let State { site, work, observed, is_checking, .. } = &mut *state;
+            let State { site, work, is_checking, .. } = &mut *state;
             *is_checking = false;
-            if observed.is_some() {
-                work.extend(authorized(&result).map(Work::Tell));
-            }
+            work.extend(denied.map(|told| {
+                let peer = site.peer_address(next.exchange());
+                Work::Tell(told.denial(|denial| denial.peer = peer))
+            }));
             site.permitted(now, next, self.options.result(result));
+        }
+    }
+
+    /// Completes what an observer is told of a request that was not permitted. The state is not
+    /// locked: scopes are compared by code of the application.
+    fn describe(&self, denial: &mut Denial, request: &Unpermitted) {
+        let scopes = &self.options.access_control.scopes;
+        if let Some(principal) = request.principal() {
+            denial.principal = Some(cut(&principal.subject));
+            let missing = caught(|| scopes.missing(&denial.missing_scope, principal));
+            denial.missing_scope = missing.unwrap_or_default();
+        }
+        if let Some(operation) = request.operations().next() {
+            let name =
+                operation.name().or_else(|| operation.params().raw().get("uri")?.as_string());
+            denial.method = cut(&operation.method());
+            denial.name = name.map(|name| cut(&name)).unwrap_or_default();
         }
     }
 
@@ -194,14 +216,14 @@ impl Shared {
                         found.input_requests.send(now, &mut turn);
                     }
                 }
-                SiteStep::Ended(server) => {
+                SiteStep::Ended(server, how) => {
                     if let Some(mut found) = servers.remove(&server) {
                         found.input_requests.close();
                         wakers.extend(found.waiting.take());
                     }
                     work.push_back(Work::End(server));
                     if let Some(observed) = observed {
-                        work.extend(observed.ended(server).map(Work::Tell));
+                        work.extend(observed.ended(server, how).map(Work::Tell));
                     }
                 }
                 SiteStep::Wait(next) => {
@@ -247,7 +269,8 @@ impl Shared {
                 return None;
             }
             _ => {
-                work.extend(Work::of(event, server, connection.map(|(_, number)| number)));
+                let peer = turn.head().and_then(OwnedHead::peer_address);
+                work.extend(Work::of(event, server, connection.map(|(_, number)| (number, peer))));
                 return None;
             }
         };

@@ -301,11 +301,12 @@ impl TaskHub {
         self.options.store.as_ref()
     }
 
-    /// Loads the tasks of an earlier process. Those that it did not end have failed. An error is
-    /// returned when all others are loaded.
+    /// Loads the tasks of an earlier process. Those that it did not end have failed: `lost` gets
+    /// them. An error is returned when all others are loaded.
     pub(crate) fn restore(
         &self,
         mut damaged: impl FnMut(DamagedRecord),
+        lost: impl Fn(&TaskRecord),
     ) -> Result<usize, StoreError> {
         let Some(store) = self.store() else { return Ok(0) };
         let (mut records, mut restored) = (Vec::new(), 0);
@@ -319,6 +320,7 @@ impl TaskHub {
                 record.message = error.message.to_owned();
                 record.outcome = TaskOutcome::of(&Err(error.into()));
                 result = result.and(store.save(&record));
+                lost(&record);
             }
             restored += usize::from(self.restore_one(&record));
         }

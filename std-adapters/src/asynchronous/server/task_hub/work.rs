@@ -12,13 +12,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "store")]
-use mcp_sansio::tasks::TaskEnd;
-use mcp_sansio::tasks::{TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
+use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, Entry, OwnedJson, Progress, ResponseKind, Revision, RpcError,
-    SendError, ToolError,
+    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SendError,
+    ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
@@ -31,6 +29,7 @@ use crate::asynchronous::server::context::owner_text;
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
+use crate::observer::Ended;
 use crate::panics::Panic;
 use crate::runtime;
 use crate::runtime::timer::Timer;
@@ -181,32 +180,55 @@ impl TaskWork {
         is_more
     }
 
-    /// Returns how the task ends with the result of its handler.
+    /// Returns how the task ends with the result of its handler, and what an observer is told.
     pub(crate) fn outcome(
         request: &ActiveRequest,
         result: Result<HandlerResult, Panic>,
-    ) -> TaskResult {
+    ) -> (TaskResult, Ended) {
         let outcome = match result {
             Ok(Ok(Reply(json))) => Ok(json),
             Ok(Err(error)) => error.task_result(request.revision()),
             Err(panic) => {
-                request.panicked(&panic);
-                return Err(RpcError::internal(PANICKED).into());
+                request.tell(|observed| observed.panic(&panic));
+                return (Err(RpcError::internal(PANICKED).into()), Ended::Panicked);
             }
         };
-        request.tell(|observed| {
-            observed.responded(match &outcome {
-                Ok(json) if is_error(json.as_raw()) => ResponseKind::ToolFailed,
-                Ok(_) => ResponseKind::Result,
-                Err(error) => ResponseKind::Error(error.as_error().code.number(request.revision())),
-            });
-        });
-        outcome
+        let how = match &outcome {
+            Ok(json) if is_error(json.as_raw()) => Ended::ToolFailed,
+            Ok(_) => Ended::Responded,
+            Err(error) => Ended::Error(error.as_error().code.number(request.revision())),
+        };
+        (outcome, how)
     }
 
-    /// Returns `false` if the task has ended already.
-    pub(crate) fn end(&self, outcome: TaskResult) -> bool {
-        self.key().is_some_and(|task| self.hub.with(|hub, time| hub.finish(time, task, outcome)))
+    /// Ends the task, and tells the observer. Returns `false` if it has ended already.
+    pub(crate) fn end(&self, request: &ActiveRequest, outcome: TaskResult, how: Ended) -> bool {
+        let Some(task) = self.key() else { return false };
+        let is_failed = outcome.is_err();
+        let is_first = self.hub.with(|hub, time| hub.finish(time, task, outcome));
+        if is_first {
+            request.tell(|observed| match self.hub.lock().info(task) {
+                // There is no room for the result.
+                Some(info) if info.end() == Some(TaskEnd::Failed) && !is_failed => {
+                    observed.because(&info.message());
+                    observed
+                        .ended(Ended::Error(ErrorCode::InternalError.number(request.revision())));
+                }
+                _ => observed.ended(how),
+            });
+        }
+        is_first
+    }
+
+    /// Tells the observer that the task is over without its handler.
+    pub(crate) fn is_over(&self, request: &ActiveRequest) {
+        request.tell(|observed| {
+            let info = self.key().and_then(|task| self.hub.lock().info(task));
+            observed.ended(match info.and_then(|info| info.end()) {
+                Some(TaskEnd::Cancelled) => Ended::Cancelled,
+                _ => Ended::Expired,
+            });
+        });
     }
 
     pub(crate) fn poll_input(
