@@ -95,6 +95,12 @@ fn the_guide_shows_the_source_of_the_gateway() {
     assert!(source.lines().count() <= 200, "the gateway has more than 200 lines");
 }
 
+#[test]
+fn the_page_on_logs_shows_the_source_of_the_example_with_opentelemetry() {
+    let source = include_str!("../../../examples/opentelemetry/src/main.rs");
+    assert_eq!(assert_quotes(include_str!("../../../docs/deployment.md"), source), 1);
+}
+
 /// Checks that the blocks of a page that are not compiled are in the source, but for the
 /// indentation. Returns their number.
 fn assert_quotes(page: &str, source: &str) -> usize {
