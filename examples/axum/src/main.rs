@@ -58,7 +58,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());
     let router =
         well_known.iter().fold(router, |router, path| router.route_service(path, server.clone()));
-    let listener = TcpListener::bind(address).await?;
+    let listener =
+        TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
     let address = listener.local_addr()?;
     eprintln!(
         "axum-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse"

@@ -106,3 +106,13 @@ fn requests_need_the_token_and_ctrl_c_ends_the_program() {
     assert!(rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn an_address_that_is_in_use_is_named() {
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_axum-server"));
+    let ended = command.args(["--http", &address]).output().unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    assert!(error.contains(&format!("{address}: ")), "{error}");
+}

@@ -4,7 +4,6 @@ mod sockets;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::Shutdown;
-#[cfg(target_os = "linux")]
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -146,3 +145,12 @@ fn a_client_of_poll_server_that_does_not_read_delays_only_itself() {
 }
 
 const POLL_SERVER: &str = env!("CARGO_BIN_EXE_poll-server");
+
+#[test]
+fn an_address_that_is_in_use_is_named() {
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let ended = Command::new(POLL_SERVER).arg(&address).output().unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    assert!(error.contains(&format!("{address}: ")), "{error}");
+}

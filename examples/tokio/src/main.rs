@@ -8,6 +8,7 @@
 #[path = "../../first-hour/src/small.rs"]
 mod small;
 
+use std::error::Error;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -54,9 +55,10 @@ async fn serve(mut stream: TcpStream) -> io::Result<()> {
 }
 
 #[tokio::main]
-async fn main() -> io::Result<()> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let listener = TcpListener::bind(address).await?;
+    let listener =
+        TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
     eprintln!("tokio-server: listening on {}", listener.local_addr()?);
     loop {
         let (stream, _) = listener.accept().await?;

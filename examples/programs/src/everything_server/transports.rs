@@ -70,7 +70,8 @@ pub fn serve_unix(path: &std::path::Path, ready: impl FnOnce(&std::path::Path)) 
     {
         std::fs::remove_file(path)?;
     }
-    let listener = Async::<UnixListener>::bind(path)?;
+    let listener = Async::<UnixListener>::bind(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     ready(path);
     smol::block_on(serve(&super::app(), listener))
 }
