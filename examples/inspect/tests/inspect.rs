@@ -136,8 +136,8 @@ fn a_tool_is_called_with_arguments_of_its_types() {
 fn what_a_server_prints_is_shown_where_it_says_why() {
     let serve = SERVE.map(|word| word.replace("everything", "panicking"));
     let mut command = Command::new(INSPECT);
-    // A backtrace would push the line out of those that are kept.
-    command.env("RUST_BACKTRACE", "0");
+    // A backtrace must not push the line out of those that are kept.
+    command.env("RUST_BACKTRACE", "full");
     let (_, err, code) = finish(command.args(["tools", "--"]).arg(this_program()).args(serve), "");
     assert!(code == 1 && err.contains("The handler panicked"), "{err}");
     assert!(err.contains("server: thread ") && err.contains("server: the lamp is broken"), "{err}");

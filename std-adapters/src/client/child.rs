@@ -15,7 +15,8 @@ use crate::panics::caught;
 #[non_exhaustive]
 pub enum Stderr {
     /// The last ten lines are kept for error messages, at most 8 KiB of each (24 KiB if it is not
-    /// UTF-8); the rest is discarded.
+    /// UTF-8), without the frames of a stack trace, which would displace the words above it; the
+    /// rest is discarded.
     #[default]
     Keep,
     /// It goes to the standard error of this process, control characters included. Error messages
@@ -71,11 +72,13 @@ impl Stderr {
                     let mut each = lock(each);
                     let _ = caught(|| each(text));
                 }
-                let mut tail = kept.tail();
-                if tail.lines.len() == KEPT_LINES {
-                    tail.lines.pop_front();
+                if !is_stack_frame(text) {
+                    let mut tail = kept.tail();
+                    if tail.lines.len() == KEPT_LINES {
+                        tail.lines.pop_front();
+                    }
+                    tail.lines.push_back(text.to_owned());
                 }
-                tail.lines.push_back(text.to_owned());
                 line.clear();
             }
             kept.tail().is_open = false;
@@ -130,6 +133,15 @@ impl StderrLines {
     }
 }
 
+/// Whether a line is indented and begins with `at` or a number and a colon, as the lines of a stack
+/// trace of Rust, Node and Java do.
+fn is_stack_frame(line: &str) -> bool {
+    let text = line.trim_start();
+    let frame = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    text.len() < line.len()
+        && (text.starts_with("at ") || frame.len() < text.len() && frame.starts_with(':'))
+}
+
 /// Number of lines that are kept.
 const KEPT_LINES: usize = 10;
 /// Maximum number of bytes that are passed on at once.
@@ -178,3 +190,32 @@ pub(crate) fn terminate(_: &Child) -> bool {
 pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest time between two looks at whether a process has exited.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_a_stack_trace_are_told_from_what_it_is_about() {
+        for frame in [
+            "   0: rust_begin_unwind",
+            "             at /rustc/0/library/std/src/panicking.rs:697:5",
+            "  13:     0x55d1c0 - main",
+            "    at Object.<anonymous> (/srv/index.js:1:7)",
+            "\tat org.example.Main.main(Main.java:3)",
+        ] {
+            assert!(is_stack_frame(frame), "{frame}");
+        }
+        for text in [
+            "thread 'main' (7) panicked at src/main.rs:3:5:",
+            "stack backtrace:",
+            "at the end",
+            "10: ten",
+            "  File \"server.py\", line 1, in <module>",
+            "  : no number",
+            "",
+        ] {
+            assert!(!is_stack_frame(text), "{text}");
+        }
+    }
+}
