@@ -90,3 +90,9 @@ where
 pub fn method_not_found() -> ToolError<'static> {
     RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()
 }
+
+/// The same of an application that may have forgotten its catalog.
+pub fn nothing_found() -> ToolError<'static> {
+    let message = "Method not found, and there is no catalog: App::catalog";
+    RpcError::new(ErrorCode::MethodNotFound, message).into()
+}

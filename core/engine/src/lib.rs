@@ -113,7 +113,7 @@ pub mod internal {
     pub use crate::asking::{Answered, AskedInput, Asking};
     pub use crate::client::{CallEvent, CallEvents, ClientApplication, Command, End, SharedClient};
     pub use crate::handler_results::{
-        HandlerJson, completion_of, method_not_found, result_of, text_of,
+        HandlerJson, completion_of, method_not_found, nothing_found, result_of, text_of,
     };
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
     pub use crate::observer::cut;

@@ -367,6 +367,18 @@ impl ToolHandler for Hasty {
 }
 
 #[test]
+fn a_missing_catalog_is_named() {
+    let hasty = Mutex::new(Hasty);
+    let app = App::new(&CONFIG, async |ctx: Context| ctx.call_tool(&hasty).await);
+    talk(&app, WIDE, async |mut client| {
+        let refused = client.ask(&modern(1, "tools/list", json!({}))).await;
+        assert_eq!(refused["error"]["code"], -32601);
+        let expected = "Method not found, and there is no catalog: App::catalog";
+        assert_eq!(refused["error"]["message"], expected);
+    });
+}
+
+#[test]
 fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
     let hasty = Mutex::new(Hasty);
     let app = App::new(&CONFIG, async |ctx: Context| ctx.call_tool(&hasty).await);

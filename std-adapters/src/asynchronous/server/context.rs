@@ -14,7 +14,9 @@ use mcp_sansio::{
     ToolContext, ToolError,
 };
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::internal::{completion_of, method_not_found, result_of, text_of};
+use mcp_sansio_engine::internal::{
+    completion_of, method_not_found, nothing_found, result_of, text_of,
+};
 #[cfg(feature = "http")]
 use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
 
@@ -193,7 +195,8 @@ impl ActiveRequest {
 
     /// Reads the call of a tool, which checks its arguments.
     pub(crate) fn call<'a, T: Tools<'a>>(&'a self) -> Result<T, ToolError<'static>> {
-        let call = T::from_request(&self.request.as_request()).ok_or_else(method_not_found)?;
+        let error = if self.found.is_some() { method_not_found } else { nothing_found };
+        let call = T::from_request(&self.request.as_request()).ok_or_else(error)?;
         let call = call.map_err(|faults| ToolError::from(faults).into_owned())?;
         self.is_valid.store(true, Relaxed);
         Ok(call)
