@@ -53,7 +53,9 @@ pub use connection::{Connection, Machine, Memory, Outcome, Pair, PairStep, Step,
 pub use encode::OwnedJson;
 pub use encode::{Encode, Encoder, Json, to_slice};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
-pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params};
+pub use message::{
+    Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, PeerViolation,
+};
 pub use progress::{Amount, Progress};
 pub use protocol::error::{
     ConfigError, ErrorCode, InvalidPayload, NotAllowed, SendError, Violation,

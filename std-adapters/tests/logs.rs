@@ -388,7 +388,7 @@ fn a_connection_and_its_requests_have_the_address_of_the_client() {
         [
             "DEBUG mcp: connected connection=N peer=192.0.2.9 transport=stream",
             " INFO mcp.request{method=tools/call name=divide id=1 connection=N peer=192.0.2.9}: mcp: tools/call divide (id 1): responded took=TIME",
-            " WARN mcp: refused connection=N peer=192.0.2.9 why=Parse error: the message is not JSON: on a stream it takes one line",
+            " WARN mcp: refused connection=N peer=192.0.2.9 why=Parse error: the message is not JSON: on a stream it takes one line place=byte 1 of \"noise\"",
             "DEBUG mcp: disconnected connection=N how=closed by the client after=TIME",
         ]
     );

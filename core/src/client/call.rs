@@ -577,7 +577,7 @@ impl Client<'_> {
         let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
             && self.config.revisions.newest_legacy().is_some();
         if self.current_revision().is_modern() && !may_be_legacy {
-            return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
+            return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest.into())));
         }
         if method == Method::Ping {
             tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
@@ -590,7 +590,7 @@ impl Client<'_> {
         let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
         let refusal = if self.requests.find(id, hash).is_some() {
             // A response with this id would end the request in flight.
-            return Ok(Some(ClientEvent::Violation(Violation::IdInUse)));
+            return Ok(Some(ClientEvent::Violation(Violation::IdInUse.into())));
         } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
             Some(Violation::IdTooLong.into())
         } else if matches!(token, Some(None))
@@ -677,7 +677,7 @@ impl Client<'_> {
         tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
             write_error(writer, Some(id.as_str()), &error)
         })?;
-        Ok(ClientEvent::Violation(refusal.violation))
+        Ok(ClientEvent::Violation(refusal.violation.into()))
     }
 }
 

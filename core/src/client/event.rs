@@ -6,7 +6,7 @@ use super::call::{InputRequired, Refusal};
 #[cfg(feature = "http")]
 use crate::http::client::HttpFailure;
 use crate::json::{JsonStr, RawJson, ReadError};
-use crate::message::Params;
+use crate::message::{Params, PeerViolation};
 use crate::protocol::error::{ConfigError, Violation};
 use crate::protocol::{ClientFeatures, Revision, Revisions, ServerFeatures};
 use crate::rpc::PeerError;
@@ -110,7 +110,7 @@ pub enum ClientEvent<'f> {
     PeerError(PeerError<'f>),
     /// The server violated the protocol, or the line has noise. An error response was sent where
     /// JSON-RPC allows one.
-    Violation(Violation),
+    Violation(PeerViolation<'f>),
 }
 
 /// Result of `initialize` (legacy) or `server/discover` (modern).

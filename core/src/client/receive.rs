@@ -10,7 +10,7 @@ use crate::buffers::tx::{Tx, WriterId};
 #[cfg(feature = "http")]
 use crate::http::client::HttpFailure;
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Classified, Id, Item, Messages, Params};
+use crate::message::{Classified, Id, Item, Messages, Params, PeerViolation};
 use crate::protocol::Revision;
 use crate::protocol::error::{SendError, Violation};
 use crate::rpc::PeerError;
@@ -52,19 +52,23 @@ impl Client<'_> {
                 Item::Batch if self.allows_batches() => None,
                 Item::Batch => {
                     messages.finish();
-                    return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
+                    return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed.into())));
                 }
                 Item::Invalid { violation, id, forbids_response } => {
                     // Without a method it is not a request: with the id of a call it is taken for
                     // an invalid response.
                     let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
-                    self.invalid_message(
+                    let mut event = self.invalid_message(
                         now,
                         violation,
                         id,
                         forbids_response || (was_read && !envelope.has_method()),
                         tx,
-                    )?
+                    )?;
+                    if let Some(ClientEvent::Violation(found)) = &mut event {
+                        *found = PeerViolation::new(found.violation, messages.frame());
+                    }
+                    event
                 }
             };
             self.peer.last_received = now;
@@ -116,7 +120,7 @@ impl Client<'_> {
         outcome: Result<RawJson<'f>, PeerError<'f>>,
     ) -> Option<ClientEvent<'f>> {
         if !id.as_u32().is_some_and(|number| self.abandoned_ids.remove(number)) {
-            return Some(ClientEvent::Violation(Violation::UnexpectedResponse));
+            return Some(ClientEvent::Violation(Violation::UnexpectedResponse.into()));
         }
         let legacy = matches!(self.peer.phase, Phase::Initializing(..))
             || self.revision().is_some_and(|revision| !revision.is_modern());
@@ -254,7 +258,7 @@ impl Client<'_> {
         forbids_response: bool,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        let report = Ok(Some(ClientEvent::Violation(violation)));
+        let report = Ok(Some(ClientEvent::Violation(violation.into())));
         let Some(id) = id else { return report };
         if forbids_response {
             let Some((slot, kind)) = self.find(id) else { return report };
@@ -279,7 +283,7 @@ impl Client<'_> {
                     self.peer.phase = Phase::Closed;
                     ClientEvent::ConnectFailed(ConnectError::Invalid(violation))
                 }
-                CallKind::KeepAlive => ClientEvent::Violation(violation),
+                CallKind::KeepAlive => ClientEvent::Violation(violation.into()),
                 _ => ClientEvent::CallFinished {
                     call: Call(slot),
                     outcome: CallOutcome::Invalid(violation),

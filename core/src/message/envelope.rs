@@ -5,12 +5,17 @@ pub(crate) use super::fast::Envelope;
 #[cfg(small)]
 pub(crate) use super::small::Envelope;
 
+use core::fmt;
+use core::marker::PhantomData;
+
 use super::{Item, Messages, Params};
-use crate::json::{JsonStr, RawJson, skip_whitespace};
+use crate::buffers::rx::Frame;
+use crate::json::{JsonStr, RawJson, skip_value, skip_whitespace};
 use crate::protocol::Method;
 use crate::protocol::error::Violation;
 use crate::rpc::PeerError;
 use crate::rpc::id::Id;
+use crate::text::Printable;
 
 /// A classified message.
 pub(crate) enum Classified<'f> {
@@ -142,6 +147,111 @@ pub struct Malformed<'f> {
     /// notification.
     pub forbids_response: bool,
 }
+
+/// A violation of the protocol by the peer. With the feature `alloc` it has the frame, too, if that
+/// cannot be read; without, it does not, which takes 200 bytes of flash less.
+///
+/// `Display` writes the words of the violation and its [`place`](Self::place).
+#[derive(Clone, Copy)]
+pub struct PeerViolation<'f> {
+    /// The rule that is violated.
+    pub violation: Violation,
+    #[cfg(feature = "alloc")]
+    frame: Frame<'f>,
+    lent: PhantomData<&'f ()>,
+}
+
+impl<'f> PeerViolation<'f> {
+    /// Creates a violation by a frame.
+    #[inline]
+    pub const fn new(violation: Violation, frame: Frame<'f>) -> Self {
+        #[cfg(not(feature = "alloc"))]
+        let _ = frame;
+        Self {
+            violation,
+            #[cfg(feature = "alloc")]
+            frame,
+            lent: PhantomData,
+        }
+    }
+
+    /// Returns where the frame stops to be JSON in UTF-8, with its first 60 characters:
+    /// `byte 0 of "Content-Length: 52"`; or `longer than 4194304 bytes`. `None` for other
+    /// violations. It reads the frame again.
+    pub fn place(&self) -> Option<impl fmt::Display + use<'f>> {
+        #[cfg(feature = "alloc")]
+        let frame = self.frame;
+        #[cfg(not(feature = "alloc"))]
+        let frame = NO_FRAME;
+        match frame {
+            Frame::Complete(frame) => Some(Place::Byte { at: first_invalid(frame)?, frame }),
+            // Half of the memory keeps the beginning.
+            Frame::Oversized { prefix, .. } => Some(Place::Behind(prefix.len() * 2)),
+        }
+    }
+}
+
+const NO_FRAME: Frame<'_> = Frame::Complete(&[]);
+
+/// What is wrong with a frame that cannot be read.
+enum Place<'f> {
+    /// The first byte that is not JSON in UTF-8.
+    Byte { at: usize, frame: &'f [u8] },
+    /// The frame goes on behind so many bytes.
+    Behind(usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (at, frame) = match self {
+            Self::Byte { at, frame } => (at, frame),
+            Self::Behind(limit) => return write!(f, "longer than {limit} bytes"),
+        };
+        let mut chars = frame.utf8_chunks().flat_map(|chunk| {
+            let lost = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
+            chunk.valid().chars().chain(lost)
+        });
+        write!(f, "byte {at} of \"")?;
+        chars.by_ref().take(SHOWN).try_for_each(|c| write!(f, "{}", Printable::new(c)))?;
+        f.write_str(if chars.next().is_some() { "..\"" } else { "\"" })
+    }
+}
+
+impl fmt::Debug for PeerViolation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.violation, f)
+    }
+}
+
+impl fmt::Display for PeerViolation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.violation, f)?;
+        self.place().map_or(Ok(()), |place| write!(f, " ({place})"))
+    }
+}
+
+impl From<Violation> for PeerViolation<'_> {
+    fn from(violation: Violation) -> Self {
+        Self::new(violation, NO_FRAME)
+    }
+}
+
+/// Returns the offset of the first byte that is not JSON in UTF-8.
+fn first_invalid(frame: &[u8]) -> Option<usize> {
+    if frame.is_empty() {
+        return None;
+    }
+    if let Err(error) = core::str::from_utf8(frame) {
+        return Some(error.valid_up_to());
+    }
+    match skip_value(frame, skip_whitespace(frame, 0), 0) {
+        Err(error) => Some(error.position()),
+        Ok(end) => Some(skip_whitespace(frame, end)).filter(|end| *end < frame.len()),
+    }
+}
+
+/// Maximum number of characters of a frame that are shown.
+const SHOWN: usize = 60;
 
 impl<'f> Messages<'f> {
     /// Returns the next message of the frame, or `None` at its end. Only the form is checked, and

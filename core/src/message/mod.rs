@@ -9,7 +9,7 @@ mod small;
 pub use crate::rpc::id::MAX_ID;
 pub(crate) use crate::rpc::id::{Id, OwnedId};
 pub(crate) use envelope::{Classified, Envelope, Member};
-pub use envelope::{Malformed, Message, MessageKind};
+pub use envelope::{Malformed, Message, MessageKind, PeerViolation};
 #[cfg(all(feature = "http", feature = "alloc", not(small)))]
 pub(crate) use fast::Found;
 #[cfg(not(small))]

@@ -9,8 +9,8 @@ use super::config::Extensions;
 use crate::client::CallOutcome;
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Arguments, ParamPositions, Params};
-use crate::protocol::error::{InvalidPayload, Violation};
+use crate::message::{Arguments, ParamPositions, Params, PeerViolation};
+use crate::protocol::error::InvalidPayload;
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle};
@@ -98,7 +98,7 @@ pub enum ServerEvent<'f> {
     /// the end of input.
     Shutdown,
     /// The client violated the protocol; an error has been written where JSON-RPC allows it.
-    Violation(Violation),
+    Violation(PeerViolation<'f>),
 }
 
 /// A request of the client.

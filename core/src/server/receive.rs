@@ -9,7 +9,9 @@ use crate::buffers::tx::{Tx, WriterId};
 use crate::client::CallOutcome;
 use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
-use crate::message::{Classified, Envelope, Id, Item, Member, Messages, Params, TransportContext};
+use crate::message::{
+    Classified, Envelope, Id, Item, Member, Messages, Params, PeerViolation, TransportContext,
+};
 use crate::protocol::error::{SendError, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision};
 #[cfg(feature = "http")]
@@ -152,7 +154,11 @@ impl<'c> Server<'c> {
                     return Ok(event);
                 }
                 Item::Invalid { violation, id, forbids_response } => {
-                    self.report_violation(violation, id, forbids_response, tx)?
+                    let mut event = self.report_violation(violation, id, forbids_response, tx)?;
+                    if let Some(ServerEvent::Violation(found)) = &mut event {
+                        *found = PeerViolation::new(found.violation, messages.frame());
+                    }
+                    event
                 }
             };
             messages.advance(next);
@@ -303,7 +309,7 @@ impl<'c> Server<'c> {
         };
         match self.peer.calls {
             Some(hooks) => (hooks.response)(self, now, id, outcome, tx),
-            None => Some(ServerEvent::Violation(Violation::UnexpectedResponse)),
+            None => Some(ServerEvent::Violation(Violation::UnexpectedResponse.into())),
         }
     }
 
@@ -319,7 +325,7 @@ impl<'c> Server<'c> {
             // A late response to a cancelled call is ignored; one to an unknown id is a violation.
             let late =
                 id.as_u32().is_some_and(|number| (1..=self.peer.calls_made).contains(&number));
-            return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
+            return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse.into()));
         };
         // The cancellation is partly written and must be finished: the response is late.
         if self.calls.get(slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number))) {
@@ -344,7 +350,7 @@ impl<'c> Server<'c> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         if forbids_response {
-            return Ok(Some(ServerEvent::Violation(violation)));
+            return Ok(Some(ServerEvent::Violation(violation.into())));
         }
         // An error with an id that is in use would end the request that uses it.
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());

@@ -301,7 +301,7 @@ pub(super) fn refuse<'f>(
         writer.set_status(refusal.violation.http_status(revision));
         write_error(writer, id.map(Id::as_str), &refusal.error(config, requested))
     })?;
-    Ok(Some(ServerEvent::Violation(refusal.violation)))
+    Ok(Some(ServerEvent::Violation(refusal.violation.into())))
 }
 
 /// Writes the result `{}`.

@@ -32,17 +32,13 @@ pub(crate) fn connect<'c>(
     config: &'c ClientConfig<'c>,
     options: &Options,
 ) -> Result<Client<'c>, Error> {
-    let (terminal, received) = Terminal::new();
-    let traces = options.trace;
-    let mut connector = Connector::new(config).handler(terminal).trace(move |way, line| {
-        if traces {
+    let mut connector = Connector::new(config).handler(Terminal::default());
+    if options.trace {
+        connector = connector.trace(|way, line| {
             let arrow = if way == Direction::Sent { "→" } else { "←" };
             eprintln!("{arrow} {}", plain(&String::from_utf8_lossy(line)));
-        }
-        if way == Direction::Received {
-            received.keep(line);
-        }
-    });
+        });
+    }
     connector = connector.era(match options.era {
         Era::Find => None,
         Era::Legacy => Some(mcp_sansio::Era::Legacy),

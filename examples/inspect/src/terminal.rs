@@ -1,10 +1,9 @@
 //! Interaction with the person while a call is open.
 
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
-use mcp_sansio::{Changed, ClientEvent, Json, OwnedJson, Revision, Violation};
+use mcp_sansio::{Changed, ClientEvent, Json, OwnedJson, Revision};
 use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, OwnedInputRequest};
 use serde_json::{Value, json};
 
@@ -13,39 +12,10 @@ use super::form;
 use super::table::plain;
 
 /// A terminal: prompts and reports on standard error, input from standard input.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Terminal {
     bar: Bar,
-    received: Received,
 }
-
-impl Terminal {
-    /// Returns the terminal, and what has to keep each line that is received.
-    pub(crate) fn new() -> (Self, Received) {
-        let received = Received::default();
-        (Self { bar: Bar::default(), received: received.clone() }, received)
-    }
-}
-
-/// The beginning of the last line of the server.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Received(Arc<Mutex<String>>);
-
-impl Received {
-    pub(crate) fn keep(&self, line: &[u8]) {
-        // No character has more than 4 bytes.
-        let begin = line.get(..SHOWN * 4).unwrap_or(line);
-        let text = String::from_utf8_lossy(begin).trim_end().chars().take(SHOWN).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
-
-    fn shown(&self) -> String {
-        plain(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Number of characters of a line that is no message.
-const SHOWN: usize = 60;
 
 impl Handler for Terminal {
     fn on_input_request(&mut self, question: &OwnedInputRequest) -> InputResponse {
@@ -118,18 +88,9 @@ impl Handler for Terminal {
                     std::process::exit(0);
                 }
             }
-            ClientEvent::Violation(violation) => {
+            ClientEvent::Violation(found) => {
                 self.bar.clear();
-                let why = plain(&violation.to_string());
-                match violation {
-                    Violation::NotJson => {
-                        eprintln!(
-                            "(protocol violation of the server: {why}: {})",
-                            self.received.shown()
-                        );
-                    }
-                    _ => eprintln!("(protocol violation of the server: {why})"),
-                }
+                eprintln!("(protocol violation of the server: {})", plain(&found.to_string()));
             }
             _ => {}
         }

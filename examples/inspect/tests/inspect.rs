@@ -142,7 +142,7 @@ fn what_a_server_prints_is_shown_where_it_says_why() {
     assert!(code == 1 && err.contains("The handler panicked"), "{err}");
     assert!(err.contains("server: thread ") && err.contains("server: the lamp is broken"), "{err}");
     // The harness prints this to standard output.
-    assert!(err.contains("takes one line: running 1 test)"), "{err}");
+    assert!(err.contains("takes one line (byte 0 of \"running 1 test\"))"), "{err}");
 }
 
 #[test]

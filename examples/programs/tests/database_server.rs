@@ -105,7 +105,7 @@ fn standard_error_says_what_the_server_does() {
         "mcp: connection 1: tools/call describe (id 1): tool failed in ",
         r"mcp: connection 1: tools/call tables\n (id 2): refused: invalid parameters",
         r"mcp: connection 1: tools/call tables\n (id 2): error -32602 in ",
-        "mcp: connection 1: refused: Parse error: the message is not JSON: on a stream it takes one line",
+        r#"mcp: connection 1: refused: Parse error: the message is not JSON: on a stream it takes one line (byte 1 of "noise")"#,
         "mcp: connection 1: disconnected after ",
     ];
     assert_eq!(lines.len(), expected.len(), "{log}");

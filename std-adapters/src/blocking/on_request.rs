@@ -79,10 +79,15 @@ impl<'o> Observation<'o> {
         match event {
             ServerEvent::RequestCancelled { request, .. } => self.ended(*request, Ended::Cancelled),
             ServerEvent::RequestTimedOut { request } => self.ended(*request, Ended::TimedOut),
-            ServerEvent::Violation(violation) => {
+            ServerEvent::Violation(found) => {
                 let ObservedConnection { hooks, number, .. } = &self.connection;
-                let why = Refusal::from(*violation);
-                hooks.tell(Event::Refused { connection: *number, peer: None, why });
+                let place = found.place().map(|place| place.to_string());
+                hooks.tell(Event::Refused {
+                    connection: *number,
+                    peer: None,
+                    why: Refusal::from(found.violation),
+                    place: place.as_deref(),
+                });
             }
             _ => {}
         }

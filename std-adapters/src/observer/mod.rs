@@ -15,7 +15,9 @@ use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::tasks::TaskId;
-use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
+use mcp_sansio::{
+    Catalog, Encode, Method, OwnedJson, PeerViolation, Request, ResponseKind, ToolError,
+};
 #[cfg(feature = "store")]
 use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_engine::PeerAddress;
@@ -424,6 +426,13 @@ impl ObservedRequest<'_> {
 #[cfg(feature = "asynchronous")]
 pub(crate) enum Telling {
     Event(Event<'static>),
+    /// A message that is not a request for the application was refused.
+    Refused {
+        connection: u64,
+        peer: Option<PeerAddress>,
+        why: Refusal,
+        place: Option<String>,
+    },
     /// A request begins and ends: its handler is not called.
     Ended(Box<ObservedRequest<'static>>, Ended),
     #[cfg(feature = "http")]
@@ -434,12 +443,12 @@ pub(crate) enum Telling {
 
 #[cfg(feature = "asynchronous")]
 impl Telling {
-    /// A message that is not a request for the application was refused.
-    pub(crate) const fn refused(
+    pub(crate) fn refused(
         (connection, peer): (u64, Option<PeerAddress>),
-        why: Refusal,
+        found: &PeerViolation<'_>,
     ) -> Self {
-        Self::Event(Event::Refused { connection, peer, why })
+        let (why, place) = (found.violation.into(), found.place().map(|place| place.to_string()));
+        Self::Refused { connection, peer, why, place }
     }
 
     /// Adds to what is known of a denial.
@@ -454,6 +463,10 @@ impl Telling {
     pub(crate) fn tell(self, hooks: &Hooks<'_>) {
         match self {
             Self::Event(event) => hooks.tell(event),
+            Self::Refused { connection, peer, why, place } => {
+                let place = place.as_deref();
+                hooks.tell(Event::Refused { connection, peer, why, place });
+            }
             Self::Ended(request, how) => {
                 request.began();
                 request.ended(how);

@@ -53,7 +53,10 @@ impl Observer for StderrObserver {
                 let error = Printable::new(error);
                 write(client(request), format_args!("{request}: not stored as a task: {error}"));
             }
-            Event::Refused { connection, peer, why } => {
+            Event::Refused { connection, peer, why, place: Some(place) } => {
+                write((connection, peer, None), format_args!("refused: {why} ({place})"));
+            }
+            Event::Refused { connection, peer, why, .. } => {
                 write((connection, peer, None), format_args!("refused: {why}"));
             }
             Event::Denied { denial } => {

@@ -161,9 +161,10 @@ impl Observer for TracingObserver {
                 let (span, error) = (self.span(Some(request)), printable(error));
                 warn!(target: TARGET, parent: &span, error, "{request}: not stored as a task");
             }
-            Event::Refused { connection, peer, why } => {
+            Event::Refused { connection, peer, why, place } => {
                 let (connection, peer) = (known(connection), peer.map(display));
-                warn!(target: TARGET, parent: None, connection, peer, %why, "refused");
+                let place = place.map(display);
+                warn!(target: TARGET, parent: None, connection, peer, %why, place, "refused");
             }
             Event::Denied { denial } => warn!(
                 target: TARGET,

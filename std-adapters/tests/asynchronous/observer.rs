@@ -86,6 +86,20 @@ fn each_request_begins_and_ends_in_its_own_way() {
 }
 
 #[test]
+fn a_line_that_cannot_be_read_is_shown() {
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG).observer(recorder.clone());
+    talk(&app, WIDE, async move |mut client| {
+        let refused = client.ask_text(r#"{"jsonrpc": "2.0","#).await;
+        assert_eq!(refused["error"]["code"], -32700);
+    });
+    assert_eq!(
+        recorder.lines()[1],
+        r#"Parse error: the message is not JSON: on a stream it takes one line (byte 18 of "{"jsonrpc": "2.0",")"#
+    );
+}
+
+#[test]
 fn a_call_ends_when_it_is_cancelled_and_when_its_client_is_gone() {
     assert_eq!(
         observed(&[how(1, "wait"), how(2, "wait"), cancel(1)]),

@@ -47,6 +47,7 @@ impl Observer for Recorder {
                 format!("task of {tool} ended: {how}{}", because(error))
             }
             Event::StoreFailed { request, error } => format!("{} not stored: {error}", request.id),
+            Event::Refused { why, place: Some(place), .. } => format!("{why} ({place})"),
             Event::Refused { why, .. } => format!("message refused: {why}"),
             Event::Denied { denial } => format!("{denial}: {} {}", denial.status, denial.error),
             Event::Panicked { message } => format!("other code panicked: {message}"),

@@ -68,6 +68,33 @@ fn codes_and_statuses_by_revision() {
 }
 
 #[test]
+fn a_line_that_cannot_be_read_is_shown_with_its_first_invalid_byte() {
+    use Violation::{NotAMessage, NotJson, NotUtf8, TooDeep};
+    let (deep, long) = ("[".repeat(65), format!("{{\"text\":\"{}", "é".repeat(60)));
+    for (violation, line, place) in [
+        (NotJson, &b"Content-Length: 52"[..], r#"byte 0 of "Content-Length: 52""#),
+        (NotJson, b"GET /mcp HTTP/1.1", r#"byte 0 of "GET /mcp HTTP/1.1""#),
+        (NotJson, b"{", r#"byte 1 of "{""#),
+        (NotJson, b"  {'id': 1}", r#"byte 3 of "  {'id': 1}""#),
+        (NotJson, br#"{"path":"C:\Users"}"#, r#"byte 12 of "{"path":"C:\Users"}""#),
+        (NotJson, b"{} {}", r#"byte 3 of "{} {}""#),
+        (NotJson, b"\x1b[1mready", r#"byte 0 of "\u001b[1mready""#),
+        (NotUtf8, b"{\"a\":\"\xff\"}", "byte 6 of \"{\"a\":\"\u{fffd}\"}\""),
+        (TooDeep, deep.as_bytes(), &format!("byte 64 of \"{}..\"", &deep[..60])),
+        (NotJson, long.as_bytes(), &format!("byte 129 of \"{}..\"", &long[..9 + 51 * 2])),
+    ] {
+        let found = PeerViolation::new(violation, Frame::Complete(line));
+        assert_eq!(found.to_string(), format!("{violation} ({place})"));
+    }
+    // What can be read may be private.
+    for line in [&br#"{"password":"x"}"#[..], b"\"x\"", b"7 "] {
+        let found = PeerViolation::new(NotAMessage, Frame::Complete(line));
+        assert_eq!(found.to_string(), NotAMessage.to_string());
+    }
+    assert_eq!(PeerViolation::from(NotJson).to_string(), NotJson.to_string());
+}
+
+#[test]
 fn roots_lead_to_files_and_nowhere_else() {
     for (uri, valid) in [
         ("file:///a/b", true),

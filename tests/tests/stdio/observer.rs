@@ -12,7 +12,7 @@ use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, ServerConfig,
-    ServerFeatures, Target, ToolContext, ToolResult, entries,
+    ServerFeatures, Target, ToolContext, ToolResult, Violation, entries,
 };
 use mcp_sansio_adapters::asynchronous;
 use mcp_sansio_adapters::asynchronous::http::PeerAddress;
@@ -99,6 +99,7 @@ impl Observer for Recorder {
                 let error = error.map(|error| format!(": {error}")).unwrap_or_default();
                 format!("{} ended: {how}{error}", request.id)
             }
+            Event::Refused { why, place: Some(place), .. } => format!("{why} ({place})"),
             Event::Refused { why, .. } => format!("message refused: {why}"),
             Event::Disconnected { how, .. } => format!("disconnected: {how}"),
             other => format!("{other:?}"),
@@ -192,7 +193,7 @@ fn what_is_no_request_for_the_application_is_refused_or_not_told() {
     assert_eq!(
         observed(&[discover.as_str(), "noise\n", &unknown].concat()),
         [
-            "message refused: Parse error: the message is not JSON: on a stream it takes one line",
+            r#"Parse error: the message is not JSON: on a stream it takes one line (byte 1 of "noise")"#,
             "message refused: Method not found"
         ]
     );
@@ -261,7 +262,13 @@ impl Observer for Everything {
         for event in [
             Event::Connected { connection, transport, peer },
             event,
-            Event::Refused { connection, peer, why: Refusal::Limit },
+            Event::Refused { connection, peer, why: Refusal::Limit, place: None },
+            Event::Refused {
+                connection,
+                peer: None,
+                why: Refusal::Violation(Violation::NotJson),
+                place: Some("byte 0 of \"GET / HTTP/1.1\""),
+            },
             Event::Denied { denial: &denial },
             Event::Denied { denial: &lacking },
             Event::Panicked { message },
@@ -295,6 +302,10 @@ fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
     let expected = [
         (false, "mcp: connection 7, address 192.0.2.7: connected (HTTP)"),
         (true, "mcp: connection 7, address 192.0.2.7: refused: too many requests in flight"),
+        (
+            true,
+            r#"mcp: connection 7: refused: Parse error: the message is not JSON: on a stream it takes one line (byte 0 of "GET / HTTP/1.1")"#,
+        ),
         (true, "mcp: denied: 401 invalid_token"),
         (
             true,

@@ -142,7 +142,7 @@ fn a_request_is_a_span_and_the_rest_are_events() {
             "2: ERROR message=tools/call panic (id 2): panicked error=a bug\\u001b",
             "2: outcome=panicked",
             "2: failed=true",
-            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
+            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line place=byte 1 of \"noise\"",
             "-: DEBUG message=disconnected how=closed by the client",
         ]
     );
@@ -154,7 +154,7 @@ fn an_event_names_its_request_where_the_span_is_left_out() {
         logged(Level::WARN),
         [
             "-: ERROR message=tools/call panic (id 2): panicked error=a bug\\u001b",
-            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line",
+            "-: WARN message=refused why=Parse error: the message is not JSON: on a stream it takes one line place=byte 1 of \"noise\"",
         ]
     );
 }

@@ -39,7 +39,7 @@ impl Handler for Person {
                 self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(seen);
             }
             ClientEvent::Violation(fault) => {
-                self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(*fault)
+                self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault.violation)
             }
             _ => {}
         }

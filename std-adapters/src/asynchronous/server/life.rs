@@ -310,9 +310,7 @@ impl<K> Work<K> {
             ServerEvent::RequestTimedOut { request } => {
                 Self::Cancel(server, *request, Ended::TimedOut)
             }
-            ServerEvent::Violation(violation) => {
-                Self::Tell(Telling::refused(from?, (*violation).into()))
-            }
+            ServerEvent::Violation(found) => Self::Tell(Telling::refused(from?, found)),
             // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions.
             _ => return None,
         })

@@ -158,7 +158,7 @@ impl ClientApp {
                 assert!(!client.is_request_open(*request));
             }
             ClientEvent::Unresponsive => self.given_up += 1,
-            ClientEvent::Violation(violation) => match violation {
+            ClientEvent::Violation(found) => match found.violation {
                 // The client remembers as many ids as it has slots for calls, and one or two of
                 // connecting.
                 Violation::UnexpectedResponse => {

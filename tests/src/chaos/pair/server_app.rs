@@ -43,7 +43,7 @@ impl ServerApp {
                     .expect("each request ends once");
                 self.calls.remove(at);
             }
-            ServerEvent::Violation(violation) => match violation {
+            ServerEvent::Violation(found) => match found.violation {
                 Violation::TooLong => assert!(!roomy),
                 Violation::TooManyRequests
                 | Violation::UnknownMethod

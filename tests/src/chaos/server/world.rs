@@ -430,12 +430,13 @@ impl<'d> World<'d> {
             };
             match event {
                 // These get no response.
-                ServerEvent::Violation(
-                    Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed,
-                ) => *counted += heard.requests,
-                ServerEvent::Violation(Violation::IdInUse) => {
-                    self.ledger.forgive(heard.id.as_ref())
-                }
+                ServerEvent::Violation(found) => match found.violation {
+                    Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed => {
+                        *counted += heard.requests;
+                    }
+                    Violation::IdInUse => self.ledger.forgive(heard.id.as_ref()),
+                    _ => {}
+                },
                 ServerEvent::Request(_) | ServerEvent::Listening { .. } => *counted += 1,
                 _ => {}
             }
@@ -468,7 +469,9 @@ impl<'d> World<'d> {
         for _ in 0..100 {
             match self.attempt(|server, tx| server.next_event(now, &mut messages, tx)) {
                 Ok(Some(event)) => {
-                    if let ServerEvent::Violation(Violation::IdInUse) = event {
+                    if let ServerEvent::Violation(found) = event
+                        && found.violation == Violation::IdInUse
+                    {
                         self.ledger.forgive(heard.id.as_ref());
                     }
                     self.application.event(

@@ -67,7 +67,11 @@ struct Listener(Notes);
 
 impl Handler for Listener {
     fn on_event(&mut self, about: Option<CallId>, event: &mcp_sansio::ClientEvent<'_>) {
-        self.0.lock().unwrap().push(format!("{} {event:?}", about.is_some()));
+        let what = match event {
+            mcp_sansio::ClientEvent::Violation(found) => found.to_string(),
+            event => format!("{event:?}"),
+        };
+        self.0.lock().unwrap().push(format!("{} {what}", about.is_some()));
     }
 }
 

@@ -86,15 +86,21 @@ fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else()
 
 #[test]
 fn stdio_10_noise_is_reported_and_skipped() {
+    use mcp_sansio::Violation::{NotJson, NotUtf8, TooLong};
     let notes = Notes::default();
     let connector = Connector::new(&CONFIG)
         .handler(Listener(Arc::clone(&notes)))
         .limits(ClientLimits { max_line: 50_000, ..ClientLimits::DEFAULT });
     let mut client = connector.connect(Process::new(server(""))).unwrap();
     trick(&mut client, "noise", &json!({})).unwrap();
-    let violations = ["NotJson", "NotJson", "NotUtf8", "NotJson", "TooLong"];
-    let expected: Vec<_> =
-        violations.iter().map(|violation| format!("false Violation({violation})")).collect();
+    let expected = [
+        (NotJson, r#" (byte 0 of "Listening on port 8080 ...")"#),
+        (NotJson, r#" (byte 22 of "{"jsonrpc":"2.0","id":")"#),
+        (NotUtf8, " (byte 0 of \"\u{fffd}\u{fffd}\")"),
+        (NotJson, r#" (byte 4 of "[1,2")"#),
+        (TooLong, " (longer than 50000 bytes)"),
+    ]
+    .map(|(violation, place)| format!("false {violation}{place}"));
     assert_eq!(*notes.lock().unwrap(), expected);
     assert_eq!(data(&trick(&mut client, "echo", &json!({"n": 1})).unwrap()), json!({"n": 1}));
 }
