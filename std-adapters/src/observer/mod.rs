@@ -177,6 +177,11 @@ impl Watching {
         Self(Arc::new(Watch { limit, state, changed, started }))
     }
 
+    #[cfg(all(test, feature = "asynchronous"))]
+    pub(crate) fn limit(&self) -> Duration {
+        self.0.limit
+    }
+
     /// Returns what a thread has to run until this value is dropped.
     pub(crate) fn task<'o>(&self, observer: Arc<dyn Observer + 'o>) -> impl FnOnce() + use<'o> {
         let watch = Arc::clone(&self.0);

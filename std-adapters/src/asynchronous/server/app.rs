@@ -15,7 +15,7 @@ use super::catalog::CatalogOf;
 use super::context::{Context, Origin, owner_text};
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::observer::{Hooks, Observer, Telling, Watching};
+use crate::observer::{Hooks, Observer, STALLED, Telling, Watching};
 use crate::rounds::state_seal;
 #[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};
@@ -115,9 +115,16 @@ impl<H> App<H> {
         self.with(|settings| settings.keys = Some(keys))
     }
 
-    /// Tells an observer of requests and their ends, of failures and of connections.
+    /// Tells an observer of requests and their ends, of failures and of connections. In debug builds
+    /// also of handlers that stall, as if [`watch`](Self::watch) had been called with
+    /// [`STALLED`](crate::observer::STALLED).
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
-        self.with(|settings| settings.observer = Some(Arc::new(observer)))
+        self.with(|settings| {
+            settings.observer = Some(Arc::new(observer));
+            if cfg!(debug_assertions) && settings.watch.is_none() {
+                settings.watch = Some(Arc::new(Watching::new(STALLED)));
+            }
+        })
     }
 
     /// Tells the observer of a handler that runs for longer than this without waiting
@@ -314,3 +321,30 @@ pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Smallest buffer: every response that the core writes to an unreadable message fits, including
 /// the id.
 const MIN_BUFFER: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::ServerFeatures;
+    use mcp_sansio::types::Implementation;
+
+    use super::*;
+    use crate::asynchronous::HandlerResult;
+    use crate::observer::StderrObserver;
+
+    static CONFIG: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+
+    #[test]
+    fn an_observer_of_a_debug_build_is_told_of_handlers_that_stall() {
+        let limit = |app: App<fn(Context) -> std::future::Pending<HandlerResult>>| {
+            app.settings.watch.as_ref().map(|watch| watch.limit())
+        };
+        let app = || App::new(&CONFIG, (|_| std::future::pending()) as fn(Context) -> _);
+        assert_eq!(limit(app()), None);
+        let in_debug = cfg!(debug_assertions).then_some(STALLED);
+        assert_eq!(limit(app().observer(StderrObserver::new())), in_debug);
+        let own = Duration::from_secs(9);
+        assert_eq!(limit(app().watch(own).observer(StderrObserver::new())), Some(own));
+        assert_eq!(limit(app().observer(StderrObserver::new()).watch(own)), Some(own));
+    }
+}
