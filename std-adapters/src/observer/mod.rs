@@ -430,6 +430,7 @@ impl ObservedRequest<'_> {
 /// What an observer is told later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
 pub(crate) enum Telling {
+    #[cfg(feature = "http")]
     Event(Event<'static>),
     /// A message that is not a request for the application was refused.
     Refused {
@@ -467,6 +468,7 @@ impl Telling {
 
     pub(crate) fn tell(self, hooks: &Hooks<'_>) {
         match self {
+            #[cfg(feature = "http")]
             Self::Event(event) => hooks.tell(event),
             Self::Refused { connection, peer, why, place } => {
                 let place = place.as_deref();
