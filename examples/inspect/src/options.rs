@@ -222,6 +222,9 @@ fn action(words: &[String], task: Task) -> Result<Action, Stop> {
         _ => return Err(Stop::Wrong(format!("unknown command `{verb}`"))),
     };
     match rest.get(taken) {
+        Some(url) if url.contains("://") => Err(Stop::Wrong(format!(
+            "`{verb}` does not take `{url}`: a URL comes first, as in `inspect {url} {verb}`"
+        ))),
         Some(extra) => Err(Stop::Wrong(format!("`{verb}` does not take `{extra}`"))),
         None => Ok(action),
     }
@@ -413,7 +416,10 @@ mod tests {
             ("--timeout -3 --tcp x:1", "seconds"),
             ("--frob -- x", "--frob"),
             ("--bearer x -- y", "--bearer requires"),
-            ("tools http://localhost/", "does not take `http://localhost/`"),
+            (
+                "tools http://localhost/",
+                "`tools` does not take `http://localhost/`: a URL comes first, as in `inspect http://localhost/ tools`",
+            ),
             ("login", "take the URL"),
             ("login a.example/mcp", "starts with https://"),
             ("login --tcp x:1", "take the URL"),
