@@ -14,8 +14,8 @@
 //! `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and `AsyncToolHandler`, served by
 //! `call_async_tool`.
 //!
-//! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as lines of
-//! a log and spans.
+//! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as events
+//! and spans.
 //!
 //! `store`, with the feature `store`, keeps tasks so that they survive the end of the process; with
 //! the feature `auth` it keeps tokens.

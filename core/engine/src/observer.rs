@@ -13,7 +13,7 @@ use crate::places::PeerAddress;
 /// An event of a server. `Copy`, so that an observer can hand it on to several others.
 ///
 /// The texts in it are those of clients and of the application, and may have control characters:
-/// print them through [`Printable`](mcp_sansio::Printable).
+/// print them through [`Printable`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {

@@ -433,16 +433,11 @@ pub(crate) enum Telling {
     #[cfg(feature = "http")]
     Event(Event<'static>),
     /// A message that is not a request for the application was refused.
-    Refused {
-        connection: u64,
-        peer: Option<PeerAddress>,
-        why: Refusal,
-        place: Option<String>,
-    },
+    Refused { connection: u64, peer: Option<PeerAddress>, why: Refusal, place: Option<String> },
     /// A request begins and ends: its handler is not called.
     Ended(Box<ObservedRequest<'static>>, Ended),
     #[cfg(feature = "http")]
-    Denied(Box<Denial>),
+    Denied(Denial),
     /// Code that is no handler has panicked.
     Panicked(Panic),
 }
@@ -459,11 +454,10 @@ impl Telling {
 
     /// Adds to what is known of a denial.
     #[cfg(feature = "http")]
-    pub(crate) fn denial(mut self, add: impl FnOnce(&mut Denial)) -> Self {
-        if let Self::Denied(denial) = &mut self {
+    pub(crate) fn denial(&mut self, add: impl FnOnce(&mut Denial)) {
+        if let Self::Denied(denial) = self {
             add(denial);
         }
-        self
     }
 
     pub(crate) fn tell(self, hooks: &Hooks<'_>) {

@@ -27,16 +27,16 @@ macro_rules! at_level {
 /// refusal and failure, at its end.
 ///
 /// ```text
-///  INFO mcp.request{method=tools/call name=divide id=3 connection=1}: mcp: tools/call divide (id 3): responded took=214µs
+///  INFO mcp.request{..}: mcp: tools/call divide (id 3): responded took=214µs
 ///  WARN mcp: refused connection=1 why=Method not found
 /// ```
 ///
 /// The span is called `mcp.request`, at level INFO, and has the fields `method`, `name`, `id`,
 /// `connection`, `peer`, `principal`, `traceparent` and `tracestate`, as far as they are known, and
-/// at its end `task`, `outcome` and `failed`. Handlers run inside of it, so that their own spans and
-/// events belong to it; that of a task ends with the task. Where a filter leaves out the span, its
-/// event has the client, too. Spans and events have the target `mcp`. The span has no parent: see
-/// [`on_span`](Self::on_span).
+/// at its end `task`, `outcome` and `failed`. Handlers run inside of it, so that their own spans
+/// and events belong to it; that of a task ends with the task. Where a filter leaves out the span,
+/// its event has the client, too. Spans and events have the target `mcp`. The span has no parent:
+/// see [`on_span`](Self::on_span).
 ///
 /// | event | level |
 /// | --- | --- |

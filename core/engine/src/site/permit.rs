@@ -90,7 +90,7 @@ impl Scopes {
         all
     }
 
-    /// Returns those of these scopes, which are separated by spaces, that a principal does not have.
+    /// Returns those of these scopes, separated by spaces, that a principal does not have.
     pub fn missing(&self, scopes: &str, principal: &Principal) -> String {
         let mut granted = Granted::new(&principal.scopes);
         let is_missing = |scope: &&str| !self.is_granted(&mut granted, scope);

@@ -46,7 +46,7 @@ impl<K> Admission<K> {
             };
             Telling::Ended(observed, how)
         });
-        Self { response: Some(response), work: telling.map(Work::Tell) }
+        Self { response: Some(response), work: telling.map(Work::tell) }
     }
 }
 
@@ -92,7 +92,7 @@ impl Settings {
             Err(panic) => {
                 let told = observed.map(|observed| {
                     observed.because(&panic.0);
-                    Work::Tell(Telling::Ended(observed, Ended::Panicked))
+                    Work::tell(Telling::Ended(observed, Ended::Panicked))
                 });
                 return Admission { response: Some(PendingResponse::PANICKED), work: told };
             }
@@ -106,7 +106,7 @@ impl Settings {
                 if kind != ResponseKind::Result {
                     observed.refused_by(&catalog, request);
                 }
-                Some(Work::Tell(Telling::Ended(observed, kind.into())))
+                Some(Work::tell(Telling::Ended(observed, kind.into())))
             };
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {

@@ -291,11 +291,15 @@ pub(crate) enum Work<K> {
     Cancel(K, RequestHandle, Ended),
     #[cfg(feature = "http")]
     End(K),
-    /// An observer is told in the order of the work.
-    Tell(Telling),
+    /// An observer is told in the order of the work. Few servers need its memory.
+    Tell(Box<Telling>),
 }
 
 impl<K> Work<K> {
+    pub(crate) fn tell(telling: Telling) -> Self {
+        Self::Tell(Box::new(telling))
+    }
+
     /// Returns what an event leaves to be done that is neither a request nor a response. `from` is
     /// the number of the connection and the address of the client if it is observed.
     pub(crate) fn of(
@@ -310,7 +314,7 @@ impl<K> Work<K> {
             ServerEvent::RequestTimedOut { request } => {
                 Self::Cancel(server, *request, Ended::TimedOut)
             }
-            ServerEvent::Violation(found) => Self::Tell(Telling::refused(from?, found)),
+            ServerEvent::Violation(found) => Self::tell(Telling::refused(from?, found)),
             // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions.
             _ => return None,
         })
@@ -415,7 +419,7 @@ impl<K: Copy + Ord, M: Live> Requests<K, M> {
             Work::Cancel(server, request, how) => self.cancel(server, request, how),
             #[cfg(feature = "http")]
             Work::End(server) => self.end(server),
-            Work::Tell(telling) => settings.tell(telling),
+            Work::Tell(telling) => settings.tell(*telling),
         }
         None
     }

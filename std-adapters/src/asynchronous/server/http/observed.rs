@@ -47,18 +47,20 @@ impl ObservedSessions {
 }
 
 /// Returns what has to be told of a check that a request did not pass.
-pub(crate) fn denied<T>(result: &Result<Result<T, AuthorizationError>, Panic>) -> Option<Telling> {
+pub(crate) fn denied<T>(
+    result: &Result<Result<T, AuthorizationError>, Panic>,
+) -> Option<Box<Telling>> {
     let error = match result {
         Ok(Ok(_)) => return None,
         Ok(Err(error)) => error,
-        Err(Panic(text)) => return Some(Telling::Panicked(Panic(text.clone()))),
+        Err(Panic(text)) => return Some(Box::new(Telling::Panicked(Panic(text.clone())))),
     };
     let mut denial = Denial::default();
     (denial.status, denial.error) = (error.status(), cut(error));
     if error.status() == 403 {
         denial.missing_scope = error.wanted_scope().map(|scope| cut(&scope)).unwrap_or_default();
     }
-    Some(Telling::Denied(Box::new(denial)))
+    Some(Box::new(Telling::Denied(denial)))
 }
 
 fn disconnected((connection, since): (u64, Instant), how: Disconnect<'static>) -> Event<'static> {

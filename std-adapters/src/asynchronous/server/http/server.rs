@@ -229,8 +229,9 @@ impl HttpServer {
         check.poll(cx, options.authorize_timeout, &counts.checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if observed.is_some() {
-                    work.extend(denied(&result).map(|told| {
-                        Work::Tell(told.denial(|denial| denial.peer = site.peer_address(key)))
+                    work.extend(denied(&result).map(|mut told| {
+                        told.denial(|denial| denial.peer = site.peer_address(key));
+                        Work::Tell(told)
                     }));
                 }
                 let result = options.result(result).map(|authorized| {

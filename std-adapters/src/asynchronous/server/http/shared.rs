@@ -9,7 +9,8 @@ use std::time;
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
 use mcp_sansio_engine::internal::cut;
 use mcp_sansio_engine::site::{
-    ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
+    AuthorizationError, ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep,
+    SiteTurn, Unpermitted,
 };
 
 use super::observed::{ObservedSessions, denied};
@@ -24,8 +25,8 @@ use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
-use crate::observer::Denial;
-use crate::panics::caught;
+use crate::observer::{Denial, Telling};
+use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::timer::later;
 
@@ -157,21 +158,32 @@ impl Shared {
                 let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
                 self.options.access_control.scopes.check(catalog.as_ref(), &next)
             });
-            let denied = self.settings.is_observed().then(|| denied(&result)).flatten();
-            let denied = denied.map(|told| told.denial(|denial| self.describe(denial, &next)));
+            let told =
+                if matches!(result, Ok(Ok(()))) { None } else { self.denied(&result, &next) };
             (state, now) = self.enter();
             let State { site, work, is_checking, .. } = &mut *state;
             *is_checking = false;
-            work.extend(denied.map(|told| {
-                let peer = site.peer_address(next.exchange());
-                Work::Tell(told.denial(|denial| denial.peer = peer))
-            }));
+            if let Some(mut told) = told {
+                told.denial(|denial| denial.peer = site.peer_address(next.exchange()));
+                work.push_back(Work::Tell(told));
+            }
             site.permitted(now, next, self.options.result(result));
         }
     }
 
-    /// Completes what an observer is told of a request that was not permitted. The state is not
-    /// locked: scopes are compared by code of the application.
+    /// Returns what an observer is told of a request that was not permitted, but for its address.
+    /// The state is not locked: scopes are compared by code of the application.
+    fn denied(
+        &self,
+        result: &Result<Result<(), AuthorizationError>, Panic>,
+        request: &Unpermitted,
+    ) -> Option<Box<Telling>> {
+        let mut told = if self.settings.is_observed() { denied(result)? } else { return None };
+        told.denial(|denial| self.describe(denial, request));
+        Some(told)
+    }
+
+    /// Completes what is known of a request that was not permitted.
     fn describe(&self, denial: &mut Denial, request: &Unpermitted) {
         let scopes = &self.options.access_control.scopes;
         if let Some(principal) = request.principal() {
@@ -223,7 +235,7 @@ impl Shared {
                     }
                     work.push_back(Work::End(server));
                     if let Some(observed) = observed {
-                        work.extend(observed.ended(server, how).map(Work::Tell));
+                        work.extend(observed.ended(server, how).map(Work::tell));
                     }
                 }
                 SiteStep::Wait(next) => {
@@ -255,7 +267,7 @@ impl Shared {
     ) -> Option<(usize, Option<Holder>)> {
         let connection = observed.map(|observed| {
             let (connection, connected) = observed.connection(&turn);
-            work.extend(connected.map(Work::Tell));
+            work.extend(connected.map(Work::tell));
             (&observed.hooks, connection)
         });
         let server = turn.server_key();
