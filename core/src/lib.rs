@@ -38,7 +38,7 @@ pub use buffers::Storage;
 pub use buffers::rx::{Frame, RxBuffer, Spare};
 pub use buffers::tx::{STEP_OUTPUT, Tx, TxBuffer};
 #[cfg(feature = "alloc")]
-pub use catalog::{AddError, OwnedCatalog, TargetPlace};
+pub use catalog::{AddError, CatalogResponse, OwnedCatalog, TargetPlace};
 pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Scoped, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;

@@ -4,6 +4,8 @@ mod entry;
 mod json_schema;
 #[cfg(feature = "alloc")]
 mod owned;
+#[cfg(feature = "alloc")]
+mod response;
 #[cfg(feature = "skills")]
 mod skills;
 
@@ -13,6 +15,8 @@ pub use json_schema::SchemaError;
 pub(crate) use json_schema::shown;
 #[cfg(feature = "alloc")]
 pub use owned::{AddError, OwnedCatalog};
+#[cfg(feature = "alloc")]
+pub use response::CatalogResponse;
 
 use core::fmt;
 

@@ -4,11 +4,10 @@
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, TextResult, Tool};
+use mcp_sansio::types::{Implementation, Tool};
 use mcp_sansio::{
-    Catalog, Connection, Outcome, OwnedRequest, RawJson, RequestHandle, RxBuffer, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Turn, Tx, TxBuffer,
-    entries,
+    Catalog, CatalogResponse, Connection, RawJson, RequestHandle, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures, ServerState, Target, ToolOutput, Turn, TxBuffer, entries,
 };
 
 /// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
@@ -28,27 +27,9 @@ pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
         .request_timeout(timeout)
 }
 
-/// The outcome of a request. Owns its data, so that it can wait until the client reads.
-pub(crate) enum Reply {
-    /// Response of the catalog: a list, or that there is no such tool, or that it does not take
-    /// these arguments.
-    Catalog(OwnedRequest),
-    Text(String),
-}
-
-impl Outcome<Server<'_>> for Reply {
-    fn send(
-        &self,
-        server: &mut Server<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        match self {
-            Self::Catalog(request) => CATALOG.respond(server, &request.as_request(), tx).map(drop),
-            Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
-        }
-    }
-}
+/// The outcome of a request: the result of a tool, or the response of the catalog to all others. Owns
+/// its data, so that it can wait until the client reads.
+pub(crate) type Reply = Result<ToolOutput<'static>, CatalogResponse<'static>>;
 
 /// A call that takes long and is run elsewhere, while its connection goes on.
 pub(crate) struct Job {
@@ -58,10 +39,9 @@ pub(crate) struct Job {
 
 impl Job {
     /// Runs the tool.
-    #[must_use]
     pub(crate) fn run(self) -> Reply {
         thread::sleep(Duration::from_secs_f64(self.seconds));
-        Reply::Text(format!("waited {} s", self.seconds))
+        Ok(format!("waited {} s", self.seconds).into())
     }
 }
 
@@ -74,7 +54,7 @@ pub(crate) fn handle(
     let arguments = request.arguments();
     let number = |name| arguments.get(name).and_then(|value: RawJson<'_>| value.to::<f64>().ok());
     let Ok(Target::Tool(tool)) = CATALOG.target(request) else {
-        return hand_in(turn, request.handle, Reply::Catalog(request.into()));
+        return hand_in(turn, request.handle, Err(CATALOG.response(request)));
     };
     if tool.key() == "wait" {
         let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
@@ -89,7 +69,7 @@ pub(crate) fn handle(
             .and_then(RawJson::as_string)
             .map(|text| text.to_string().repeat(times))
     };
-    hand_in(turn, request.handle, Reply::Text(text.unwrap_or_default()))
+    hand_in(turn, request.handle, Ok(text.unwrap_or_default().into()))
 }
 
 /// Hands in the only outcome of a request, for which there is always a place.

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Change, ClientRequest, Connection, GrowingServerState, RequestHandle, RxBuffer, STEP_OUTPUT,
-    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare, Step, TxBuffer,
+    Catalog, CatalogResponse, Change, ClientRequest, Connection, GrowingServerState, RawJson,
+    RequestHandle, RxBuffer, STEP_OUTPUT, SendError, ServerConfig, ServerEvent, ServerFeatures,
+    ServerState, Spare, Step, ToolOutput, TxBuffer, entries,
 };
 
 use crate::world::*;
@@ -67,6 +68,58 @@ fn outcomes_in_any_pieces<T: OfServer, const N: usize>(serving: Serve<T, N>) {
         let mut lines: Vec<_> = rest(pipe.output()).split_inclusive('\n').collect();
         lines.sort_unstable_by_key(|line| (line.len(), *line));
         assert_eq!(lines, [pong(2), pong(4), said(1, &long), said(3, &long)], "{way:?} {tx}");
+    }
+}
+
+#[test]
+fn a_catalog_responds_by_an_outcome() {
+    type Reply = Result<ToolOutput<'static>, CatalogResponse<'static>>;
+    static CATALOG: Catalog<'_> = Catalog::new()
+        .tools(entries![Tool::new("t", RawJson::from_static(r#"{"type":"object"}"#))]);
+    let request = |id: u32, method: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#) + "\n"
+    };
+    let named = |id, name| request(id, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
+    let input = [OPEN, &request(1, "tools/list", "{}"), &named(2, "u"), &named(3, "t")].concat();
+    for room in [16, 4096] {
+        let (rx, tx) = (RxBuffer::new([0; 1024]), TxBuffer::new(vec![0; room]));
+        let mut connection: Connection<'_, ServerState<4, 0>, _, _, Reply, 4> =
+            Connection::new(&CONFIG, ServerState::new(), rx, tx);
+        let (mut input, mut output) = (input.as_bytes(), Vec::new());
+        loop {
+            match connection.next(at(0)) {
+                Step::Event(ServerEvent::Request(request), mut turn) => {
+                    assert!(turn.answer(request.handle, Err(CATALOG.response(&request))).is_ok());
+                }
+                Step::Event(..) | Step::Again => {}
+                Step::Io { write, mut read, .. } => {
+                    let got = std::io::Read::read(&mut input, read.spare()).unwrap();
+                    read.commit(got);
+                    output.extend_from_slice(write);
+                    let written = write.len();
+                    connection.wrote(written);
+                    if got + written == 0 {
+                        connection.end_of_input();
+                    }
+                }
+                Step::Closed => break,
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let mut lines: Vec<&str> = rest(&output).lines().collect();
+        lines.sort_unstable();
+        let list = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
+        let error = |id: u32, code: i32, message: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#
+            )
+        };
+        let expected = [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{list}}}"#),
+            error(2, -32602, "Unknown tool: u"),
+            error(3, -32603, "The application sent no response"),
+        ];
+        assert_eq!(lines, expected, "{room}");
     }
 }
 
