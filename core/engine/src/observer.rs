@@ -76,8 +76,8 @@ pub enum Event<'e> {
         peer: Option<PeerAddress>,
         /// The reason.
         why: Refusal,
-        /// Where a message that cannot be read is invalid, and its first 60 characters, or the limit
-        /// that it exceeds: [`PeerViolation::place`](mcp_sansio::PeerViolation::place).
+        /// Where a message that cannot be read is invalid, and its first 60 characters, or the
+        /// limit that it exceeds: [`PeerViolation::place`](mcp_sansio::PeerViolation::place).
         place: Option<&'e str>,
     },
     /// A request over HTTP was denied before it began: by the check of its credentials, or since

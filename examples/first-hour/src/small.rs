@@ -27,8 +27,8 @@ pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
         .request_timeout(timeout)
 }
 
-/// The outcome of a request: the result of a tool, or the response of the catalog to all others. Owns
-/// its data, so that it can wait until the client reads.
+/// The outcome of a request: the result of a tool, or the response of the catalog to all others.
+/// Owns its data, so that it can wait until the client reads.
 pub(crate) type Reply = Result<ToolOutput<'static>, CatalogResponse<'static>>;
 
 /// A call that takes long and is run elsewhere, while its connection goes on.

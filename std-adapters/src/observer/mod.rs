@@ -14,10 +14,10 @@ use std::thread;
 use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "asynchronous")]
+use mcp_sansio::PeerViolation;
 use mcp_sansio::tasks::TaskId;
-use mcp_sansio::{
-    Catalog, Encode, Method, OwnedJson, PeerViolation, Request, ResponseKind, ToolError,
-};
+use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
 #[cfg(feature = "store")]
 use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_engine::PeerAddress;

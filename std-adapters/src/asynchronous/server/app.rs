@@ -115,8 +115,8 @@ impl<H> App<H> {
         self.with(|settings| settings.keys = Some(keys))
     }
 
-    /// Tells an observer of requests and their ends, of failures and of connections. In debug builds
-    /// also of handlers that stall, as if [`watch`](Self::watch) had been called with
+    /// Tells an observer of requests and their ends, of failures and of connections. In debug
+    /// builds also of handlers that stall, as if [`watch`](Self::watch) had been called with
     /// [`STALLED`](crate::observer::STALLED).
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.with(|settings| {
