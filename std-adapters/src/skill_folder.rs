@@ -266,8 +266,8 @@ impl Reader<'_> {
     }
 }
 
-/// Something is wrong in a [`SkillFolder`], whose skills are as they were. `Display` writes the path
-/// and the reason, which says what to do.
+/// Something is wrong in a [`SkillFolder`], whose skills are as they were. `Display` writes the
+/// path and the reason, which says what to do.
 pub struct SkillFolderError {
     /// The file or folder.
     pub path: PathBuf,

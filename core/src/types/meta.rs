@@ -20,8 +20,9 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Message of a task: an object with its `taskId`. 2025-11-25.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// State of a task: its progress as numbers, an object with `progress` and, if known, `total`. A key
-/// of this library, since 2026-07-28 has no progress of tasks, and a state only a text for people.
+/// State of a task: its progress as numbers, an object with `progress` and, if known, `total`. A
+/// key of this library, since 2026-07-28 has no progress of tasks, and a state only a text for
+/// people.
 pub const TASK_PROGRESS: &str = "io.github.mcp-sansio/progress";
 /// `traceparent` of W3C Trace Context. 2026-07-28.
 pub const TRACEPARENT: &str = "traceparent";
