@@ -599,9 +599,10 @@ names! {
 
 /// Cache hint of a result (2026-07-28, server/utilities/caching): schema type `CacheableResult`.
 ///
-/// The core keeps no results; a client of the adapters does with their `Cache`. A cache must use the method and all parameters as its key, skip
-/// results of requests with input responses ([`retry`](crate::Client::retry)), serve private
-/// results to the same authorization only, and drop what a [`Changed`](crate::Changed) event names.
+/// The core keeps no results; clients of the adapters do with `Cache`. A cache must use the method
+/// and all parameters as its key, skip results of requests with input responses
+/// ([`retry`](crate::Client::retry)), serve private results to the same authorization only, and
+/// drop what a [`Changed`](crate::Changed) event names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CacheHint {
     /// Time that the result stays fresh, in milliseconds; 0 means not at all.

@@ -79,9 +79,9 @@ impl Connector {
         Self { era: era.into(), ..self }
     }
 
-    /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another attempt.
-    /// The first that is added is the outermost. A panic in it is caught, and the call goes on
-    /// without it.
+    /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another
+    /// attempt. The first that is added is the outermost. A panic in it is caught, and the call
+    /// goes on without it.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware + Send + 'static) -> Self {
         self.layers.push(Caught(middleware));
