@@ -1,12 +1,16 @@
 //! Skills of a folder that is read again while servers run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[cfg(unix)]
+use mcp_sansio::types::SkillResources;
 use mcp_sansio::types::{
-    EmptyResult, GetSkillResult, Implementation, SkillResources, SubscriptionFilter, Text, Tool,
+    EmptyResult, GetSkillResult, Implementation, SubscriptionFilter, Text, Tool,
 };
 use mcp_sansio::{
     CallOptions, Catalog, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson,
