@@ -49,7 +49,7 @@ pub(super) struct Pending {
     pub(super) is_postponed: bool,
     pub(super) result: Option<Result<OwnedJson, CallError>>,
     /// If a middleware has seen the call.
-    pub(super) attempt: Option<Attempt>,
+    pub(super) attempt: Option<Box<Attempt>>,
 }
 
 /// An attempt of a call that a middleware has seen.

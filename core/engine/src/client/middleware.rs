@@ -192,7 +192,8 @@ impl State {
         driver: &mut impl Driver,
     ) -> CallId {
         let pending = self.calls.add(now, method.into(), Some(params), options);
-        pending.attempt = Some(Attempt { number: 1, at: now, until: None, had_input: false });
+        let attempt = Attempt { number: 1, at: now, until: None, had_input: false };
+        pending.attempt = Some(Box::new(attempt));
         let id = pending.id;
         self.new_calls += 1;
         self.admit(now, id, driver);
@@ -247,12 +248,15 @@ impl State {
         mut result: Result<OwnedJson, CallError>,
         driver: &mut impl Driver,
     ) {
-        let until = self.tell(id, &mut result, driver).map(|time| now.saturating_add(time));
-        let end = self.ends_at(id);
-        match until.filter(|until| end.is_none_or(|end| *until < end)) {
-            Some(until) => self.attempt_again(id, until, driver),
-            None => self.close(id, result, driver),
+        if driver.middleware().is_some()
+            && let Some(time) = self.tell(id, &mut result, driver)
+        {
+            let until = now.saturating_add(time);
+            if self.ends_at(id).is_none_or(|end| until < end) {
+                return self.attempt_again(id, until, driver);
+            }
         }
+        self.close(id, result, driver);
     }
 
     /// Ends a call, of which the middleware is told.
@@ -262,7 +266,9 @@ impl State {
         mut result: Result<OwnedJson, CallError>,
         driver: &mut impl Driver,
     ) {
-        self.tell(id, &mut result, driver);
+        if driver.middleware().is_some() {
+            self.tell(id, &mut result, driver);
+        }
         self.close(id, result, driver);
     }
 
