@@ -271,7 +271,7 @@ impl Reader<'_> {
 pub struct SkillFolderError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The fault, and what to do.
     pub reason: String,
 }
 

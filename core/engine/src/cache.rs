@@ -3,10 +3,11 @@
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use mcp_sansio::types::CacheHint;
-use mcp_sansio::{ClientEvent, Instant, OwnedJson, RawJson, methods};
+use mcp_sansio::{Changed, ClientEvent, Instant, OwnedJson, RawJson, methods};
 
 use crate::client::{Before, Middleware, OutgoingCall};
 use crate::errors::CallError;
@@ -40,7 +41,7 @@ struct Entry {
 
 impl Cache {
     /// Creates a cache. An entry counts for its method, parameters, result, and 128 bytes more. At
-    /// the limit, the entry goes that is fresh for the shortest time.
+    /// the limit, the entries go that are fresh for the shortest time.
     #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { entries: BTreeMap::new(), used: 0, max_bytes, changed: None }
@@ -66,13 +67,29 @@ impl Cache {
         if cost > self.max_bytes {
             return;
         }
-        self.retain(|method, params, _| (method, params) != (key.0.as_str(), key.1.as_str()));
-        while self.used + cost > self.max_bytes {
-            let shortest = self.entries.values().map(|other| other.fresh_until).min();
-            self.retain(|_, _, other| Some(other.fresh_until) != shortest);
+        if let Some(old) = self.entries.remove(&key) {
+            self.used -= self::cost(&key, &old);
         }
+        self.make_room(cost);
         self.used += cost;
         self.entries.insert(key, entry);
+    }
+
+    /// Drops the entries that are fresh for the shortest time, and those that are as long, until so
+    /// many bytes are free.
+    fn make_room(&mut self, bytes: usize) {
+        let mut lacking = (self.used + bytes).saturating_sub(self.max_bytes);
+        if lacking == 0 {
+            return;
+        }
+        let times = self.entries.iter().map(|(key, entry)| (entry.fresh_until, cost(key, entry)));
+        let mut times: Vec<_> = times.collect();
+        times.sort_unstable();
+        let last = times.into_iter().find(|(_, freed)| {
+            lacking = lacking.saturating_sub(*freed);
+            lacking == 0
+        });
+        self.retain(|_, _, entry| last.is_some_and(|(until, _)| until < entry.fresh_until));
     }
 }
 
@@ -114,7 +131,9 @@ impl Middleware for Cache {
     }
 
     fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
-        if let ClientEvent::Changed { what, .. } = event {
+        if let ClientEvent::Changed { what, .. } = event
+            && !matches!(what, Changed::Task(_))
+        {
             self.changed = Some(now);
             self.retain(|method, params, _| {
                 !RawJson::parse(params).is_ok_and(|params| what.concerns(method, params))

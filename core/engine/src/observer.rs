@@ -40,8 +40,8 @@ pub enum Event<'e> {
         request: &'e RequestInfo,
         /// The kind of its end.
         how: Ended,
-        /// What went wrong, with what the client is not told; `None` if nothing did or nothing is
-        /// known. At most [`MAX_TEXT`] characters.
+        /// The error, with what the client is not told; `None` if there was none or nothing is
+        /// known of it. At most [`MAX_TEXT`] characters.
         error: Option<&'e str>,
         /// The time since it began.
         took: Duration,
@@ -83,7 +83,7 @@ pub enum Event<'e> {
     /// A request over HTTP was denied before it began: by the check of its credentials, or since
     /// its principal lacks a scope.
     Denied {
-        /// What is known of the request, and the reason.
+        /// The request, as far as it is known, and the reason.
         denial: &'e Denial,
     },
     /// Code of the application that is no handler has panicked. The default panic hook also prints

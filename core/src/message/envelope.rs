@@ -193,7 +193,7 @@ impl<'f> PeerViolation<'f> {
 
 const NO_FRAME: Frame<'_> = Frame::Complete(&[]);
 
-/// What is wrong with a frame that cannot be read.
+/// The fault of a frame that cannot be read.
 enum Place<'f> {
     /// The first byte that is not JSON in UTF-8.
     Byte { at: usize, frame: &'f [u8] },

@@ -1,13 +1,14 @@
 //! What the blocking and the asynchronous client share, beside the engine.
 
 pub(crate) mod child;
-mod middleware;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use mcp_sansio::{ClientEvent, Instant, OwnedJson};
 use mcp_sansio_engine::Limits;
 
+use crate::panics::caught;
 pub use child::{LineFn, Stderr, StderrLines};
 pub(crate) use mcp_sansio::internal::Named;
 #[cfg(feature = "http")]
@@ -19,7 +20,31 @@ pub use mcp_sansio_engine::{
     OwnedInputRequest, Prompts, ResourceTemplates, Resources, ServerError, Skills, TaskRef,
     ToolCallError, Tools, TypedResult,
 };
-pub(crate) use middleware::Caught;
+
+/// A middleware whose panics are caught: the call goes on as if there were none.
+pub(crate) struct Caught<M>(pub(crate) M);
+
+impl<M: Middleware> Middleware for Caught<M> {
+    fn before(&mut self, call: &mut OutgoingCall<'_>) -> Before {
+        caught(|| self.0.before(call)).unwrap_or(Before::Send)
+    }
+
+    fn after(
+        &mut self,
+        call: &OutgoingCall<'_>,
+        result: &mut Result<OwnedJson, CallError>,
+    ) -> Option<Duration> {
+        caught(|| self.0.after(call, result)).unwrap_or(None)
+    }
+
+    fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
+        let _ = caught(|| self.0.event(now, event));
+    }
+
+    fn connecting(&mut self) {
+        let _ = caught(|| self.0.connecting());
+    }
+}
 
 /// Returns a random number, for the time between two requests.
 pub(crate) fn random() -> u32 {

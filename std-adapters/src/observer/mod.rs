@@ -311,7 +311,7 @@ pub(crate) struct ObservedRequest<'o> {
     is_open: AtomicBool,
     /// Whether its result says that the tool failed.
     is_tool_failed: AtomicBool,
-    /// What went wrong first.
+    /// The first error.
     error: OnceLock<String>,
     /// The task that it has become.
     task: OnceLock<TaskId>,

@@ -110,7 +110,7 @@ fn write((connection, peer, principal): Client<'_>, text: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(format!("mcp: {known}{colon}{text}\n").as_bytes());
 }
 
-/// How a request or a task has ended, after what time, and what went wrong.
+/// The end of a request or of a task: its kind, the time since the begin, the error.
 struct End<'e>(Ended, Duration, Option<&'e str>);
 
 impl fmt::Display for End<'_> {

@@ -41,7 +41,7 @@ macro_rules! at_level {
 /// | event | level |
 /// | --- | --- |
 /// | a panic | ERROR |
-/// | a request or a task that failed, a message that was refused, a request that was denied, a handler that stalls | WARN |
+/// | a failed request or task, a refused message, a denied request, a handler that stalls | WARN |
 /// | any other end of a request or a task | INFO |
 /// | connections | DEBUG |
 #[derive(Default)]

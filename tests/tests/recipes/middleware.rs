@@ -8,13 +8,15 @@ use std::time::Duration;
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Era, NoOutput, OwnedJson, RawJson, ServerConfig, ServerFeatures, ToolContext,
-    ToolError, ToolResult,
+    Catalog, Era, NoOutput, OrToolError as _, OwnedJson, RawJson, ServerConfig, ServerFeatures,
+    ToolContext, ToolError, ToolResult,
 };
 use mcp_sansio_adapters::asynchronous::client::{
     Before, Cache, CallError, Middleware, OutgoingCall,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Reply};
+
+use serde_json::Value;
 
 use super::{connector, content, each_era};
 
@@ -83,6 +85,18 @@ where
     let reply = next(ctx).await?;
     kept.borrow_mut().insert(key, reply.clone());
     Ok(reply)
+}
+
+/// Names the program in each result.
+async fn signed<F>(ctx: Context, next: impl FnOnce(Context) -> F) -> HandlerResult
+where
+    F: Future<Output = HandlerResult>,
+{
+    let reply = next(ctx).await?;
+    let mut json: Value = serde_json::from_str(reply.as_raw().as_str()).or_internal()?;
+    json["_meta"]["org.example/by"] = "recipes".into();
+    let signed = json.to_string();
+    Ok(Reply::from(OwnedJson::from(RawJson::parse(&signed).or_internal()?)))
 }
 
 /// Says what every tool has done.
@@ -156,6 +170,21 @@ fn code_around_a_handler_of_a_server() {
         }
         let refused = client.call_tool("count", &empty).await.unwrap();
         assert_eq!(content(&refused), "You have used your ten calls");
+    });
+}
+
+#[test]
+fn code_around_a_handler_changes_its_result() {
+    let desk = Desk::default();
+    let app = App::new(&CONFIG, |ctx| signed(ctx, |ctx| ctx.call_async_tool(&desk)));
+    each_era(&app.catalog(&CATALOG), async |client| {
+        desk.count.set(0);
+        let counted = client.call_tool("count", &RawJson::EMPTY).await.unwrap();
+        let json: Value = serde_json::from_str(counted.as_raw().as_str()).unwrap();
+        assert_eq!(
+            (content(&counted).as_str(), &json["_meta"]["org.example/by"]),
+            ("1", &"recipes".into())
+        );
     });
 }
 

@@ -71,7 +71,7 @@ pub trait Middleware {
     fn connecting(&mut self) {}
 }
 
-/// What becomes of a call that is made.
+/// The decision about a call that is made.
 #[derive(Debug)]
 pub enum Before {
     /// It is sent.
@@ -129,7 +129,7 @@ impl Middleware for Layers<'_> {
                 Before::Wait(time) => return Before::Wait(time),
                 Before::Finish(mut result) => {
                     let again = outer.iter_mut().rev().find_map(|it| it.after(call, &mut result));
-                    call.attempt += u32::from(again.is_some());
+                    call.attempt = call.attempt.saturating_add(u32::from(again.is_some()));
                     return again.map_or(Before::Finish(result), Before::Wait);
                 }
             }
@@ -291,7 +291,7 @@ impl State {
         (pending.call, pending.task, pending.asked) = (None, None, Asked::Call);
         (pending.is_held, pending.is_postponed, pending.was_refused) = (false, false, false);
         if let Some(attempt) = &mut pending.attempt {
-            (attempt.number, attempt.had_input) = (attempt.number + 1, false);
+            (attempt.number, attempt.had_input) = (attempt.number.saturating_add(1), false);
         }
         self.new_calls += 1;
         self.delay(id, until);

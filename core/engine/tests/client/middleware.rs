@@ -128,11 +128,11 @@ fn the_first_middleware_is_the_outermost() {
         scene.gets(&ok(&request, content(revision, "3")));
         assert_eq!(saw(&seen), ["0: b ok tools/call 1", "0: a ok tools/call 1"]);
         assert_eq!(scene.take(id).unwrap()["content"][0]["text"], "3");
-        // What a call is refused for at once, it is refused for here.
+        // A call with invalid parameters is refused at once, as without a middleware.
         let refused = scene.try_call("tools/call", json!(1), CallOptions::new());
         assert!(matches!(refused, Err(SendError::Invalid(_))), "{refused:?}");
         assert!(saw(&seen).is_empty() && !scene.engine.has_calls());
-        // What is found out later is a result.
+        // A fault that is found later is a result.
         if revision == D {
             let id = scene.call("prompts/list", json!({}), CallOptions::new());
             assert!(matches!(scene.take(id), Err(CallError::NotSent(_))));
@@ -408,6 +408,13 @@ fn cache_15_a_change_drops_what_it_concerns() {
     asks(&mut scene, get, read("a:2"), resource("two", json!(1000)));
     scene.later(10);
     let updated = json!({"_meta": meta, "uri": "a:1"});
+    // The state of a task changes no result.
+    let id = scene.call(get, read("a:5"), CallOptions::new());
+    let request = scene.sent_one();
+    scene.gets(&notification("notifications/tasks", state(E, "working", json!({ "_meta": meta }))));
+    scene.gets(&ok(&request, resource("five", json!(1000))));
+    scene.take(id).unwrap();
+    has(&mut scene, get, read("a:5"));
     // A result that was on its way may be older than the change.
     let id = scene.call(get, read("a:3"), CallOptions::new());
     let late = scene.sent_one();

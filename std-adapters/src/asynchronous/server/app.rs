@@ -95,10 +95,11 @@ impl<H> App<H> {
     /// Chooses the catalog for the requests of each principal: those that an HTTP server has
     /// authorized. All others have the [`catalog`](Self::catalog).
     ///
-    /// `choose` is called for each request, while others wait for it, and must not use the
-    /// application; a request for which it panics gets an internal error (-32603). Clients are not
-    /// told of changes of a [`SharedCatalog`](crate::SharedCatalog) that was chosen: publish them
-    /// with the [`broadcaster`](Self::broadcaster).
+    /// `choose` is called once or twice for each request, for its scopes and for its target, while
+    /// others wait, and must not use the application; a request for which it panics gets an
+    /// internal error (-32603). Clients are not told of changes of a
+    /// [`SharedCatalog`](crate::SharedCatalog) that was chosen: publish them with the
+    /// [`broadcaster`](Self::broadcaster).
     #[cfg(feature = "http")]
     pub fn catalog_of<C: Into<CatalogSource<'static>>>(
         self,
