@@ -88,6 +88,32 @@ impl KeyRing {
         Ok(state)
     }
 
+    /// Returns the name of the key that seals.
+    #[cfg(feature = "http")]
+    pub(crate) fn key_name(&self) -> [u8; 4] {
+        name_bytes(&self.current)
+    }
+
+    /// Returns a ring whose current key is the one with this name.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_key(&self, name: [u8; 4]) -> Option<Self> {
+        let current = *self.keys().find(|key| name == name_bytes(key))?;
+        Some(Self { current, ..self.clone() })
+    }
+
+    /// Returns the tag of the id of a session.
+    #[cfg(feature = "http")]
+    pub(crate) fn session_tag(&self, prefix: &str, content: &[u8]) -> [u8; 32] {
+        tag(&self.current, b"mcp-sansio session\n", &[prefix], content)
+    }
+
+    /// Returns bytes that stand for a principal, and tell others nothing of it.
+    #[cfg(feature = "http")]
+    pub(crate) fn principal_tag(&self, principal: &[&str]) -> [u8; 8] {
+        let tag = tag(&self.current, b"mcp-sansio principal\n", principal, &[]);
+        core::array::from_fn(|at| tag.get(at).copied().unwrap_or_default())
+    }
+
     fn keys(&self) -> impl Iterator<Item = &[u8; 32]> {
         [Some(&self.current), self.previous.as_ref()].into_iter().flatten()
     }
@@ -101,8 +127,12 @@ impl fmt::Debug for KeyRing {
 
 /// Returns a name by which a server knows its key, and which tells others nothing of it.
 fn name_of(key: &[u8; 32]) -> String {
+    hex(&name_bytes(key))
+}
+
+fn name_bytes(key: &[u8; 32]) -> [u8; 4] {
     let [one, two, three, four, ..] = tag(key, b"mcp-sansio name of a key\n", &[], &[]);
-    hex(&[one, two, three, four])
+    [one, two, three, four]
 }
 
 fn state_tag(key: &[u8; 32], time: &str, purpose: &[&str], state: &str) -> [u8; 32] {
@@ -165,7 +195,7 @@ impl Hmac {
 }
 
 /// Compares in a time that does not depend on where the first difference is.
-fn are_equal(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn are_equal(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
     one.len() == other.len() && core::hint::black_box(differences) == 0
 }

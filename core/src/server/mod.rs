@@ -88,6 +88,10 @@ impl Peer {
     };
 }
 
+/// Number of bytes of what a server knows of a session: [`Server::session`].
+#[cfg(feature = "http")]
+pub const SESSION_LEN: usize = 7;
+
 /// The session that `initialize` opened.
 #[derive(Clone, Copy, Debug)]
 struct Session {

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mcp_sansio::http::Principal;
 use mcp_sansio::http::server::{
-    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
+    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, StreamRecorder,
 };
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::internal::{Outbox, PendingOutcome, RecordedPart};
@@ -19,6 +19,7 @@ use mcp_sansio::{
 
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
+use super::session_id::Id;
 use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::observer::Disconnect;
 use crate::places::PeerAddress;
@@ -52,14 +53,14 @@ pub(super) enum InstanceKind {
     /// Ends with its exchange.
     Alone,
     /// HTTP+SSE: ends with the exchange of the stream.
-    Sse(SessionId),
+    Sse(Id),
     Session(Session),
 }
 
 /// The part of a session that outlives its connections.
 pub(super) struct Session {
     /// `None` until `initialize` has succeeded.
-    pub(super) id: Option<SessionId>,
+    pub(super) id: Option<Id>,
     pub(super) replay: ReplayBuffer<Vec<u8>>,
     /// Position in the replay buffer of the stream of messages that belong to no request.
     pub(super) own_cursor: ReplayCursor,
@@ -70,7 +71,7 @@ pub(super) struct Session {
     pub(super) active: Instant,
     /// The number of the session, in the order of opening.
     pub(super) number: u64,
-    last_stream: u32,
+    pub(super) last_stream: u32,
 }
 
 impl<O> Instance<O> {

@@ -118,6 +118,7 @@ mod permit;
 mod principal;
 mod protected_resource;
 mod schedule;
+mod session_id;
 mod step;
 
 pub use challenge::AuthorizationError;
@@ -127,6 +128,7 @@ pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
 pub use principal::{Denied, Holder, Unpermitted};
 pub use protected_resource::ProtectedResource;
+pub use session_id::{InvalidNode, SiteNode};
 pub use step::{number_of_session, with_number};
 
 use alloc::boxed::Box;
@@ -167,9 +169,12 @@ pub struct Site<'c, O = Infallible> {
     instances: Slab<Box<Instance<O>>>,
     /// That of a request which has ended, for the next one.
     spare: Option<Box<Instance<O>>>,
-    /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
-    /// compared in constant time.
-    by_id: BTreeMap<u32, SlabKey>,
+    /// Sessions, and streams of HTTP+SSE, by numbers of their ids, which are compared in constant
+    /// time.
+    by_id: BTreeMap<u64, SlabKey>,
+    node: Option<SiteNode>,
+    /// Numbers of the ids of sessions that were deleted here, in the order of their ends.
+    deleted: VecDeque<u64>,
     /// Number of sessions opened so far.
     opened: u64,
     bodies: Bodies,
@@ -288,6 +293,8 @@ impl<'c, O> Site<'c, O> {
             instances: Slab::new(),
             spare: None,
             by_id: BTreeMap::new(),
+            node: None,
+            deleted: VecDeque::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
             spare_body: Spare::default(),
@@ -305,6 +312,19 @@ impl<'c, O> Site<'c, O> {
     #[must_use]
     pub fn counts(mut self, counts: SiteCounts) -> Self {
         self.counts = counts;
+        self
+    }
+
+    /// Makes the site a node of a fleet: the ids of its sessions are sealed values of 88 to 107
+    /// characters, which name node and site, and every node with the same ring goes on with a
+    /// session that it does not have. What it knows of the session is what `initialize` has agreed
+    /// on; the level of log messages is that of the configuration, and nothing is subscribed.
+    ///
+    /// A session that was deleted at another node, or before this one began, can be opened again
+    /// here until its id has [expired](SiteNode::age).
+    #[must_use]
+    pub fn node(mut self, node: SiteNode) -> Self {
+        self.node = Some(node);
         self
     }
 

@@ -6,18 +6,19 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
 
-use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route, SessionId};
+use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route};
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{Principal, RequestHead};
 use mcp_sansio::{
-    ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SendError, Server,
-    ServerEvent, TxBuffer,
+    ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN, SendError,
+    Server, ServerEvent, TxBuffer,
 };
 
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
+use super::session_id::{self, Id};
 use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn};
 use crate::observer::Disconnect;
 use crate::places::NoPlace;
@@ -284,14 +285,14 @@ impl<'c, O> Site<'c, O> {
         self.schedule.set_timer(Work::Instance(key), None);
         let id = match &instance.kind {
             InstanceKind::Alone => None,
-            InstanceKind::Sse(id) => Some(*id),
+            InstanceKind::Sse(id) => Some(id),
             InstanceKind::Session(session) => {
                 session.readers.iter().for_each(|reader| self.schedule.ready(*reader));
-                session.id
+                session.id.as_ref()
             }
         };
         if let Some(id) = id {
-            self.by_id.remove(&id_prefix(id.as_str()));
+            self.by_id.remove(&session_id::number(id.as_str()));
         }
         for stream in instance.streams.iter() {
             stream
@@ -388,6 +389,9 @@ impl<O> Site<'_, O> {
 
     /// Handles a request with its whole body.
     fn handle(&mut self, now: Instant, key: SlabKey) {
+        if self.adopt(now, key).is_err() {
+            return self.refuse(key, &Refusal::service_unavailable());
+        }
         let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
             Decision::NewSession => self.make_room(key),
@@ -431,6 +435,7 @@ impl<O> Site<'_, O> {
             Decision::Post(owner) => self.post(key, owner),
             Decision::Get(owner, after) => self.get(key, owner, after, now),
             Decision::Delete(owner) => {
+                self.forget(owner);
                 self.end_session(owner, Disconnect::Deleted);
                 self.reply(key, OutgoingResponse::empty(204), Vec::new());
             }
@@ -442,16 +447,17 @@ impl<O> Site<'_, O> {
             }
             Decision::NewStream => {
                 let path = exchange.head.as_head().path().to_owned();
-                let id = self.new_id();
+                let id = self.new_random_id();
+                let uri = format!("{path}?{PARAMETER}{}", id.as_str());
+                let number = session_id::number(id.as_str());
                 let tx = response_buffer(&self.options, Vec::new()).event_stream_only();
                 let own = Stream::new(tx, 0, Some(key));
                 let mut instance =
                     Instance::new(&self.options, InstanceKind::Sse(id), own, principal);
                 instance.peer = peer;
                 let owner = self.instances.insert(Box::new(instance));
-                self.by_id.insert(id_prefix(id.as_str()), owner);
+                self.by_id.insert(number, owner);
                 if let Some(exchange) = self.exchanges.get_mut(key) {
-                    let uri = format!("{path}?{PARAMETER}{}", id.as_str());
                     exchange.control = control(ControlEvent::Endpoint(&uri));
                     exchange.stage = Stage::Stream(owner, ExchangeId::SESSION);
                 }
@@ -552,15 +558,65 @@ impl<O> Site<'_, O> {
 
     /// Finds a session, or a stream of HTTP+SSE, of a principal.
     fn find(&self, id: &str, principal: Option<&Principal>, is_sse: bool) -> Option<SlabKey> {
-        let key = *self.by_id.get(&id_prefix(id))?;
+        let key = *self.by_id.get(&session_id::number(id))?;
         let instance = self.instances.get(key)?;
         let own = match &instance.kind {
-            InstanceKind::Sse(own) if is_sse => *own,
-            InstanceKind::Session(session) if !is_sse => session.id?,
+            InstanceKind::Sse(own) if is_sse => own,
+            InstanceKind::Session(session) if !is_sse => session.id.as_ref()?,
             _ => return None,
         };
         let is_own = is_same_principal(instance.principal.as_deref(), principal);
         (own.is(id) && is_own).then_some(key)
+    }
+
+    /// Goes on with the session that a request names, if it was opened by another node of the
+    /// fleet, or by this one before it was started again. `Err`: there is no room for it.
+    fn adopt(&mut self, now: Instant, key: SlabKey) -> Result<(), NoPlace> {
+        let Self { node: Some(node), exchanges, by_id, deleted, options, config, .. } = self else {
+            return Ok(());
+        };
+        let Some(exchange) = exchanges.get(key) else { return Ok(()) };
+        let (head, principal) = (exchange.head.as_head(), exchange.principal.clone());
+        let is_body = matches!(exchange.stage, Stage::Body(Some(_))) && !exchange.waits;
+        let id = session_in(&head).filter(|_| is_body && options.has_sessions);
+        let Some(id) = id else { return Ok(()) };
+        let number = session_id::number(id);
+        if by_id.contains_key(&number) || deleted.contains(&number) {
+            return Ok(());
+        }
+        let Ok(session) = node.open(id, principal.as_deref()) else { return Ok(()) };
+        let mut instance = Instance::new_session(options, now, principal);
+        if !instance.state.server(config).resume_session(session) {
+            return Ok(());
+        }
+        instance.peer = exchange.head.peer_address();
+        instance.is_initialized = true;
+        let id = Id::of(id);
+        if !self.make_room(key) {
+            return Err(NoPlace::Total);
+        }
+        self.opened += 1;
+        if let InstanceKind::Session(session) = &mut instance.kind {
+            (session.id, session.number) = (Some(id), self.opened);
+            // Its streams have other numbers than those of the node before.
+            let [a, b, c, d, ..] = (self.random)();
+            session.last_stream = u32::from_be_bytes([a, b, c, d]);
+        }
+        let owner = self.instances.insert(Box::new(instance));
+        self.by_id.insert(number, owner);
+        self.schedule.turn(Work::Instance(owner));
+        Ok(())
+    }
+
+    /// Lets the id of a session that was deleted open it no more, at this node.
+    fn forget(&mut self, owner: SlabKey) {
+        let Some(instance) = self.instances.get(owner) else { return };
+        if let (Some(_), InstanceKind::Session(Session { id: Some(id), .. })) =
+            (&self.node, &instance.kind)
+        {
+            self.deleted.truncate(MAX_DELETED - 1);
+            self.deleted.push_front(session_id::number(id.as_str()));
+        }
     }
 
     /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request, or of
@@ -614,19 +670,22 @@ impl<O> Site<'_, O> {
         let Instance { kind: InstanceKind::Session(session), state, .. } = &mut **instance else {
             return;
         };
-        if session.id.is_some() || state.server(self.config).legacy_revision().is_none() {
+        let Some(begun) = state.server(self.config).session().filter(|_| session.id.is_none())
+        else {
             return;
-        }
-        let id = self.new_id();
+        };
+        let principal = instance.principal.clone();
+        let id = self.new_id(begun, principal.as_deref());
+        let (text, number) = (id.as_str().to_owned(), session_id::number(id.as_str()));
         self.opened += 1;
         if let Some(instance) = self.instances.get_mut(owner)
             && let InstanceKind::Session(session) = &mut instance.kind
         {
             (session.id, session.number) = (Some(id), self.opened);
         }
-        self.by_id.insert(id_prefix(id.as_str()), owner);
+        self.by_id.insert(number, owner);
         if let Some(exchange) = self.exchanges.get_mut(key) {
-            exchange.fields.push(("mcp-session-id", id.as_str().to_owned()));
+            exchange.fields.push(("mcp-session-id", text));
         }
         self.schedule.ready(key);
     }
@@ -653,11 +712,18 @@ impl<O> Site<'_, O> {
         self.schedule.ready(key);
     }
 
-    /// Returns a new id.
-    fn new_id(&mut self) -> SessionId {
+    /// Returns the id of a session that begins.
+    fn new_id(&mut self, session: [u8; SESSION_LEN], principal: Option<&Principal>) -> Id {
+        match &mut self.node {
+            Some(node) => node.seal(session, principal, (self.random)()),
+            None => self.new_random_id(),
+        }
+    }
+
+    fn new_random_id(&mut self) -> Id {
         loop {
-            let id = SessionId::from_random((self.random)());
-            if !self.by_id.contains_key(&id_prefix(id.as_str())) {
+            let id = Id::random((self.random)());
+            if !self.by_id.contains_key(&session_id::number(id.as_str())) {
                 return id;
             }
         }
@@ -685,13 +751,18 @@ fn rendered(refusal: &Refusal<'_>) -> (OutgoingResponse, Vec<u8>) {
 /// session: see [`with_number`]. `None` for a request without a session.
 pub fn number_of_session(head: &RequestHead<'_>, sse_path: Option<&str>) -> Option<u32> {
     if sse_path == Some(head.path()) {
-        return id_in_query(head).map(id_prefix);
+        return id_in_query(head).map(session_id::site_number);
     }
+    session_in(head).map(session_id::site_number)
+}
+
+/// Returns the id of the session that a request names.
+fn session_in<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     let version = head.fields.get("mcp-protocol-version").and_then(Revision::parse);
     if version.is_some_and(Revision::is_modern) {
         return None;
     }
-    head.fields.get("mcp-session-id").map(id_prefix)
+    head.fields.get("mcp-session-id")
 }
 
 /// Gives random bytes, of which a site makes the id of a session, a number whose remainder is
@@ -714,13 +785,10 @@ fn id_in_query<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
 }
 
-/// Returns the number that the first eight digits of an id are.
-fn id_prefix(id: &str) -> u32 {
-    id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
-}
-
 /// The parameter of the URI for messages of HTTP+SSE.
 const PARAMETER: &str = "session=";
+/// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
+const MAX_DELETED: usize = 10_000;
 /// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
 

@@ -14,8 +14,8 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries, types::LoggingLevel,
 };
 use mcp_sansio_engine::site::{
-    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest,
-    SiteStep, SiteTurn, bearer_token,
+    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteNode, SiteOptions,
+    SiteRequest, SiteStep, SiteTurn, bearer_token,
 };
 use mcp_sansio_http1::{Part, RequestReader};
 
@@ -351,6 +351,10 @@ impl Host {
             ready: HashSet::new(),
             calls: Vec::new(),
         }
+    }
+
+    pub(crate) fn in_fleet(self, node: SiteNode) -> Self {
+        Self { site: self.site.node(node), ..self }
     }
 
     pub(crate) fn modern_only() -> Self {

@@ -5,6 +5,7 @@ mod access;
 mod authorization;
 mod chaos;
 mod connections;
+mod fleet;
 mod headers;
 mod host;
 mod http_sse;

@@ -1,0 +1,225 @@
+//! Ids of sessions: random ones, and sealed ones that any node of a fleet can read.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_sansio::SESSION_LEN;
+use mcp_sansio::http::Principal;
+use mcp_sansio::http::server::SessionId;
+
+use crate::KeyRing;
+use crate::key_ring::are_equal;
+
+/// The id of a session, or of a stream of HTTP+SSE. A secret.
+pub(super) struct Id(Box<str>);
+
+impl Id {
+    pub(super) fn random(random: [u8; 16]) -> Self {
+        Self(SessionId::from_random(random).as_str().into())
+    }
+
+    pub(super) fn of(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `text` is this id, compared in constant time.
+    pub(super) fn is(&self, text: &str) -> bool {
+        are_equal(self.0.as_bytes(), text.as_bytes())
+    }
+}
+
+/// A site that is a node of a fleet: the ids of its sessions are sealed values, so that every node
+/// with the same ring serves a session whose node has gone.
+pub struct SiteNode {
+    /// The name of the node, which its ids begin with, for proxies: 1 to 16 lowercase letters and
+    /// digits. Unique in the fleet.
+    name: String,
+    /// The number of this site among those of its process.
+    shard: u32,
+    ring: KeyRing,
+    /// Time after which an id opens no session at another node.
+    age: Duration,
+    /// The time since 1970.
+    clock: Box<dyn FnMut() -> Duration + Send>,
+}
+
+impl SiteNode {
+    /// Creates a node with this name. `clock` returns the time since 1970.
+    ///
+    /// # Errors
+    /// The name is not 1 to 16 lowercase letters and digits.
+    pub fn new(
+        name: &str,
+        ring: KeyRing,
+        clock: impl FnMut() -> Duration + Send + 'static,
+    ) -> Result<Self, InvalidNode> {
+        let is_valid = (1..=16).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        if !is_valid {
+            return Err(InvalidNode);
+        }
+        let (name, clock) = (name.to_owned(), Box::new(clock));
+        Ok(Self { name, shard: 0, ring, age: Duration::from_secs(24 * 60 * 60), clock })
+    }
+
+    /// Sets the number of the site where several serve an endpoint. Default: 0.
+    #[must_use]
+    pub fn shard(self, shard: u32) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// Sets the time after which an id opens no session at another node. Default: 24 hours.
+    #[must_use]
+    pub fn age(self, age: Duration) -> Self {
+        Self { age, ..self }
+    }
+
+    /// Returns the id of a session that begins.
+    pub(super) fn seal(
+        &mut self,
+        session: [u8; SESSION_LEN],
+        principal: Option<&Principal>,
+        random: [u8; 16],
+    ) -> Id {
+        let mut prefix = format!("{}-{}-", self.name, self.shard);
+        let until = (self.clock)().saturating_add(self.age).as_secs().min(MAX_TIME);
+        let [.., a, b, c, d, e] = until.to_be_bytes();
+        let mut content = [0; CONTENT];
+        let parts: [&[u8]; 5] = [
+            &self.ring.key_name(),
+            &[a, b, c, d, e],
+            &session,
+            &owner(&self.ring, principal),
+            &random,
+        ];
+        let bytes = parts.into_iter().flatten();
+        content.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let tag = self.ring.session_tag(&prefix, &content);
+        let mut sealed = [0; SEALED];
+        let bytes = content.iter().chain(&tag);
+        sealed.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        URL_SAFE_NO_PAD.encode_string(sealed, &mut prefix);
+        Id(prefix.into())
+    }
+
+    /// Reads the id of a session of this fleet.
+    pub(super) fn open(
+        &mut self,
+        id: &str,
+        principal: Option<&Principal>,
+    ) -> Result<[u8; SESSION_LEN], Unreadable> {
+        let (prefix, text) = parts_of(id).ok_or(Unreadable::Other)?;
+        let sealed = bytes_of(text).ok_or(Unreadable::Other)?;
+        let (content, found) = sealed.split_first_chunk::<CONTENT>().ok_or(Unreadable::Other)?;
+        let (name, rest) = content.split_first_chunk::<4>().ok_or(Unreadable::Other)?;
+        let (time, rest) = rest.split_first_chunk::<5>().ok_or(Unreadable::Other)?;
+        let (session, rest) = rest.split_first_chunk::<SESSION_LEN>().ok_or(Unreadable::Other)?;
+        let (of, _) = rest.split_first_chunk::<OWNER>().ok_or(Unreadable::Other)?;
+        let ring = self.ring.with_key(*name).ok_or(Unreadable::OtherKey)?;
+        let tag = ring.session_tag(prefix, content);
+        if !are_equal(tag.get(..TAG).unwrap_or_default(), found) {
+            return Err(Unreadable::Other);
+        }
+        let [a, b, c, d, e] = *time;
+        if (self.clock)().as_secs() > u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) {
+            return Err(Unreadable::Expired);
+        }
+        if owner(&ring, principal) != *of {
+            return Err(Unreadable::OtherPrincipal);
+        }
+        Ok(*session)
+    }
+}
+
+impl fmt::Debug for SiteNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SiteNode").field("name", &self.name).field("shard", &self.shard).finish()
+    }
+}
+
+/// The name of a [`SiteNode`] is invalid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidNode;
+
+impl fmt::Display for InvalidNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a node has 1 to 16 lowercase letters and digits")
+    }
+}
+
+impl core::error::Error for InvalidNode {}
+
+/// Why an id opens no session here. Clients get 404 for all of them, and begin a new session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unreadable {
+    /// It is no sealed id, or was changed.
+    Other,
+    OtherKey,
+    OtherPrincipal,
+    Expired,
+}
+
+/// Returns the number of the site that an id names: of a sealed one in its prefix, of a random one
+/// in its first eight digits.
+pub(super) fn site_number(id: &str) -> u32 {
+    match parts_of(id) {
+        Some((prefix, _)) => {
+            prefix.split('-').nth(1).and_then(|shard| shard.parse().ok()).unwrap_or(0)
+        }
+        None => first_digits(id),
+    }
+}
+
+/// Returns a number by which a session is found. It is not secret.
+pub(super) fn number(id: &str) -> u64 {
+    match parts_of(id) {
+        Some((_, text)) => bytes_of(text).map_or(0, |sealed| {
+            let random = sealed.get(RANDOM..).and_then(|rest| rest.first_chunk());
+            random.map_or(0, |random| u64::from_be_bytes(*random))
+        }),
+        None => first_digits(id).into(),
+    }
+}
+
+fn first_digits(id: &str) -> u32 {
+    id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
+}
+
+/// Splits a sealed id into its prefix and its base64url.
+fn parts_of(id: &str) -> Option<(&str, &str)> {
+    let at = id.len().checked_sub(SEALED_TEXT)?;
+    id.split_at_checked(at).filter(|(prefix, _)| prefix.ends_with('-'))
+}
+
+fn bytes_of(text: &str) -> Option<[u8; SEALED]> {
+    let mut bytes = [0; SEALED];
+    let len = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
+    (len == SEALED).then_some(bytes)
+}
+
+/// Returns some bytes that belong to a principal only, and tell others nothing of it.
+fn owner(ring: &KeyRing, principal: Option<&Principal>) -> [u8; OWNER] {
+    let purpose = principal.map(|Principal { issuer, subject, .. }| [&**issuer, &**subject]);
+    ring.principal_tag(purpose.as_ref().map_or(&[][..], |both| &both[..]))
+}
+
+/// The parts of a sealed id: name of the key, time, session, principal, random bytes, tag.
+const RANDOM: usize = 4 + 5 + SESSION_LEN + OWNER;
+const CONTENT: usize = RANDOM + 16;
+const SEALED: usize = CONTENT + TAG;
+const OWNER: usize = 8;
+const TAG: usize = 24;
+/// Length of a sealed id behind its prefix.
+const SEALED_TEXT: usize = (SEALED * 4).div_ceil(3);
+/// The latest time that five bytes have.
+const MAX_TIME: u64 = (1 << 40) - 1;
