@@ -20,7 +20,7 @@ use mcp_sansio_adapters::asynchronous::http::{
 use mcp_sansio_adapters::asynchronous::{
     App, BoxedHandler, Broadcaster, Context, HandlerResult, Limits, boxed,
 };
-use mcp_sansio_adapters::{CatalogSource, SharedCatalog};
+use mcp_sansio_adapters::{CatalogSource, KeyRing, SharedCatalog};
 use serde_json::{Value, json};
 
 use crate::virtual_time;
@@ -296,6 +296,31 @@ fn lists_show_what_the_scopes_permit() {
         assert_eq!(names, ["list", "remove", "time", "move"]);
         assert_eq!(cache, "public");
     });
+}
+
+#[test]
+fn a_session_goes_on_at_another_server_with_the_same_ring() {
+    let ring = KeyRing::new([5; 32]);
+    let with_ring = |app: App<BoxedHandler>| app.catalog(&CATALOG).key_ring(ring.clone());
+    let named = |name: &'static str| HttpOptions { node: name.into(), ..options() };
+    let mut id = String::new();
+    serve_app(named("a1"), with_ring, async |site| {
+        id = site.open("files:read", "2025-11-25").await;
+    });
+    assert!(id.starts_with("a1-0-"), "{id}");
+    let fields = [("Mcp-Session-Id", &*id)];
+    serve_app(named("b"), with_ring, async |site| {
+        let answer = site.send("files:read", &fields, &call(2, "list")).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(site.called(), ["list"]);
+    });
+    serve(options(), async |site| {
+        assert_eq!(site.send("files:read", &fields, &call(2, "list")).await.status, 404);
+        assert_eq!(site.open("", "2025-11-25").await.len(), 32, "an id without a ring is random");
+    });
+    let app = App::new(&CONFIG, handle).key_ring(ring.clone());
+    let wrong = HttpServer::new(&app, named("A")).unwrap_err();
+    assert!(wrong.to_string().contains("lowercase letters and digits"), "{wrong}");
 }
 
 #[test]

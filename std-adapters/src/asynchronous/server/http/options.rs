@@ -1,5 +1,6 @@
 //! Options of the HTTP server.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
@@ -106,6 +107,13 @@ pub struct HttpOptions {
     /// Whether lists show tools, prompts, resources and templates whose scopes the token does not
     /// have: for clients that ask for more scopes when they are refused. Default: false.
     pub lists_unpermitted: bool,
+    /// The name of this server among those behind one address, 1 to 16 lowercase letters and
+    /// digits. With a [`key_ring`](crate::asynchronous::App::key_ring), ids of sessions are sealed
+    /// values that begin with it, by which proxies can route, and each server with the same ring
+    /// goes on with the session of one that is gone ([`Site::node`]). Default: `n`.
+    ///
+    /// [`Site::node`]: mcp_sansio_engine::site::Site::node
+    pub node: Cow<'static, str>,
     /// The check of credentials and scopes. Default: everyone may do everything.
     pub access_control: AccessControl,
 }
@@ -145,6 +153,7 @@ impl HttpOptions {
             authorize_timeout: Duration::from_secs(10),
             max_waiting_checks: 1000,
             lists_unpermitted: false,
+            node: Cow::Borrowed("n"),
             access_control: AccessControl {
                 authorizer: None,
                 scopes: Scopes { of: None, implies: None },

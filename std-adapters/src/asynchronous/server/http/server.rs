@@ -9,7 +9,7 @@ use std::{fmt, io, time};
 
 use mcp_sansio::{Instant, RequestHandle};
 use mcp_sansio_engine::site::{
-    ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteRequest, with_number,
+    ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteNode, SiteRequest, with_number,
 };
 
 use super::authorizer::Check;
@@ -106,6 +106,12 @@ impl HttpServer {
         let mut site = Site::new(settings.config, site_options, random);
         if shards > 1 {
             site = site.counts(counts.of_site());
+        }
+        if let Some(keys) = &settings.keys {
+            let clock = || time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+            let node = SiteNode::new(&options.node, keys.clone(), clock);
+            let node = node.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+            site = site.node(node.shard(shard));
         }
         for (path, json) in options.documents()? {
             site.add_document(path, json);
