@@ -188,7 +188,7 @@ pub struct Denial {
     pub method: String,
     /// Name of the tool or prompt, or URI of the resource; empty for other requests.
     pub name: String,
-    /// The HTTP status: 401, 403, 400 or 503.
+    /// The HTTP status: 401, 403, 404 for the session of a fleet, 400 or 503.
     pub status: u16,
     /// The scopes that the principal lacks, separated by spaces; empty if none is to be had.
     pub missing_scope: String,

@@ -302,7 +302,7 @@ fn lists_show_what_the_scopes_permit() {
 fn a_session_goes_on_at_another_server_with_the_same_ring() {
     let ring = KeyRing::new([5; 32]);
     let with_ring = |app: App<BoxedHandler>| app.catalog(&CATALOG).key_ring(ring.clone());
-    let named = |name: &'static str| HttpOptions { node: name.into(), ..options() };
+    let named = |name: &'static str| HttpOptions { node: Some(name.into()), ..options() };
     let mut id = String::new();
     serve_app(named("a1"), with_ring, async |site| {
         id = site.open("files:read", "2025-11-25").await;
@@ -321,6 +321,8 @@ fn a_session_goes_on_at_another_server_with_the_same_ring() {
     let app = App::new(&CONFIG, handle).key_ring(ring.clone());
     let wrong = HttpServer::new(&app, named("A")).unwrap_err();
     assert!(wrong.to_string().contains("lowercase letters and digits"), "{wrong}");
+    let without = HttpServer::new(&App::new(&CONFIG, handle), named("a")).unwrap_err();
+    assert!(without.to_string().contains("App::key_ring"), "{without}");
 }
 
 #[test]

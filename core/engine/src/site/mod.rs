@@ -128,7 +128,7 @@ pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
 pub use principal::{Denied, Holder, Unpermitted};
 pub use protected_resource::ProtectedResource;
-pub use session_id::{InvalidNode, SiteNode};
+pub use session_id::{ForeignSession, InvalidNode, SiteNode};
 pub use step::{number_of_session, with_number};
 
 use alloc::boxed::Box;
@@ -173,6 +173,8 @@ pub struct Site<'c, O = Infallible> {
     /// time.
     by_id: BTreeMap<u64, SlabKey>,
     node: Option<SiteNode>,
+    /// Requests for sessions of the fleet that this node does not go on with, to be reported.
+    foreign: VecDeque<(SlabKey, ForeignSession)>,
     /// Numbers of the ids of sessions that were deleted here, in the order of their ends.
     deleted: VecDeque<u64>,
     /// Number of sessions opened so far.
@@ -264,6 +266,10 @@ pub enum SiteStep<'p, O> {
     /// A session, or a request without one, has ended before its requests had a response. Drop what
     /// belongs to it; outcomes of its requests are ignored. Why is for logs.
     Ended(ServerKey, Disconnect<'static>),
+    /// A request of this exchange names a session of the [fleet](Site::node), which this node does
+    /// not go on with: its client gets 404. For logs: a fleet whose nodes have several rings loses
+    /// all its sessions.
+    Foreign(ExchangeKey, ForeignSession),
     /// There is room for output of this server: [`SiteTurn::await_room`].
     Room(ServerKey),
     /// Something was done without the application: call [`Site::next`] again.
@@ -294,6 +300,7 @@ impl<'c, O> Site<'c, O> {
             spare: None,
             by_id: BTreeMap::new(),
             node: None,
+            foreign: VecDeque::new(),
             deleted: VecDeque::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
@@ -318,7 +325,8 @@ impl<'c, O> Site<'c, O> {
     /// Makes the site a node of a fleet: the ids of its sessions are sealed values of 88 to 107
     /// characters, which name node and site, and every node with the same ring goes on with a
     /// session that it does not have. What it knows of the session is what `initialize` has agreed
-    /// on; the level of log messages is that of the configuration, and nothing is subscribed.
+    /// on; the level of log messages is that of the configuration, nothing is subscribed, and the
+    /// client is told that all lists have changed.
     ///
     /// A session that was deleted at another node, or before this one began, can be opened again
     /// here until its id has [expired](SiteNode::age).
@@ -336,6 +344,9 @@ impl<'c, O> Site<'c, O> {
     {
         if let Some((ended, how)) = self.ended.pop_front() {
             return SiteStep::Ended(ServerKey(ended), how);
+        }
+        if let Some((exchange, why)) = self.foreign.pop_front() {
+            return SiteStep::Foreign(ExchangeKey(exchange), why);
         }
         while let Some(key) = self.schedule.next_ready() {
             if self.exchanges.get(key).is_some() {

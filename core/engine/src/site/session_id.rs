@@ -112,32 +112,35 @@ impl SiteNode {
         Id(prefix.into())
     }
 
-    /// Reads the id of a session of this fleet.
+    /// Reads the id of a session of this fleet. `None` if it is none, or was changed.
     pub(super) fn open(
         &mut self,
         id: &str,
         principal: Option<&Principal>,
-    ) -> Result<[u8; SESSION_LEN], Unreadable> {
-        let (prefix, text) = parts_of(id).ok_or(Unreadable::Other)?;
-        let sealed = bytes_of(text).ok_or(Unreadable::Other)?;
-        let (content, found) = sealed.split_first_chunk::<CONTENT>().ok_or(Unreadable::Other)?;
-        let (name, rest) = content.split_first_chunk::<4>().ok_or(Unreadable::Other)?;
-        let (time, rest) = rest.split_first_chunk::<5>().ok_or(Unreadable::Other)?;
-        let (session, rest) = rest.split_first_chunk::<SESSION_LEN>().ok_or(Unreadable::Other)?;
-        let (of, _) = rest.split_first_chunk::<OWNER>().ok_or(Unreadable::Other)?;
-        let ring = self.ring.with_key(*name).ok_or(Unreadable::OtherKey)?;
+    ) -> Option<Result<[u8; SESSION_LEN], ForeignSession>> {
+        let (prefix, text) = parts_of(id)?;
+        let sealed = bytes_of(text)?;
+        let (content, found) = sealed.split_first_chunk::<CONTENT>()?;
+        let (name, rest) = content.split_first_chunk::<4>()?;
+        let (time, rest) = rest.split_first_chunk::<5>()?;
+        let (session, rest) = rest.split_first_chunk::<SESSION_LEN>()?;
+        let (of, _) = rest.split_first_chunk::<OWNER>()?;
+        let Some(ring) = self.ring.with_key(*name) else {
+            return Some(Err(ForeignSession::OtherKey));
+        };
         let tag = ring.session_tag(prefix, content);
-        if !are_equal(tag.get(..TAG).unwrap_or_default(), found) {
-            return Err(Unreadable::Other);
+        if !are_equal(tag.get(..TAG)?, found) {
+            return None;
         }
         let [a, b, c, d, e] = *time;
-        if (self.clock)().as_secs() > u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) {
-            return Err(Unreadable::Expired);
-        }
-        if owner(&ring, principal) != *of {
-            return Err(Unreadable::OtherPrincipal);
-        }
-        Ok(*session)
+        let until = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
+        Some(if owner(&ring, principal) != *of {
+            Err(ForeignSession::OtherPrincipal)
+        } else if (self.clock)().as_secs() > until {
+            Err(ForeignSession::Expired)
+        } else {
+            Ok(*session)
+        })
     }
 }
 
@@ -159,14 +162,30 @@ impl fmt::Display for InvalidNode {
 
 impl core::error::Error for InvalidNode {}
 
-/// Why an id opens no session here. Clients get 404 for all of them, and begin a new session.
+/// Why the id of a session of a fleet opens none at this node. Clients get 404 for all of them, and
+/// begin a new session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Unreadable {
-    /// It is no sealed id, or was changed.
-    Other,
+#[non_exhaustive]
+pub enum ForeignSession {
+    /// It is sealed with a key that this node does not have.
     OtherKey,
+    /// It was opened by another principal.
     OtherPrincipal,
+    /// It is too old.
     Expired,
+}
+
+impl fmt::Display for ForeignSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherKey => {
+                "the id of the session is sealed with a key that this server does not have: all \
+                 servers behind one address need one KeyRing"
+            }
+            Self::OtherPrincipal => "the session was opened by another principal",
+            Self::Expired => "the id of the session has expired",
+        })
+    }
 }
 
 /// Returns the number of the site that an id names: of a sealed one in its prefix, of a random one

@@ -10,8 +10,8 @@ use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, R
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{Principal, RequestHead};
 use mcp_sansio::{
-    ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN, SendError,
-    Server, ServerEvent, TxBuffer,
+    Change, ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN,
+    SendError, Server, ServerEvent, TxBuffer,
 };
 
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, Stage};
@@ -575,6 +575,7 @@ impl<O> Site<'_, O> {
         let Self { node: Some(node), exchanges, by_id, deleted, options, config, .. } = self else {
             return Ok(());
         };
+        let foreign = &mut self.foreign;
         let Some(exchange) = exchanges.get(key) else { return Ok(()) };
         let (head, principal) = (exchange.head.as_head(), exchange.principal.clone());
         let is_body = matches!(exchange.stage, Stage::Body(Some(_))) && !exchange.waits;
@@ -584,13 +585,24 @@ impl<O> Site<'_, O> {
         if by_id.contains_key(&number) || deleted.contains(&number) {
             return Ok(());
         }
-        let Ok(session) = node.open(id, principal.as_deref()) else { return Ok(()) };
+        let session = match node.open(id, principal.as_deref()) {
+            Some(Ok(session)) => session,
+            Some(Err(why)) => {
+                foreign.push_back((key, why));
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
         let mut instance = Instance::new_session(options, now, principal);
         if !instance.state.server(config).resume_session(session) {
             return Ok(());
         }
         instance.peer = exchange.head.peer_address();
         instance.is_initialized = true;
+        // Nobody knows what the client has missed.
+        for change in [Change::tools(), Change::prompts(), Change::resources()] {
+            instance.change(config, &change);
+        }
         let id = Id::of(id);
         if !self.make_room(key) {
             return Err(NoPlace::Total);

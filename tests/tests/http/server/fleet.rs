@@ -9,7 +9,9 @@ use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use mcp_sansio_engine::KeyRing;
-use mcp_sansio_engine::site::{InvalidNode, SiteNode, SiteOptions, number_of_session};
+use mcp_sansio_engine::site::{
+    ForeignSession, InvalidNode, SiteNode, SiteOptions, number_of_session,
+};
 
 use super::host::{CONFIG, Host, bare, initialize, post};
 
@@ -67,7 +69,8 @@ fn a_session_goes_on_at_another_node_when_its_own_is_gone() {
         assert_eq!(asked.body.contains("elicitation/create"), can_ask, "{asked:?}");
         assert_eq!(asked.body.contains("cannot ask"), !can_ask, "{asked:?}");
         // Nothing is told twice, and a stream of the session can be opened.
-        assert_eq!(second.send(&bare("GET", &fields)).status, 200);
+        let stream = second.send(&bare("GET", &fields));
+        assert!(stream.body.contains("notifications/tools/list_changed"), "{stream:?}");
         assert_eq!(second.site.sessions(), 1);
         // It is deleted here, and does not come back.
         assert_eq!(second.send(&bare("DELETE", &fields)).status, 204);
@@ -93,8 +96,15 @@ fn only_an_unchanged_id_of_the_ring_opens_a_session() {
     }
     refused(&mut second, &format!("{id}A"));
     refused(&mut second, &format!("x{id}"));
-    refused(&mut node(clock.node("b", KeyRing::new([8; 32]))), &id);
-    refused(&mut Host::new(), &id);
+    // A change in the name of the key makes it that of another.
+    assert!(second.foreign.iter().all(|why| *why == ForeignSession::OtherKey));
+    let mut stranger = node(clock.node("b", KeyRing::new([8; 32])));
+    refused(&mut stranger, &id);
+    assert_eq!(stranger.foreign, [ForeignSession::OtherKey]);
+    assert!(ForeignSession::OtherKey.to_string().ends_with("need one KeyRing"));
+    let mut alone = Host::new();
+    refused(&mut alone, &id);
+    assert_eq!(alone.foreign, []);
     // A key that has been replaced opens what it has sealed.
     let mut newer =
         node(clock.node("b", KeyRing { previous: Some([7; 32]), ..KeyRing::new([8; 32]) }));
@@ -118,6 +128,7 @@ fn an_id_expires_where_its_session_is_not() {
     clock.pass(1);
     let mut third = node(short("c"));
     assert_eq!(third.call(&id, PING).error(), (404, -32001));
+    assert_eq!(third.foreign, [ForeignSession::Expired]);
     assert_eq!(first.call(&id, PING).status, 200, "a session that is there does not end");
     assert_eq!(second.call(&id, PING).status, 200);
 }
@@ -136,6 +147,7 @@ fn a_session_is_of_its_principal_at_each_node() {
     for other in ["bob", "adа", "ad"] {
         assert_eq!(second.send(&by(other, ping.clone())).error(), (404, -32001), "{other}");
     }
+    assert_eq!(second.foreign, [ForeignSession::OtherPrincipal; 3]);
     assert_eq!(second.site.sessions(), 0);
     assert_eq!(second.send(&by("ada", ping.clone())).status, 200);
     assert_eq!(second.send(&by("bob", ping.clone())).error(), (404, -32001));

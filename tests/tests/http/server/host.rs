@@ -14,8 +14,8 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries, types::LoggingLevel,
 };
 use mcp_sansio_engine::site::{
-    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteNode, SiteOptions,
-    SiteRequest, SiteStep, SiteTurn, bearer_token,
+    Denied, ExchangeKey, ForeignSession, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteNode,
+    SiteOptions, SiteRequest, SiteStep, SiteTurn, bearer_token,
 };
 use mcp_sansio_http1::{Part, RequestReader};
 
@@ -184,6 +184,8 @@ pub(crate) struct Host {
     pub(crate) open: Vec<SiteRequest>,
     /// Servers that ended early.
     pub(crate) ended: Vec<ServerKey>,
+    /// Why sessions of the fleet were not found.
+    pub(crate) foreign: Vec<ForeignSession>,
     /// Exchanges that wait for their authorization, with their tokens.
     pub(crate) asked: Vec<(ExchangeKey, Option<String>)>,
     /// Whether tokens are checked at once: the token is the subject.
@@ -343,6 +345,7 @@ impl Host {
             chunk: usize::MAX,
             open: Vec::new(),
             ended: Vec::new(),
+            foreign: Vec::new(),
             asked: Vec::new(),
             authorizes_at_once: true,
             known: &[],
@@ -483,6 +486,7 @@ impl Host {
                     }
                 }
                 SiteStep::Ended(server, _) => self.ended.push(server),
+                SiteStep::Foreign(_, why) => self.foreign.push(why),
                 SiteStep::Ready(exchange) => drop(self.ready.insert(exchange)),
                 _ => {}
             }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::internal::cut;
-use mcp_sansio_engine::site::{AuthorizationError, OwnedHead, ServerKey, SiteTurn};
+use mcp_sansio_engine::site::{AuthorizationError, ForeignSession, OwnedHead, ServerKey, SiteTurn};
 
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::observer::{Denial, Disconnect, Event, Hooks, Telling, Transport, next_number};
@@ -44,6 +45,13 @@ impl ObservedSessions {
     pub(crate) fn ended(&mut self, server: ServerKey, how: Disconnect<'static>) -> Option<Telling> {
         self.sessions.remove(&server).map(|session| Telling::Event(disconnected(session, how)))
     }
+}
+
+/// Returns what has to be told of a session of the fleet that was not found.
+pub(crate) fn foreign(why: ForeignSession, peer: Option<PeerAddress>) -> Telling {
+    let mut denial = Denial::default();
+    (denial.status, denial.error, denial.peer) = (404, cut(&why), peer);
+    Telling::Denied(denial)
 }
 
 /// Returns what has to be told of a check that a request did not pass.

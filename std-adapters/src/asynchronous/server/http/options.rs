@@ -108,12 +108,14 @@ pub struct HttpOptions {
     /// have: for clients that ask for more scopes when they are refused. Default: false.
     pub lists_unpermitted: bool,
     /// The name of this server among those behind one address, 1 to 16 lowercase letters and
-    /// digits. With a [`key_ring`](crate::asynchronous::App::key_ring), ids of sessions are sealed
-    /// values that begin with it, by which proxies can route, and each server with the same ring
-    /// goes on with the session of one that is gone ([`Site::node`]). Default: `n`.
-    ///
-    /// [`Site::node`]: mcp_sansio_engine::site::Site::node
-    pub node: Cow<'static, str>,
+    /// digits. Then ids of sessions are sealed with the [key
+    /// ring](crate::asynchronous::App::key_ring) and begin with the name, by which proxies can
+    /// route; and each server with the same ring goes on with the session of one that is gone, or
+    /// of itself before it was started again. It knows the revision and the capabilities of the
+    /// client, to which it says that all lists have changed. Subscriptions to resources, the level
+    /// of log messages, and what the client missed are lost; so is a response to a request of
+    /// another server. Default: none, ids are random.
+    pub node: Option<Cow<'static, str>>,
     /// The check of credentials and scopes. Default: everyone may do everything.
     pub access_control: AccessControl,
 }
@@ -153,7 +155,7 @@ impl HttpOptions {
             authorize_timeout: Duration::from_secs(10),
             max_waiting_checks: 1000,
             lists_unpermitted: false,
-            node: Cow::Borrowed("n"),
+            node: None,
             access_control: AccessControl {
                 authorizer: None,
                 scopes: Scopes { of: None, implies: None },

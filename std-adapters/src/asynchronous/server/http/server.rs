@@ -107,11 +107,12 @@ impl HttpServer {
         if shards > 1 {
             site = site.counts(counts.of_site());
         }
-        if let Some(keys) = &settings.keys {
+        if let Some(name) = &options.node {
+            let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
+            let keys = settings.keys.clone().ok_or_else(|| invalid(NO_KEYS.to_owned()))?;
             let clock = || time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-            let node = SiteNode::new(&options.node, keys.clone(), clock);
-            let node = node.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-            site = site.node(node.shard(shard));
+            let node = SiteNode::new(name, keys, clock);
+            site = site.node(node.map_err(|why| invalid(why.to_string()))?.shard(shard));
         }
         for (path, json) in options.documents()? {
             site.add_document(path, json);
@@ -485,3 +486,5 @@ fn no_random_numbers(error: getrandom::Error) -> io::Error {
 
 /// Time in which connections take the ends of their responses after the limit of a shutdown.
 const GRACE: time::Duration = time::Duration::from_secs(1);
+
+const NO_KEYS: &str = "a node of a fleet needs the key ring of all: App::key_ring";

@@ -13,7 +13,7 @@ use mcp_sansio_engine::site::{
     SiteTurn, Unpermitted,
 };
 
-use super::observed::{ObservedSessions, denied};
+use super::observed::{ObservedSessions, denied, foreign};
 use super::options::HttpOptions;
 use super::places::{Counts, Held, Released};
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
@@ -237,6 +237,10 @@ impl Shared {
                     if let Some(observed) = observed {
                         work.extend(observed.ended(server, how).map(Work::tell));
                     }
+                }
+                SiteStep::Foreign(exchange, why) if self.settings.is_observed() => {
+                    let peer = site.peer_address(exchange);
+                    work.push_back(Work::tell(foreign(why, peer)));
                 }
                 SiteStep::Wait(next) => {
                     let is_sooner = next.is_some_and(|next| wakes_at.is_none_or(|at| next < at));
