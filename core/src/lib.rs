@@ -105,6 +105,8 @@ pub mod internal {
     pub use crate::json::Decimal;
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub use crate::message::BodyPosition;
+    #[cfg(feature = "http")]
+    pub use crate::server::{MessageKind, SessionSetting};
     pub use crate::sha256::{Sha256, sha256};
     pub use crate::text::{copy, split, split_once};
     pub use crate::types::tool::Named;

@@ -5,6 +5,8 @@ mod event;
 mod receive;
 mod respond;
 mod rules;
+#[cfg(feature = "http")]
+mod session;
 mod subscriptions;
 
 #[cfg(feature = "alloc")]
@@ -17,6 +19,8 @@ pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};
 pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;
 pub use respond::{Change, LogMessage};
+#[cfg(feature = "http")]
+pub use session::{MessageKind, SESSION_LEN, SessionSetting};
 #[cfg(feature = "tasks")]
 pub use subscriptions::MAX_LISTENED;
 #[cfg(feature = "tasks")]
@@ -87,10 +91,6 @@ impl Peer {
         other_response: None,
     };
 }
-
-/// Number of bytes of what a server knows of a session: [`Server::session`].
-#[cfg(feature = "http")]
-pub const SESSION_LEN: usize = 7;
 
 /// The session that `initialize` opened.
 #[derive(Clone, Copy, Debug)]

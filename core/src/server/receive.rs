@@ -1,17 +1,15 @@
 //! Incoming messages: from a frame to events.
 
-#[cfg(feature = "http")]
-use super::SESSION_LEN;
 use super::config::Extensions;
 use super::event::{Request, ServerEvent};
 use super::respond::is_response_open;
 use super::rules::{self, Refusal, Rule, refuse, respond_empty, write_result};
+#[cfg(feature = "http")]
+use super::session::MessageKind;
 use super::{CallKind, Phase, RequestKind, Server, Session};
 use crate::buffers::tx::{Tx, WriterId};
 use crate::client::CallOutcome;
 use crate::encode::{Encode, Encoder, With, object};
-#[cfg(feature = "http")]
-use crate::json::hash_str;
 use crate::json::{JsonStr, RawJson};
 use crate::message::{
     Classified, Envelope, Id, Item, Member, Messages, Params, PeerViolation, TransportContext,
@@ -363,6 +361,19 @@ impl<'c> Server<'c> {
 }
 
 impl Messages<'_> {
+    /// Returns the kind of the next message, unless it is invalid or in a batch.
+    #[cfg(feature = "http")]
+    #[doc(hidden)]
+    pub fn next_kind(&self) -> Option<MessageKind> {
+        let mut envelope = self.envelope();
+        let (Item::Message(message), _) = self.peek(&mut envelope)? else { return None };
+        Some(match message {
+            Classified::Request { .. } => MessageKind::Request,
+            Classified::Notification { .. } => MessageKind::Notification,
+            Classified::Response { id, .. } => MessageKind::Response(id?.as_u32()?),
+        })
+    }
+
     /// Returns whether the next message is a request for the application.
     #[doc(hidden)]
     pub fn is_request_next(&self) -> bool {
@@ -852,45 +863,6 @@ impl Server<'_> {
                 phase: Phase::Ready,
             });
         }
-    }
-
-    /// Returns what `initialize` has agreed on with the client, for another server of the same
-    /// program to [go on](Self::resume_session) with the session. `None` before `initialize`.
-    pub fn session(&self) -> Option<[u8; SESSION_LEN]> {
-        let session = self.peer.session?;
-        let [[a, b], [c, d], [e, f]] =
-            [session.capabilities.0, session.extensions, self.fingerprint()].map(u16::to_be_bytes);
-        Some([session.revision as u8, a, b, c, d, e, f])
-    }
-
-    /// Goes on with a session that another server has opened, as if its client had just sent
-    /// `notifications/initialized`. Returns whether this server can: it serves the revision, and
-    /// has the same [extensions of clients](crate::ServerConfig::client_extensions).
-    ///
-    /// The level of log messages is that of the configuration, and there are no subscriptions.
-    pub fn resume_session(&mut self, session: [u8; SESSION_LEN]) -> bool {
-        let [revision, a, b, c, d, e, f] = session;
-        let [capabilities, extensions, fingerprint] =
-            [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
-        let mut legacy = self.config.revisions.iter().filter(|revision| !revision.is_modern());
-        let Some(revision) = legacy.find(|legacy| *legacy as u8 == revision) else { return false };
-        if fingerprint != self.fingerprint() {
-            return false;
-        }
-        self.peer.session = Some(Session {
-            revision,
-            capabilities: ClientFeatures(capabilities),
-            extensions,
-            log_level: self.config.log_level,
-            phase: Phase::Ready,
-        });
-        true
-    }
-
-    /// Returns a number of the extensions whose bits a session has.
-    fn fingerprint(&self) -> u16 {
-        let ids = self.config.client_extensions.iter();
-        ids.fold(0_u64, |all, id| all.rotate_left(5) ^ hash_str(id)) as u16
     }
 
     fn exchange_of(&self, slot: Slot) -> ExchangeId {

@@ -306,6 +306,12 @@ impl Owner {
     const fn of(self, uri: u64) -> u64 {
         (self.0 as u64) << 48 | uri >> 16
     }
+
+    /// Whether an entry is one of this subscriber.
+    #[cfg(feature = "http")]
+    pub(super) const fn has(self, entry: u64) -> bool {
+        entry >> 48 == self.0 as u64
+    }
 }
 
 impl Subscriptions<'_> {
@@ -336,7 +342,7 @@ impl Subscriptions<'_> {
         }
     }
 
-    fn remove(&mut self, owner: Owner, uri: u64) {
+    pub(super) fn remove(&mut self, owner: Owner, uri: u64) {
         self.replace(owner.of(uri), FREE);
     }
 

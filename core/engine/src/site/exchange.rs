@@ -1,6 +1,7 @@
 //! One request and its response, as a connection sees it, and the way to its whole body.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -16,6 +17,7 @@ use mcp_sansio::http::{Fields, RequestHead, SingleValue};
 use mcp_sansio::internal::BodyPosition;
 use mcp_sansio::{ErrorCode, ExchangeId, Instant};
 
+use super::bus::Relay;
 use super::instance::Reader;
 use super::principal::{Denied, Holder};
 use super::schedule::{SlabKey, Work};
@@ -174,6 +176,10 @@ pub(super) struct Exchange {
     pub(super) full_until: Option<Instant>,
     /// Set while there is output that the connection does not take.
     pub(super) untaken: Option<Untaken>,
+    /// Whether another node of the fleet has received its message.
+    pub(super) is_from_bus: bool,
+    /// Events of another node, of which it sends its own stream, too.
+    pub(super) relay: Option<Box<Relay>>,
 }
 
 /// Output that the connection does not take, or only slowly.
@@ -198,6 +204,8 @@ pub(super) enum Stage {
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(SlabKey, Option<ExchangeId>),
+    /// Another node of the fleet is to take its response to a call.
+    Passed,
     /// There is no place for its `subscriptions/listen`: its server is to be ended.
     Refused(SlabKey),
     /// All messages have been handled; the stream may go on.
@@ -215,7 +223,11 @@ impl Stage {
     pub(super) const fn is_awaited(&self) -> bool {
         matches!(
             self,
-            Self::Body(_) | Self::Unpermitted(_) | Self::Permitting(_) | Self::Messages(_, None)
+            Self::Body(_)
+                | Self::Unpermitted(_)
+                | Self::Permitting(_)
+                | Self::Messages(_, None)
+                | Self::Passed
         )
     }
 }
@@ -244,6 +256,8 @@ impl Exchange {
             awaits_entry: false,
             full_until: None,
             untaken: None,
+            is_from_bus: false,
+            relay: None,
         }
     }
 }

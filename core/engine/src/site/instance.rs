@@ -17,9 +17,10 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, TxBuffer,
 };
 
+use super::bus::Fleet;
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
-use super::session_id::Id;
+use super::session_id::{self, Id};
 use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::observer::Disconnect;
 use crate::places::PeerAddress;
@@ -71,7 +72,14 @@ pub(super) struct Session {
     pub(super) active: Instant,
     /// The number of the session, in the order of opening.
     pub(super) number: u64,
-    pub(super) last_stream: u32,
+    /// The number of the stream of messages that belong to no request. No other node of a fleet
+    /// has it.
+    own_stream: u32,
+    last_stream: u32,
+    /// The number before that of its first call to the client.
+    first_call: u32,
+    /// The streams that are resumed at other nodes.
+    remote: Vec<RemoteReader>,
 }
 
 impl<O> Instance<O> {
@@ -132,24 +140,62 @@ impl<O> Instance<O> {
     }
 
     /// Creates a session that `initialize` has yet to open.
+    ///
+    /// `own_stream` is the number of its first stream, and `first_call` that before its first call.
     pub(super) fn new_session(
         options: &SiteOptions<'_>,
         now: Instant,
         principal: Option<Arc<Principal>>,
+        (own_stream, first_call): (u32, u32),
     ) -> Self {
         let replay = ReplayBuffer::with_limit(Vec::new(), options.replay);
         let session = Session {
             id: None,
-            own_cursor: replay.read_stream(0),
+            own_cursor: replay.read_stream(own_stream),
             replay,
             holder: None,
             readers: Vec::new(),
             active: now,
             number: 0,
-            last_stream: 0,
+            own_stream,
+            last_stream: own_stream,
+            first_call,
+            remote: Vec::new(),
         };
-        let tx = response_buffer(options, Vec::new()).with_event_ids(0);
-        Self::new(options, InstanceKind::Session(session), Stream::new(tx, 0, None), principal)
+        let tx = response_buffer(options, Vec::new()).with_event_ids(own_stream);
+        let own = Stream::new(tx, own_stream, None);
+        Self::new(options, InstanceKind::Session(session), own, principal)
+    }
+
+    /// Returns the number of a session, once it has an id.
+    pub(super) fn session_number(&self) -> Option<u64> {
+        match &self.kind {
+            InstanceKind::Session(session) => {
+                session.id.as_ref().map(|id| session_id::number(id.as_str()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether the call of this number is one of this server, open or not.
+    pub(super) fn has_made(&mut self, config: &ServerConfig<'_>, call: u32) -> bool {
+        let last = self.state.server(config).calls_made();
+        match &self.kind {
+            InstanceKind::Session(session) => session.first_call < call && call <= last,
+            _ => false,
+        }
+    }
+
+    /// Returns whether some event of a stream is here, or will be.
+    pub(super) fn has_stream(&self, stream: u32) -> bool {
+        match &self.kind {
+            InstanceKind::Session(session) => {
+                stream == session.own_stream
+                    || !self.streams.is_own(ExchangeId::new(stream))
+                    || session.replay.has_stream(stream)
+            }
+            _ => false,
+        }
     }
 
     /// Returns whose share a session counts in.
@@ -360,26 +406,71 @@ impl<O> Instance<O> {
         key: SlabKey,
         after: Option<EventId>,
     ) -> Option<(Reader, Option<SlabKey>)> {
+        let after = after.filter(|after| self.has_stream(after.stream));
         let InstanceKind::Session(session) = &mut self.kind else { return None };
-        let after = after.filter(|after| {
-            after.stream == 0
-                || !self.streams.is_own(ExchangeId::new(after.stream))
-                || session.replay.has_stream(after.stream)
-        });
         session.readers.push(key);
         let (stream, cursor) = match after {
             Some(after) => (after.stream, session.replay.read_after(after)),
-            None => (0, session.own_cursor),
+            None => (session.own_stream, session.own_cursor),
         };
         let before = match stream {
-            0 => session.holder.replace(key),
-            _ => {
-                let id = ExchangeId::new(stream);
-                touch(&mut self.touched, id);
-                self.streams.of_post(id).and_then(|stream| stream.exchange.take())
-            }
+            own if own == session.own_stream => session.holder.replace(key),
+            _ => self.leave_exchange(stream),
         };
         Some((Reader { stream, cursor, part: None, is_ending: false, has_ended: false }, before))
+    }
+
+    /// Lets a stream of a request go on without its exchange, which it returns.
+    fn leave_exchange(&mut self, stream: u32) -> Option<SlabKey> {
+        let id = ExchangeId::new(stream);
+        touch(&mut self.touched, id);
+        self.streams.of_post(id).and_then(|stream| stream.exchange.take())
+    }
+
+    /// Begins to send the recorded events of a stream to an exchange of another node, if the stream
+    /// is here. Returns the exchange that has sent it.
+    pub(super) fn read_for(&mut self, node: u64, exchange: u64, after: EventId) -> Option<SlabKey> {
+        if !self.has_stream(after.stream) {
+            return None;
+        }
+        let InstanceKind::Session(session) = &mut self.kind else { return None };
+        if session.remote.iter().any(|other| (other.node, other.exchange) == (node, exchange)) {
+            return None;
+        }
+        let (stream, cursor) = (after.stream, session.replay.read_after(after));
+        // The client has one connection for each stream.
+        session.remote.retain(|other| other.stream != stream);
+        session.remote.push(RemoteReader {
+            node,
+            exchange,
+            stream,
+            cursor,
+            sent: 0,
+            has_ended: false,
+        });
+        if stream == session.own_stream { None } else { self.leave_exchange(stream) }
+    }
+
+    /// Sends what was recorded to other nodes.
+    pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet) {
+        let Some(number) = self.session_number() else { return };
+        let InstanceKind::Session(session) = &mut self.kind else { return };
+        let Session { replay, remote, own_stream, .. } = session;
+        for reader in &mut *remote {
+            let mut events = Vec::new();
+            // A client that comes too late begins anew.
+            while let Ok(Some([one, other])) = replay.next_part(&mut reader.cursor) {
+                events.extend_from_slice(one);
+                events.extend_from_slice(other);
+            }
+            // What other nodes have of the first stream, all nodes have.
+            reader.has_ended =
+                reader.stream == *own_stream || self.streams.is_own(ExchangeId::new(reader.stream));
+            if reader.has_ended || !events.is_empty() {
+                fleet.send_events(number, reader, &events);
+            }
+        }
+        remote.retain(|reader| !reader.has_ended);
     }
 
     /// An exchange no longer reads the recorded events.
@@ -408,6 +499,18 @@ impl Reader {
     pub(super) const fn is_mid_event(&self) -> bool {
         self.part.is_some() || self.cursor.is_mid_event()
     }
+}
+
+/// The position of an exchange of another node in the recorded events of a stream.
+pub(super) struct RemoteReader {
+    pub(super) node: u64,
+    /// The key of the exchange there.
+    pub(super) exchange: u64,
+    stream: u32,
+    cursor: ReplayCursor,
+    /// Number of envelopes so far.
+    pub(super) sent: u32,
+    pub(super) has_ended: bool,
 }
 
 /// Creates the buffer of a response, in memory that may be empty.
@@ -791,6 +894,13 @@ impl<O> Site<'_, O> {
                 let Some(instance) = self.instances.get_mut(*owner) else {
                     return Some(Source::End);
                 };
+                if let (Some(relay), false) = (&mut exchange.relay, reader.is_mid_event()) {
+                    exchange.control = relay.take();
+                    if !exchange.control.is_empty() {
+                        return Some(Source::Control);
+                    }
+                    reader.is_ending |= relay.is_at_end();
+                }
                 reader.is_ending |= self.closing.is_some();
                 if reader.is_ending && !reader.is_mid_event() {
                     let revision = instance.state.server(self.config).legacy_revision();
@@ -874,6 +984,7 @@ fn stream_source<O>(
 
 fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Reader) -> Source {
     let InstanceKind::Session(session) = &mut instance.kind else { return Source::End };
+    let own_stream = session.own_stream;
     if reader.part.is_none() {
         match session.replay.find_part(&mut reader.cursor) {
             Ok(Some(part)) => reader.part = Some((part, 0)),
@@ -881,7 +992,7 @@ fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Rea
                 keep_position(instance, reader);
                 // The stream of a request ends with its response.
                 let id = ExchangeId::new(reader.stream);
-                let is_over = reader.stream != 0 && instance.streams.is_own(id);
+                let is_over = reader.stream != own_stream && instance.streams.is_own(id);
                 return if is_over { Source::End } else { Source::Pending };
             }
             Err(_) => return Source::Cut,
@@ -898,7 +1009,7 @@ fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Rea
 /// Remembers how far the messages that belong to no request were sent, event by event.
 fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
     if let InstanceKind::Session(session) = &mut instance.kind
-        && reader.stream == 0
+        && reader.stream == session.own_stream
         && !reader.is_mid_event()
         && !reader.is_ending
     {

@@ -19,7 +19,8 @@
 //! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
 //! | [`SiteStep::Ended`] | nothing; it drops the handlers of this server |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
-//! | something has changed | [`Site::publish`] |
+//! | something has changed | [`Site::publish`], in a fleet [`Site::announce`], too |
+//! | [`SiteStep::Publish`], to the other nodes of a fleet | [`Site::deliver`] there |
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
 //!
 //! ```
@@ -110,6 +111,7 @@
 //! size of a table are [`Site::publish`] and opening a session (all servers), and finding out that
 //! a response is complete (the open requests of its session).
 
+mod bus;
 mod challenge;
 pub mod credentials;
 mod exchange;
@@ -121,6 +123,7 @@ mod schedule;
 mod session_id;
 mod step;
 
+pub use bus::{Topic, UnknownEnvelope};
 pub use challenge::AuthorizationError;
 pub use credentials::bearer_token;
 pub use exchange::{HeadMemory, OwnedHead, SiteBody, SiteResponse};
@@ -150,6 +153,7 @@ use mcp_sansio::{
 
 use crate::observer::Disconnect;
 use crate::places::{CountPlaces, PlaceLimit, Places};
+use bus::Fleet;
 use exchange::{Bodies, Exchange, Spare};
 use instance::{Instance, InstanceKind, Stream};
 use schedule::{Schedule, Slab, SlabKey, Work};
@@ -172,11 +176,9 @@ pub struct Site<'c, O = Infallible> {
     /// Sessions, and streams of HTTP+SSE, by numbers of their ids, which are compared in constant
     /// time.
     by_id: BTreeMap<u64, SlabKey>,
-    node: Option<SiteNode>,
+    fleet: Option<Box<Fleet>>,
     /// Requests for sessions of the fleet that this node does not go on with, to be reported.
     foreign: VecDeque<(SlabKey, ForeignSession)>,
-    /// Numbers of the ids of sessions that were deleted here, in the order of their ends.
-    deleted: VecDeque<u64>,
     /// Number of sessions opened so far.
     opened: u64,
     bodies: Bodies,
@@ -270,6 +272,15 @@ pub enum SiteStep<'p, O> {
     /// not go on with: its client gets 404. For logs: a fleet whose nodes have several rings loses
     /// all its sessions.
     Foreign(ExchangeKey, ForeignSession),
+    /// An envelope for other nodes of the fleet, which they [`deliver`](Site::deliver). It is at
+    /// most 128 bytes longer than the longest body or output, and not encrypted. Only if the node
+    /// is [on a bus](SiteNode::on_bus).
+    Publish {
+        /// Which nodes need it.
+        topic: Topic,
+        /// The bytes of the envelope.
+        envelope: Vec<u8>,
+    },
     /// There is room for output of this server: [`SiteTurn::await_room`].
     Room(ServerKey),
     /// Something was done without the application: call [`Site::next`] again.
@@ -299,9 +310,8 @@ impl<'c, O> Site<'c, O> {
             instances: Slab::new(),
             spare: None,
             by_id: BTreeMap::new(),
-            node: None,
+            fleet: None,
             foreign: VecDeque::new(),
-            deleted: VecDeque::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
             spare_body: Spare::default(),
@@ -332,7 +342,7 @@ impl<'c, O> Site<'c, O> {
     /// here until its id has [expired](SiteNode::age).
     #[must_use]
     pub fn node(mut self, node: SiteNode) -> Self {
-        self.node = Some(node);
+        self.fleet = Some(Box::new(Fleet::new(node, (self.random)())));
         self
     }
 
@@ -348,8 +358,18 @@ impl<'c, O> Site<'c, O> {
         if let Some((exchange, why)) = self.foreign.pop_front() {
             return SiteStep::Foreign(ExchangeKey(exchange), why);
         }
+        if let Some((topic, envelope)) = self.fleet.as_mut().and_then(|it| it.next_outgoing()) {
+            return SiteStep::Publish { topic, envelope };
+        }
         while let Some(key) = self.schedule.next_ready() {
-            if self.exchanges.get(key).is_some() {
+            if let Some(exchange) = self.exchanges.get(key) {
+                if exchange.is_from_bus {
+                    // Nobody reads the response.
+                    if !exchange.stage.is_awaited() {
+                        self.close(now, ExchangeKey(key));
+                    }
+                    continue;
+                }
                 self.await_taking(key, now);
                 return SiteStep::Ready(ExchangeKey(key));
             }

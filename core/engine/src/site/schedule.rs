@@ -13,6 +13,16 @@ pub(super) struct SlabKey {
     serial: u32,
 }
 
+impl SlabKey {
+    pub(super) const fn to_number(self) -> u64 {
+        (self.index as u64) << 32 | self.serial as u64
+    }
+
+    pub(super) const fn from_number(number: u64) -> Self {
+        Self { index: (number >> 32) as u32, serial: number as u32 }
+    }
+}
+
 /// A table whose entries are found by key, and whose stale keys find nothing.
 #[derive(Debug)]
 pub(super) struct Slab<T> {

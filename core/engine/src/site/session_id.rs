@@ -46,7 +46,8 @@ pub struct SiteNode {
     name: String,
     /// The number of this site among those of its process.
     shard: u32,
-    ring: KeyRing,
+    pub(super) ring: KeyRing,
+    pub(super) is_on_bus: bool,
     /// Time after which an id opens no session at another node.
     age: Duration,
     /// The time since 1970.
@@ -69,13 +70,20 @@ impl SiteNode {
             return Err(InvalidNode);
         }
         let (name, clock) = (name.to_owned(), Box::new(clock));
-        Ok(Self { name, shard: 0, ring, age: Duration::from_secs(24 * 60 * 60), clock })
+        let age = Duration::from_secs(24 * 60 * 60);
+        Ok(Self { name, shard: 0, ring, is_on_bus: false, age, clock })
     }
 
     /// Sets the number of the site where several serve an endpoint. Default: 0.
     #[must_use]
     pub fn shard(self, shard: u32) -> Self {
         Self { shard, ..self }
+    }
+
+    /// Connects the node with others: see [`SiteStep::Publish`](super::SiteStep::Publish).
+    #[must_use]
+    pub fn on_bus(self) -> Self {
+        Self { is_on_bus: true, ..self }
     }
 
     /// Sets the time after which an id opens no session at another node. Default: 24 hours.

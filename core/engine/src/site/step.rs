@@ -5,10 +5,12 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
+use core::time::Duration;
 
 use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route};
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{Principal, RequestHead};
+use mcp_sansio::internal::{MessageKind, SessionSetting};
 use mcp_sansio::{
     Change, ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN,
     SendError, Server, ServerEvent, TxBuffer,
@@ -19,7 +21,7 @@ use super::instance::{Instance, InstanceKind, Session, Stream, control, response
 use super::principal::{Denied, Unpermitted, is_same_principal};
 use super::schedule::{SlabKey, Work};
 use super::session_id::{self, Id};
-use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn};
+use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn, bus};
 use crate::observer::Disconnect;
 use crate::places::NoPlace;
 
@@ -103,7 +105,7 @@ impl<'c, O> Site<'c, O> {
 
     /// Handles one message of a body.
     fn take_message(&mut self, key: SlabKey, now: Instant) -> SiteStep<'_, O> {
-        let Self { config, options, exchanges, instances, schedule, .. } = self;
+        let Self { config, options, exchanges, instances, schedule, fleet, .. } = self;
         let streams_count = &mut self.counts.streams;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
@@ -175,6 +177,13 @@ impl<'c, O> Site<'c, O> {
                     ServerEvent::RequestCancelled { request, .. } => instance.ended(*request),
                     ServerEvent::Initialized => instance.is_initialized = true,
                     ServerEvent::Violation(_) => *has_fault = true,
+                    ServerEvent::LogLevel(_)
+                    | ServerEvent::Subscribed { .. }
+                    | ServerEvent::Unsubscribed { .. } => {
+                        if let (Some(fleet), Some(session)) = (fleet, instance.session_number()) {
+                            fleet.send_settings(session, SessionSetting::of(&event).into_iter());
+                        }
+                    }
                     _ => {}
                 }
                 match id {
@@ -208,10 +217,13 @@ impl<'c, O> Site<'c, O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { config, options, exchanges, instances, schedule, closing, .. } = self;
+        let Self { config, options, exchanges, instances, schedule, closing, fleet, .. } = self;
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
         let event = instance.run(config, now, closing.is_some());
         let has_room = instance.distribute(config, |key| schedule.ready(key));
+        if let Some(fleet) = fleet {
+            instance.send_to_nodes(fleet);
+        }
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {
             InstanceKind::Session(session) if is_unused => {
@@ -272,7 +284,7 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Ends a session, of which an observer is told why.
-    fn end_session(&mut self, key: SlabKey, how: Disconnect<'static>) {
+    pub(super) fn end_session(&mut self, key: SlabKey, how: Disconnect<'static>) {
         if let Some(instance) = self.instances.get_mut(key) {
             instance.how = how;
         }
@@ -326,7 +338,8 @@ impl<'c, O> Site<'c, O> {
 enum Decision {
     Alone(Option<Revision>),
     NewSession,
-    Post(SlabKey),
+    /// In a fleet with the kind of its first message.
+    Post(SlabKey, Option<MessageKind>),
     Get(SlabKey, Option<EventId>),
     Delete(SlabKey),
     /// POST to a stream of HTTP+SSE.
@@ -427,15 +440,24 @@ impl<O> Site<'_, O> {
                 self.take_messages(key, owner, Some(ExchangeId::new(1)));
             }
             Decision::NewSession => {
-                let mut instance = Instance::new_session(&self.options, now, principal);
+                let mut numbers = (0, 0);
+                if self.fleet.is_some() {
+                    // Those of another node that goes on with the session are others.
+                    numbers.0 = bus::numbers((self.random)())[0] as u32 >> 1;
+                }
+                let mut instance = Instance::new_session(&self.options, now, principal, numbers);
                 instance.peer = peer;
                 let owner = self.instances.insert(Box::new(instance));
                 self.post(key, owner);
             }
-            Decision::Post(owner) => self.post(key, owner),
+            Decision::Post(owner, kind) => self.post_in_session(now, key, owner, kind),
             Decision::Get(owner, after) => self.get(key, owner, after, now),
             Decision::Delete(owner) => {
-                self.forget(owner);
+                if let (Some(fleet), Some(instance)) = (&mut self.fleet, self.instances.get(owner))
+                    && let Some(session) = instance.session_number()
+                {
+                    fleet.send_deleted(session);
+                }
                 self.end_session(owner, Disconnect::Deleted);
                 self.reply(key, OutgoingResponse::empty(204), Vec::new());
             }
@@ -468,11 +490,53 @@ impl<O> Site<'_, O> {
         }
     }
 
+    /// Handles a POST, of which other nodes of a fleet may need to know.
+    fn post_in_session(
+        &mut self,
+        now: Instant,
+        key: SlabKey,
+        owner: SlabKey,
+        kind: Option<MessageKind>,
+    ) {
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        match kind {
+            Some(MessageKind::Response(call)) if !instance.has_made(self.config, call) => {
+                self.pass(now, key, owner)
+            }
+            Some(MessageKind::Notification) => {
+                self.tell_nodes(key, owner);
+                self.post(key, owner);
+            }
+            _ => self.post(key, owner),
+        }
+    }
+
     fn post(&mut self, key: SlabKey, owner: SlabKey) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
         let memory = (self.spare_output.take(), self.spare_stream.take());
         let id = instance.open_stream(self.config, &self.options, key, memory);
         self.take_messages(key, owner, Some(id));
+    }
+
+    /// Passes a response on to the node that has made the call.
+    fn pass(&mut self, now: Instant, key: SlabKey, owner: SlabKey) {
+        self.tell_nodes(key, owner);
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        exchange.stage = Stage::Passed;
+        exchange.silent_until = now.saturating_add(PASS_TIMEOUT);
+        let due = Some(exchange.silent_until);
+        self.free_body(key);
+        self.schedule.set_timer(Work::Exchange(key), due);
+    }
+
+    /// Sends a body to the other nodes of a session.
+    fn tell_nodes(&mut self, key: SlabKey, owner: SlabKey) {
+        if let (Some(fleet), Some(exchange), Some(instance)) =
+            (&mut self.fleet, self.exchanges.get(key), self.instances.get(owner))
+            && let Some(session) = instance.session_number()
+        {
+            fleet.send_message(session, key, &exchange.body);
+        }
     }
 
     fn take_messages(&mut self, key: SlabKey, owner: SlabKey, id: Option<ExchangeId>) {
@@ -483,11 +547,16 @@ impl<O> Site<'_, O> {
     }
 
     fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {
-        let Some((reader, before)) =
-            self.instances.get_mut(owner).and_then(|instance| instance.read(key, after))
-        else {
-            return;
-        };
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        if let (Some(fleet), Some(after)) = (&mut self.fleet, after)
+            && !instance.has_stream(after.stream)
+            && let Some(session) = instance.session_number()
+            && let Some(exchange) = self.exchanges.get_mut(key)
+        {
+            exchange.relay = Some(Box::default());
+            fleet.send_resume(session, key, after);
+        }
+        let Some((reader, before)) = instance.read(key, after) else { return };
         if let Some(before) = before {
             if let Some(Exchange { stage: Stage::Replay(_, reader), .. }) =
                 self.exchanges.get_mut(before)
@@ -528,6 +597,8 @@ impl<O> Site<'_, O> {
         let body = Frame::Complete(&exchange.body);
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
+        let on_bus = self.fleet.as_ref().is_some_and(|fleet| fleet.node.is_on_bus);
+        let kind = on_bus.then(|| messages.next_kind()).flatten();
         let (route, position) = self.endpoint.route_body(method, &head, &messages);
         let decision = match route {
             Route::Stateless => Decision::Alone(None),
@@ -535,7 +606,7 @@ impl<O> Site<'_, O> {
             Route::NewSession => Decision::NewSession,
             Route::Session(id) => match found(id) {
                 Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
-                    Decision::Post(owner)
+                    Decision::Post(owner, kind)
                 }
                 Some(_) => refused(&Refusal::service_unavailable()),
                 None => refused(&Refusal::session_not_found()),
@@ -572,20 +643,20 @@ impl<O> Site<'_, O> {
     /// Goes on with the session that a request names, if it was opened by another node of the
     /// fleet, or by this one before it was started again. `Err`: there is no room for it.
     fn adopt(&mut self, now: Instant, key: SlabKey) -> Result<(), NoPlace> {
-        let Self { node: Some(node), exchanges, by_id, deleted, options, config, .. } = self else {
+        let Self { fleet: Some(fleet), exchanges, by_id, options, config, foreign, .. } = self
+        else {
             return Ok(());
         };
-        let foreign = &mut self.foreign;
         let Some(exchange) = exchanges.get(key) else { return Ok(()) };
         let (head, principal) = (exchange.head.as_head(), exchange.principal.clone());
         let is_body = matches!(exchange.stage, Stage::Body(Some(_))) && !exchange.waits;
         let id = session_in(&head).filter(|_| is_body && options.has_sessions);
         let Some(id) = id else { return Ok(()) };
         let number = session_id::number(id);
-        if by_id.contains_key(&number) || deleted.contains(&number) {
+        if by_id.contains_key(&number) || fleet.is_deleted(number) {
             return Ok(());
         }
-        let session = match node.open(id, principal.as_deref()) {
+        let session = match fleet.node.open(id, principal.as_deref()) {
             Some(Ok(session)) => session,
             Some(Err(why)) => {
                 foreign.push_back((key, why));
@@ -593,8 +664,9 @@ impl<O> Site<'_, O> {
             }
             None => return Ok(()),
         };
-        let mut instance = Instance::new_session(options, now, principal);
-        if !instance.state.server(config).resume_session(session) {
+        let [streams, calls] = bus::numbers((self.random)()).map(|number| number as u32 >> 1);
+        let mut instance = Instance::new_session(options, now, principal, (streams, calls));
+        if !instance.state.server(config).resume_session(session, calls) {
             return Ok(());
         }
         instance.peer = exchange.head.peer_address();
@@ -610,25 +682,14 @@ impl<O> Site<'_, O> {
         self.opened += 1;
         if let InstanceKind::Session(session) = &mut instance.kind {
             (session.id, session.number) = (Some(id), self.opened);
-            // Its streams have other numbers than those of the node before.
-            let [a, b, c, d, ..] = (self.random)();
-            session.last_stream = u32::from_be_bytes([a, b, c, d]);
+        }
+        if let Some(fleet) = &mut self.fleet {
+            fleet.send_adopted(number);
         }
         let owner = self.instances.insert(Box::new(instance));
         self.by_id.insert(number, owner);
         self.schedule.turn(Work::Instance(owner));
         Ok(())
-    }
-
-    /// Lets the id of a session that was deleted open it no more, at this node.
-    fn forget(&mut self, owner: SlabKey) {
-        let Some(instance) = self.instances.get(owner) else { return };
-        if let (Some(_), InstanceKind::Session(Session { id: Some(id), .. })) =
-            (&self.node, &instance.kind)
-        {
-            self.deleted.truncate(MAX_DELETED - 1);
-            self.deleted.push_front(session_id::number(id.as_str()));
-        }
     }
 
     /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request, or of
@@ -726,8 +787,8 @@ impl<O> Site<'_, O> {
 
     /// Returns the id of a session that begins.
     fn new_id(&mut self, session: [u8; SESSION_LEN], principal: Option<&Principal>) -> Id {
-        match &mut self.node {
-            Some(node) => node.seal(session, principal, (self.random)()),
+        match &mut self.fleet {
+            Some(fleet) => fleet.node.seal(session, principal, (self.random)()),
             None => self.new_random_id(),
         }
     }
@@ -797,10 +858,10 @@ fn id_in_query<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
 }
 
+/// Time in which another node has to take a response.
+const PASS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The parameter of the URI for messages of HTTP+SSE.
 const PARAMETER: &str = "session=";
-/// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
-const MAX_DELETED: usize = 10_000;
 /// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
 

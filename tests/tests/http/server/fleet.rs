@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio::{Change, ServerConfig, ServerFeatures};
 use mcp_sansio_engine::KeyRing;
 use mcp_sansio_engine::site::{
-    ForeignSession, InvalidNode, SiteNode, SiteOptions, number_of_session,
+    ExchangeKey, ForeignSession, InvalidNode, SiteNode, SiteOptions, UnknownEnvelope,
+    number_of_session,
 };
 
-use super::host::{CONFIG, Host, bare, initialize, post};
+use super::host::{Answer, CONFIG, Connection, Host, bare, initialize, post, tool_call};
 
 const RING: KeyRing = KeyRing::new([7; 32]);
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -195,4 +196,357 @@ fn ids_name_their_node_and_site() {
     }
     let node = clock.node("a", RING);
     assert_eq!(format!("{node:?}"), r#"SiteNode { name: "a", shard: 0 }"#);
+}
+
+// Nodes that are joined by a bus.
+
+/// Nodes with one clock, and a bus that delivers envelopes as its seed says.
+struct Nodes {
+    hosts: Vec<Host>,
+    clock: Clock,
+    /// Envelopes on their way, and the nodes that they go to.
+    underway: Vec<(usize, Vec<u8>)>,
+    /// `None`: each is delivered once and in order. Otherwise some are lost, some come twice, and
+    /// all in any order.
+    chaos: Option<Random>,
+    /// Number of envelopes so far.
+    sent: usize,
+}
+
+/// Numbers that a seed decides (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+impl Nodes {
+    fn new(n: usize) -> Self {
+        let mut nodes = Self {
+            hosts: Vec::new(),
+            clock: Clock::default(),
+            underway: Vec::new(),
+            chaos: None,
+            sent: 0,
+        };
+        (0..n).for_each(|_| nodes.start());
+        nodes
+    }
+
+    /// Starts one more node.
+    fn start(&mut self) {
+        let seed = self.hosts.len() as u8 + 1;
+        let node = self.clock.node(&format!("n{seed}"), RING).on_bus();
+        self.hosts.push(Host::with_random(&CONFIG, |_| {}, seed).in_fleet(node));
+    }
+
+    /// Lets all nodes take steps until the bus is empty.
+    fn settle(&mut self) {
+        loop {
+            for at in 0..self.hosts.len() {
+                self.hosts[at].run();
+                for envelope in std::mem::take(&mut self.hosts[at].outgoing) {
+                    self.sent += 1;
+                    // The sender gets it back.
+                    let to = 0..self.hosts.len();
+                    self.underway.extend(to.map(|to| (to, envelope.clone())));
+                }
+            }
+            let next = match &mut self.chaos {
+                _ if self.underway.is_empty() => return,
+                None => self.underway.remove(0),
+                Some(random) => {
+                    let at = random.below(self.underway.len());
+                    match random.below(8) {
+                        0 => self.underway[at].clone(),
+                        1 => {
+                            self.underway.swap_remove(at);
+                            continue;
+                        }
+                        _ => self.underway.swap_remove(at),
+                    }
+                }
+            };
+            let (to, envelope) = next;
+            let host = &mut self.hosts[to];
+            host.site.deliver(host.now, &envelope).unwrap();
+        }
+    }
+
+    /// Sends a request to a node, and returns the response as far as there is one afterwards.
+    fn send(&mut self, at: usize, request: &str) -> Answer {
+        let mut answer = self.hosts[at].send(request);
+        self.settle();
+        if let Some(exchange) = answer.exchange {
+            let rest = self.hosts[at].rest(exchange);
+            answer.status = answer.status.max(rest.status);
+            answer.body = answer.body.replace("(open)", "") + &rest.body;
+            answer.exchange = rest.exchange;
+        }
+        answer
+    }
+
+    fn post(&mut self, at: usize, session: &str, body: &str) -> Answer {
+        self.send(at, &post(&[("Mcp-Session-Id", session)], body))
+    }
+
+    /// Opens a stream of a session at a node, and returns its exchange and what it sends at first.
+    fn listen(&mut self, at: usize, session: &str, after: Option<&str>) -> (ExchangeKey, String) {
+        let mut fields = vec![("Mcp-Session-Id", session)];
+        fields.extend(after.map(|after| ("Last-Event-ID", after)));
+        let mut connection = Connection::new(&bare("GET", &fields));
+        self.hosts[at].serve(&mut [&mut connection]);
+        let exchange = connection.exchange.unwrap();
+        let events = connection.answer.body + &self.read(at, exchange);
+        (exchange, events)
+    }
+
+    /// Returns what a node has sent to an exchange since the last time.
+    fn read(&mut self, at: usize, exchange: ExchangeKey) -> String {
+        self.settle();
+        self.hosts[at].rest(exchange).body
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.hosts.iter_mut().for_each(|host| host.wait(time));
+        self.settle();
+    }
+
+    fn publish(&mut self, at: usize, change: &Change<'_>) {
+        self.hosts[at].site.publish(change);
+        self.hosts[at].site.announce(change);
+        self.settle();
+    }
+}
+
+fn subscription(id: u32, verb: &str, uri: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{verb}","params":{{"uri":"{uri}"}}}}"#
+    )
+}
+
+/// Returns the response of a client to the question in a stream.
+fn reply_to(stream: &str) -> String {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let asked = data.filter_map(|data| serde_json::from_str::<serde_json::Value>(data).ok());
+    let asked = asked.filter(|message| message["method"] == "elicitation/create").last().unwrap();
+    let id = &asked["id"];
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"decline"}}}}"#)
+}
+
+#[test]
+fn a_question_of_one_node_is_answered_through_another() {
+    let mut nodes = Nodes::new(3);
+    let id = nodes.hosts[0].open("2025-11-25");
+    nodes.settle();
+    // Each node asks, with ids of its own.
+    let asked: Vec<_> =
+        (0..3).map(|at| nodes.post(at, &id, &tool_call(at as u32 + 2, "ask"))).collect();
+    let replies: HashSet<_> = asked.iter().map(|asked| reply_to(&asked.body)).collect();
+    assert_eq!(replies.len(), 3, "{asked:?}");
+    for (at, asked) in asked.iter().enumerate() {
+        let reply = reply_to(&asked.body);
+        assert_eq!(nodes.post((at + 1) % 3, &id, &reply).status, 202);
+        assert!(nodes.read(at, asked.exchange.unwrap()).contains("answered"), "{at}");
+        // Once more, through the third: it is late, and taken.
+        assert_eq!(nodes.post((at + 2) % 3, &id, &reply).status, 202);
+    }
+    // Nobody has asked this.
+    let answer = nodes.post(1, &id, r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
+    assert_eq!(answer.status, 0, "{answer:?}");
+    nodes.wait(Duration::from_millis(1999));
+    assert_eq!(nodes.hosts[1].rest(answer.exchange.unwrap()).status, 0);
+    nodes.wait(Duration::from_millis(1));
+    let refused = nodes.hosts[1].rest(answer.exchange.unwrap());
+    assert_eq!((refused.status, refused.field("retry-after")), (503, Some("5")));
+    assert!(nodes.hosts.iter().all(|host| host.ended.is_empty() && host.site.exchanges() == 0));
+}
+
+#[test]
+fn a_call_of_one_node_is_cancelled_through_another() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-06-18");
+    nodes.hosts[0].tool(&id, 5, "slow");
+    let request = nodes.hosts[0].open[0];
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+    assert_eq!(nodes.post(1, &id, cancelled).status, 202);
+    assert!(!nodes.hosts[0].site.is_open(request));
+}
+
+#[test]
+fn what_a_client_sets_at_one_node_all_nodes_know() {
+    let mut nodes = Nodes::new(3);
+    let id = nodes.hosts[0].open("2025-11-25");
+    nodes.post(1, &id, PING);
+    let level =
+        r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}"#;
+    assert_eq!(nodes.post(0, &id, level).status, 200);
+    assert_eq!(nodes.post(1, &id, &subscription(3, "subscribe", "a:1")).status, 200);
+    assert_eq!(nodes.post(0, &id, &subscription(4, "subscribe", "a:2")).status, 200);
+    // The third node hears of the session only now, and the first has stopped.
+    let mut first = nodes.hosts.remove(0);
+    let (stream, events) = nodes.listen(1, &id, None);
+    assert!(events.contains("tools/list_changed"), "{events}");
+    for (at, uri) in [(0, "a:1"), (1, "a:2")] {
+        nodes.publish(at, &Change::resource(uri));
+        assert!(nodes.read(1, stream).contains(&format!(r#""uri":"{uri}""#)), "{uri}");
+    }
+    for at in [0, 1] {
+        let call = nodes.post(at, &id, &tool_call(5, "progress"));
+        assert!(call.body.contains("notifications/progress"), "{call:?}");
+        assert!(!call.body.contains("notifications/message"), "{call:?}");
+    }
+    assert_eq!(nodes.post(0, &id, &subscription(6, "unsubscribe", "a:1")).status, 200);
+    nodes.publish(0, &Change::resource("a:1"));
+    assert_eq!(nodes.read(1, stream), "");
+    nodes.publish(0, &Change::tools());
+    assert!(nodes.read(1, stream).contains("tools/list_changed"));
+    // What all nodes of a session have forgotten is gone: they have been started again.
+    assert!(first.tool(&id, 7, "progress").body.contains("notifications/progress"));
+}
+
+#[test]
+fn a_session_that_was_deleted_is_gone_at_all_nodes() {
+    let mut nodes = Nodes::new(3);
+    let id = nodes.hosts[0].open("2025-11-25");
+    assert_eq!(nodes.post(1, &id, PING).status, 200);
+    assert_eq!(nodes.send(1, &bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    for at in 0..3 {
+        assert_eq!(nodes.post(at, &id, PING).error(), (404, -32001), "{at}");
+        assert_eq!(nodes.hosts[at].site.sessions(), 0);
+    }
+    // A node that has begun since is told when it asks.
+    nodes.start();
+    nodes.post(3, &id, PING);
+    assert_eq!(nodes.post(3, &id, PING).error(), (404, -32001));
+}
+
+#[test]
+fn a_stream_is_resumed_at_another_node() {
+    let mut nodes = Nodes::new(3);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let events = nodes.read(0, call.exchange.unwrap());
+    let last = events.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    nodes.hosts[0].progress(request, 1);
+    // The connection is lost before the first node knows of it, and then again.
+    let (resumed, events) = nodes.listen(1, &id, Some(&last));
+    assert!(events.contains(r#""progress":1"#), "{events}");
+    nodes.hosts[0].progress(request, 2);
+    let events = nodes.read(1, resumed);
+    assert!(events.contains(r#""progress":2"#), "{events}");
+    let is_of_request = |line: &&str| line.split('-').next() == last.split('-').next();
+    let ids = events.lines().filter_map(|line| line.strip_prefix("id: "));
+    let last = ids.filter(is_of_request).last().unwrap().to_owned();
+    let now = nodes.hosts[1].now;
+    nodes.hosts[1].site.close(now, resumed);
+    nodes.hosts[0].progress(request, 3);
+    nodes.hosts[0].finish(request);
+    let (_, events) = nodes.listen(2, &id, Some(&last));
+    assert!(!events.contains(r#""progress":2"#), "{events}");
+    assert!(events.contains(r#""progress":3"#) && events.contains("done"), "{events}");
+    assert_eq!(nodes.hosts[2].site.exchanges(), 0, "the stream has ended");
+}
+
+#[test]
+fn what_was_lost_on_the_bus_is_said() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let (stream, _) = nodes.listen(1, &id, None);
+    nodes.publish(0, &Change::prompts());
+    nodes.read(1, stream);
+    // An envelope of the first node is lost.
+    nodes.hosts[0].site.announce(&Change::tools());
+    nodes.hosts[0].run();
+    nodes.hosts[0].outgoing.clear();
+    assert_eq!(nodes.read(1, stream), "");
+    nodes.publish(0, &Change::prompts());
+    assert!(nodes.read(1, stream).contains("tools/list_changed"));
+    // The second node was not connected.
+    let level =
+        r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}"#;
+    nodes.hosts[0].call(&id, level);
+    nodes.hosts[0].outgoing.clear();
+    nodes.hosts[1].site.missed();
+    assert!(nodes.read(1, stream).contains("tools/list_changed"));
+    let call = nodes.post(1, &id, &tool_call(5, "progress"));
+    assert!(!call.body.contains("notifications/message"), "{call:?}");
+}
+
+#[test]
+fn only_unchanged_envelopes_of_the_ring_are_opened() {
+    let mut nodes = Nodes::new(2);
+    nodes.hosts[0].site.announce(&Change::resource("a:1"));
+    nodes.hosts[0].run();
+    let envelope = nodes.hosts[0].outgoing.pop().unwrap();
+    let host = &mut nodes.hosts[1];
+    for at in 0..envelope.len() {
+        let mut changed = envelope.clone();
+        changed[at] ^= 1;
+        assert_eq!(host.site.deliver(host.now, &changed), Err(UnknownEnvelope), "{at}");
+        assert_eq!(host.site.deliver(host.now, &envelope[..at]), Err(UnknownEnvelope), "{at}");
+    }
+    assert_eq!(host.site.deliver(host.now, &envelope), Ok(()));
+    let mut stranger = node(Clock::default().node("b", KeyRing::new([8; 32])).on_bus());
+    assert_eq!(stranger.site.deliver(stranger.now, &envelope), Err(UnknownEnvelope));
+    assert!(UnknownEnvelope.to_string().ends_with("need one KeyRing"));
+    // A site that is no node has no bus.
+    let mut alone = Host::new();
+    assert_eq!(alone.site.deliver(alone.now, &envelope), Ok(()));
+    alone.site.announce(&Change::tools());
+    alone.run();
+    assert!(alone.outgoing.is_empty());
+}
+
+/// Whatever happens to envelopes, no question is answered twice, and what a client was told of
+/// (202) has arrived.
+#[test]
+fn chaos_on_the_bus_loses_nothing_that_was_acknowledged() {
+    let (mut taken, mut refused) = (0, 0);
+    for seed in 1..=200 {
+        let mut nodes = Nodes::new(3);
+        let id = nodes.hosts[0].open("2025-11-25");
+        nodes.settle();
+        nodes.chaos = Some(Random(seed));
+        let mut random = Random(seed * 7919);
+        for number in 0..8 {
+            let (at, other) = (random.below(3), random.below(3));
+            let asked = nodes.post(at, &id, &tool_call(number + 10, "ask"));
+            let reply = reply_to(&asked.body);
+            let mut answer = nodes.post(other, &id, &reply);
+            if let Some(exchange) = answer.exchange {
+                nodes.wait(Duration::from_secs(2));
+                answer = nodes.hosts[other].rest(exchange);
+            }
+            let asked = nodes.read(at, asked.exchange.unwrap());
+            let results = asked.matches("answered").count();
+            match answer.status {
+                202 => {
+                    assert_eq!(results, 1, "seed {seed}: {asked}");
+                    taken += 1;
+                }
+                503 => {
+                    assert!(results <= 1, "seed {seed}: {asked}");
+                    refused += 1;
+                }
+                status => panic!("seed {seed}: {status}"),
+            }
+            if random.below(3) == 0 {
+                nodes.publish(at, &Change::tools());
+            }
+        }
+        assert_eq!(
+            nodes.send(random.below(3), &bare("DELETE", &[("Mcp-Session-Id", &id)])).status,
+            204
+        );
+    }
+    assert!(taken > 1000 && refused > 50, "{taken}, {refused}");
 }

@@ -199,6 +199,8 @@ pub(crate) struct Host {
     /// Exchanges that have something to do.
     ready: HashSet<ExchangeKey>,
     calls: Vec<(ServerKey, Call, RequestHandle)>,
+    /// Envelopes for other nodes.
+    pub(crate) outgoing: Vec<Vec<u8>>,
 }
 
 /// A connection with one request.
@@ -331,13 +333,24 @@ impl Host {
         config: &'static ServerConfig<'static>,
         set: impl Fn(&mut SiteOptions<'static>),
     ) -> Self {
+        Self::with_random(config, set, 0)
+    }
+
+    /// Creates a host whose random numbers are others than those of a host with another `seed`.
+    pub(crate) fn with_random(
+        config: &'static ServerConfig<'static>,
+        set: impl Fn(&mut SiteOptions<'static>),
+        seed: u8,
+    ) -> Self {
         let mut options = SiteOptions::new();
         options.retry = Duration::from_millis(500);
         set(&mut options);
         let mut made = 0_u8;
         let random = move || {
             made += 1;
-            [made; 16]
+            let mut bytes = [made; 16];
+            [bytes[1], bytes[5], bytes[13]] = [made ^ seed; 3];
+            bytes
         };
         Self {
             site: Site::new(config, options, random),
@@ -353,6 +366,7 @@ impl Host {
             principals: Vec::new(),
             ready: HashSet::new(),
             calls: Vec::new(),
+            outgoing: Vec::new(),
         }
     }
 
@@ -488,6 +502,7 @@ impl Host {
                 SiteStep::Ended(server, _) => self.ended.push(server),
                 SiteStep::Foreign(_, why) => self.foreign.push(why),
                 SiteStep::Ready(exchange) => drop(self.ready.insert(exchange)),
+                SiteStep::Publish { envelope, .. } => self.outgoing.push(envelope),
                 _ => {}
             }
             has_moved = true;

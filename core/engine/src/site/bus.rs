@@ -1,0 +1,432 @@
+//! What the nodes of a fleet tell each other: changes, and what a client sends to one node and
+//! another one waits for.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use mcp_sansio::http::server::{EventId, OutgoingResponse};
+use mcp_sansio::internal::{MessageKind, SessionSetting};
+use mcp_sansio::{Change, Instant, Messages};
+
+use super::exchange::{Exchange, Stage};
+use super::instance::RemoteReader;
+use super::schedule::{SlabKey, Work};
+use super::session_id::SiteNode;
+use super::{OwnedHead, Site};
+use crate::KeyRing;
+use crate::observer::Disconnect;
+
+/// Whom an envelope concerns. A bus may send each to every node; one that sends less has less to
+/// do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Topic {
+    /// All nodes.
+    All,
+    /// The nodes that have the session of this number, and no other.
+    Session(u64),
+}
+
+/// An envelope that cannot be used: it is sealed with a key that this node does not have, was
+/// changed, or comes from another version of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownEnvelope;
+
+impl core::fmt::Display for UnknownEnvelope {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(
+            "an envelope of the bus is sealed with another key, or of another version: all nodes \
+             of a fleet need one KeyRing",
+        )
+    }
+}
+
+impl core::error::Error for UnknownEnvelope {}
+
+/// A site as a node of its fleet.
+pub(super) struct Fleet {
+    pub(super) node: SiteNode,
+    /// The number of the site among all nodes, for as long as it lives.
+    me: u64,
+    /// Number of envelopes to all nodes so far.
+    sent: u64,
+    outgoing: VecDeque<(Topic, Vec<u8>)>,
+    /// The number of the last envelope to all nodes, by its sender.
+    heard: BTreeMap<u64, u64>,
+    /// Numbers of the ids of sessions that were deleted, the latest first.
+    deleted: VecDeque<u64>,
+}
+
+/// What an envelope says. Its three numbers and its bytes have a meaning for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// A list has changed: `detail` says which. With bytes: the resource of this URI.
+    Change = 1,
+    /// The client of a session has sent these bytes to a node that cannot do all with them. If it
+    /// is a response, `exchange` waits for [`Taken`](Self::Taken).
+    Message,
+    /// A response is taken. `subject` is the node that has sent it.
+    Taken,
+    /// The client has set this in its session: eight bytes for each setting.
+    Settings,
+    /// The sender goes on with a session, and asks what was set in it.
+    Adopted,
+    /// The client has deleted its session.
+    Deleted,
+    /// An exchange of the sender resumes a stream of the session after the event `detail`.
+    Resume,
+    /// Bytes of events for an exchange of the node `subject`. `detail` counts them.
+    Events,
+}
+
+/// An envelope, opened.
+struct Envelope<'b> {
+    kind: Kind,
+    /// The node that has sent it, and the number of its envelope if that is for all nodes.
+    sender: u64,
+    number: u64,
+    /// The number of a session, or a node.
+    subject: u64,
+    exchange: u64,
+    detail: u64,
+    bytes: &'b [u8],
+}
+
+impl Envelope<'_> {
+    const KINDS: [Kind; 8] = [
+        Kind::Change,
+        Kind::Message,
+        Kind::Taken,
+        Kind::Settings,
+        Kind::Adopted,
+        Kind::Deleted,
+        Kind::Resume,
+        Kind::Events,
+    ];
+
+    fn seal(&self, ring: &KeyRing) -> Vec<u8> {
+        let mut bytes = alloc::vec![VERSION, self.kind as u8];
+        for number in [self.sender, self.number, self.subject, self.exchange, self.detail] {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+        bytes.extend_from_slice(self.bytes);
+        ring.seal_record(PURPOSE, bytes)
+    }
+
+    fn open<'b>(ring: &KeyRing, sealed: &'b [u8]) -> Option<Envelope<'b>> {
+        let ([VERSION, kind], mut bytes) =
+            ring.open_record(PURPOSE, sealed)?.split_first_chunk::<2>()?
+        else {
+            return None;
+        };
+        let kind = Self::KINDS.into_iter().find(|known| *known as u8 == *kind)?;
+        let mut number = || {
+            let (number, rest) = bytes.split_first_chunk()?;
+            bytes = rest;
+            Some(u64::from_be_bytes(*number))
+        };
+        let [sender, of_sender, subject, exchange, detail] =
+            [number()?, number()?, number()?, number()?, number()?];
+        Some(Envelope { kind, sender, number: of_sender, subject, exchange, detail, bytes })
+    }
+}
+
+impl Fleet {
+    pub(super) fn new(node: SiteNode, random: [u8; 16]) -> Self {
+        let [me, _] = numbers(random);
+        Self {
+            node,
+            me,
+            sent: 0,
+            outgoing: VecDeque::new(),
+            heard: BTreeMap::new(),
+            deleted: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn next_outgoing(&mut self) -> Option<(Topic, Vec<u8>)> {
+        self.outgoing.pop_front()
+    }
+
+    /// Returns whether the session of this number was deleted.
+    pub(super) fn is_deleted(&self, number: u64) -> bool {
+        self.deleted.contains(&number)
+    }
+
+    /// Lets the id of a session that was deleted open it no more.
+    fn forget(&mut self, number: u64) {
+        if !self.is_deleted(number) {
+            self.deleted.truncate(MAX_DELETED - 1);
+            self.deleted.push_front(number);
+        }
+    }
+
+    pub(super) fn send(
+        &mut self,
+        topic: Topic,
+        kind: Kind,
+        [subject, exchange, detail]: [u64; 3],
+        bytes: &[u8],
+    ) {
+        if !self.node.is_on_bus {
+            return;
+        }
+        self.sent += u64::from(topic == Topic::All);
+        let (sender, number) = (self.me, if topic == Topic::All { self.sent } else { 0 });
+        let envelope = Envelope { kind, sender, number, subject, exchange, detail, bytes };
+        self.outgoing.push_back((topic, envelope.seal(&self.node.ring)));
+    }
+
+    /// Tells the nodes of a session what its client has set.
+    pub(super) fn send_settings(
+        &mut self,
+        session: u64,
+        settings: impl Iterator<Item = SessionSetting>,
+    ) {
+        let bytes: Vec<u8> = settings.flat_map(|SessionSetting(it)| it.to_be_bytes()).collect();
+        if !bytes.is_empty() {
+            self.send(Topic::Session(session), Kind::Settings, [session, 0, 0], &bytes);
+        }
+    }
+
+    pub(super) fn send_adopted(&mut self, session: u64) {
+        self.send(Topic::Session(session), Kind::Adopted, [session, 0, 0], &[]);
+    }
+
+    /// Sends what a client has sent for others, too.
+    pub(super) fn send_message(&mut self, session: u64, exchange: SlabKey, body: &[u8]) {
+        let numbers = [session, exchange.to_number(), 0];
+        self.send(Topic::Session(session), Kind::Message, numbers, body);
+    }
+
+    /// Asks for the events of a stream that another node has recorded.
+    pub(super) fn send_resume(&mut self, session: u64, exchange: SlabKey, after: EventId) {
+        let detail = u64::from(after.stream) << 32 | u64::from(after.number);
+        let numbers = [session, exchange.to_number(), detail];
+        self.send(Topic::Session(session), Kind::Resume, numbers, &[]);
+    }
+
+    /// Sends events that another node has asked for.
+    pub(super) fn send_events(&mut self, session: u64, reader: &mut RemoteReader, events: &[u8]) {
+        let detail = u64::from(reader.sent) << 1 | u64::from(reader.has_ended);
+        reader.sent = reader.sent.wrapping_add(1);
+        let numbers = [reader.node, reader.exchange, detail];
+        self.send(Topic::Session(session), Kind::Events, numbers, events);
+    }
+
+    /// Records that a session was deleted, and tells it to all.
+    pub(super) fn send_deleted(&mut self, session: u64) {
+        self.forget(session);
+        self.send(Topic::All, Kind::Deleted, [session, 0, 0], &[]);
+    }
+
+    /// Returns whether envelopes to all nodes were lost before this one.
+    fn has_missed(&mut self, sender: u64, number: u64) -> bool {
+        if number == 0 {
+            return false;
+        }
+        if self.heard.len() >= MAX_HEARD {
+            self.heard.clear();
+        }
+        let last = self.heard.entry(sender).or_insert(number - 1);
+        let has_missed = *last + 1 < number;
+        *last = number.max(*last);
+        has_missed
+    }
+}
+
+impl<O> Site<'_, O> {
+    /// Tells the other nodes of the fleet about a change that this site was told of with
+    /// [`publish`](Self::publish). Changes of tasks are not told.
+    pub fn announce(&mut self, change: &Change<'_>) {
+        let Some(fleet) = &mut self.fleet else { return };
+        let lists = [Change::tools(), Change::prompts(), Change::resources()];
+        let list = lists.iter().position(|list| list == change);
+        let (detail, uri) = match (list, change.uri()) {
+            (Some(list), _) => (list as u64, ""),
+            (None, Some(uri)) => (0, uri),
+            (None, None) => return,
+        };
+        fleet.send(Topic::All, Kind::Change, [0, 0, detail], uri.as_bytes());
+    }
+
+    /// Handles an envelope of another node, in whatever order and however often they come.
+    ///
+    /// # Errors
+    /// It cannot be opened. For logs: nothing happens.
+    pub fn deliver(&mut self, now: Instant, sealed: &[u8]) -> Result<(), UnknownEnvelope> {
+        let Some(fleet) = &mut self.fleet else { return Ok(()) };
+        let envelope = Envelope::open(&fleet.node.ring, sealed).ok_or(UnknownEnvelope)?;
+        let Envelope { kind, sender, number, subject, exchange, detail, bytes } = envelope;
+        // A bus may return what was sent.
+        if sender == fleet.me || matches!(kind, Kind::Taken | Kind::Events) && subject != fleet.me {
+            return Ok(());
+        }
+        if fleet.has_missed(sender, number) {
+            self.publish_lists();
+        }
+        let owner = self.by_id.get(&subject).copied();
+        match (kind, owner) {
+            (Kind::Change, _) => match core::str::from_utf8(bytes) {
+                Ok("") => {
+                    let lists = [Change::tools(), Change::prompts(), Change::resources()];
+                    if let Some(list) = lists.get(detail as usize) {
+                        self.publish(list);
+                    }
+                }
+                uri => self.publish(&Change::resource(uri.map_err(|_| UnknownEnvelope)?)),
+            },
+            (Kind::Message, Some(owner)) => self.take_from_bus(now, owner, &envelope),
+            (Kind::Taken, _) => self.taken(SlabKey::from_number(exchange)),
+            (Kind::Settings, Some(owner)) => {
+                let Some(instance) = self.instances.get_mut(owner) else { return Ok(()) };
+                let mut server = instance.state.server(self.config);
+                for setting in bytes.as_chunks().0 {
+                    server.set_in_session(SessionSetting(u64::from_be_bytes(*setting)));
+                }
+            }
+            (Kind::Adopted, _) => self.tell_of_session(subject, owner),
+            (Kind::Deleted, _) => {
+                if let Some(fleet) = &mut self.fleet {
+                    fleet.forget(subject);
+                }
+                if let Some(owner) = owner {
+                    self.end_session(owner, Disconnect::Deleted);
+                }
+            }
+            (Kind::Resume, Some(owner)) => {
+                let Some(instance) = self.instances.get_mut(owner) else { return Ok(()) };
+                let after = EventId { stream: (detail >> 32) as u32, number: detail as u32 };
+                if let Some(before) = instance.read_for(sender, exchange, after) {
+                    self.schedule.ready(before);
+                }
+                self.schedule.turn(Work::Instance(owner));
+            }
+            (Kind::Events, _) => {
+                self.relay(SlabKey::from_number(exchange), detail, bytes);
+            }
+            (Kind::Message | Kind::Settings | Kind::Resume, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Records that envelopes of other nodes may have been lost, since this node was not connected
+    /// to the bus: clients are told that all lists have changed, and other nodes are asked what was
+    /// set in the sessions. A change of one resource is not told again, for nobody knows which.
+    pub fn missed(&mut self) {
+        self.publish_lists();
+        let Some(fleet) = &mut self.fleet else { return };
+        let numbers = self.instances.iter_mut().filter_map(|(_, found)| found.session_number());
+        numbers.for_each(|number| fleet.send_adopted(number));
+    }
+
+    fn publish_lists(&mut self) {
+        for list in [Change::tools(), Change::prompts(), Change::resources()] {
+            self.publish(&list);
+        }
+    }
+
+    /// Handles what a client has sent to another node, unless it is the response to a call of
+    /// another one.
+    fn take_from_bus(&mut self, now: Instant, owner: SlabKey, envelope: &Envelope<'_>) {
+        let (Some(fleet), Some(instance)) = (&mut self.fleet, self.instances.get_mut(owner)) else {
+            return;
+        };
+        let Envelope { sender, subject, exchange, bytes, .. } = *envelope;
+        let mut position = Default::default();
+        match Messages::of_body(bytes, &mut position, None).next_kind() {
+            Some(MessageKind::Response(call)) if instance.has_made(self.config, call) => {
+                fleet.send(Topic::Session(subject), Kind::Taken, [sender, exchange, 0], &[]);
+            }
+            Some(MessageKind::Notification) => {}
+            _ => return,
+        }
+        let mut message = Exchange::new(OwnedHead::new("POST", "", NO_FIELDS), now);
+        message.body = bytes.to_vec();
+        message.stage = Stage::Messages(owner, None);
+        message.is_from_bus = true;
+        message.silent_until = now.saturating_add(self.options.read_timeout);
+        let due = message.silent_until;
+        let key = self.exchanges.insert(message);
+        self.schedule.set_timer(Work::Exchange(key), Some(due));
+        self.schedule.turn(Work::Exchange(key));
+    }
+
+    /// Another node has taken the response that a client has sent here.
+    fn taken(&mut self, key: SlabKey) {
+        if self.exchanges.get(key).is_some_and(|exchange| matches!(exchange.stage, Stage::Passed)) {
+            self.reply(key, OutgoingResponse::ACCEPTED, Vec::new());
+        }
+    }
+
+    /// Tells another node what the client of a session has set, or that it is deleted.
+    fn tell_of_session(&mut self, session: u64, owner: Option<SlabKey>) {
+        let Some(fleet) = &mut self.fleet else { return };
+        if fleet.is_deleted(session) {
+            fleet.send(Topic::Session(session), Kind::Deleted, [session, 0, 0], &[]);
+        } else if let Some(instance) = owner.and_then(|owner| self.instances.get_mut(owner)) {
+            let server = instance.state.server(self.config);
+            fleet.send_settings(session, server.session_settings());
+        }
+    }
+
+    /// Sends events that another node has recorded to the client that resumes their stream here.
+    fn relay(&mut self, key: SlabKey, detail: u64, events: &[u8]) {
+        let limit = self.options.max_pending;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        let (Stage::Replay(_, reader), Some(relay)) = (&mut exchange.stage, &mut exchange.relay)
+        else {
+            return;
+        };
+        let (number, is_last) = (detail >> 1, detail & 1 == 1);
+        if number < relay.next || relay.is_over {
+            return;
+        }
+        // The client asks again, with the last event that it has.
+        if number > relay.next || relay.events.len() + events.len() > limit {
+            reader.is_ending = true;
+        } else {
+            relay.events.extend_from_slice(events);
+            (relay.next, relay.is_over) = (number + 1, is_last);
+        }
+        self.schedule.ready(key);
+    }
+}
+
+/// The events of another node that an exchange sends.
+#[derive(Default)]
+pub(super) struct Relay {
+    /// Those that are not sent yet.
+    events: Vec<u8>,
+    next: u64,
+    is_over: bool,
+}
+
+impl Relay {
+    /// Returns the events that are whole.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let end = self.events.windows(2).rposition(|two| two == b"\n\n").map_or(0, |at| at + 2);
+        let rest = self.events.split_off(end);
+        core::mem::replace(&mut self.events, rest)
+    }
+
+    /// Returns whether the stream has ended, and all of it was sent.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_over && self.events.is_empty()
+    }
+}
+
+/// Returns two numbers of random bytes.
+pub(super) fn numbers(random: [u8; 16]) -> [u64; 2] {
+    let number = u128::from_be_bytes(random);
+    [(number >> 64) as u64, number as u64]
+}
+
+const NO_FIELDS: [(&str, &str); 0] = [];
+const VERSION: u8 = 1;
+/// What envelopes are sealed for.
+const PURPOSE: &str = "bus";
+/// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
+const MAX_DELETED: usize = 10_000;
+/// Maximum number of nodes whose envelopes are counted.
+const MAX_HEARD: usize = 1024;

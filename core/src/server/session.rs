@@ -1,0 +1,136 @@
+//! Sessions that another server of the same program goes on with: the nodes of a fleet.
+
+use super::subscriptions::Owner;
+use super::{Phase, Server, ServerEvent, Session};
+use crate::json::{hash_str, hash_text};
+use crate::protocol::ClientFeatures;
+use crate::types::LoggingLevel;
+
+/// Number of bytes of what a server knows of a session: [`Server::session`].
+pub const SESSION_LEN: usize = 7;
+
+/// What a client has set in its session after `initialize`: the level of log messages, or that it
+/// subscribes to a resource, or does no longer. The number is the same in all processes of this
+/// version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[doc(hidden)]
+pub struct SessionSetting(pub u64);
+
+impl SessionSetting {
+    /// Above the 48 bits of the hash of a URI.
+    const SUBSCRIBED: u64 = 1 << 48;
+    const UNSUBSCRIBED: u64 = 2 << 48;
+    /// Above the level.
+    const LOG_LEVEL: u64 = 3 << 48;
+
+    /// Returns what an event has set.
+    pub fn of(event: &ServerEvent<'_>) -> Option<Self> {
+        Some(Self(match event {
+            ServerEvent::LogLevel(level) => Self::LOG_LEVEL | *level as u64,
+            ServerEvent::Subscribed { uri } => Self::SUBSCRIBED | hash_text(*uri) >> 16,
+            ServerEvent::Unsubscribed { uri } => Self::UNSUBSCRIBED | hash_text(*uri) >> 16,
+            _ => return None,
+        }))
+    }
+}
+
+/// The kind of a message that a client sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[doc(hidden)]
+pub enum MessageKind {
+    Request,
+    Notification,
+    /// To the call of this number.
+    Response(u32),
+}
+
+impl Server<'_> {
+    /// Returns what `initialize` has agreed on with the client, for another server of the same
+    /// program to [go on](Self::resume_session) with the session. `None` before `initialize`.
+    pub fn session(&self) -> Option<[u8; SESSION_LEN]> {
+        let session = self.peer.session?;
+        let [[a, b], [c, d], [e, f]] =
+            [session.capabilities.0, session.extensions, self.fingerprint()].map(u16::to_be_bytes);
+        Some([session.revision as u8, a, b, c, d, e, f])
+    }
+
+    /// Goes on with a session that another server has opened, as if its client had just sent
+    /// `notifications/initialized`. Returns whether this server can: it serves the revision, and
+    /// has the same [extensions of clients](crate::ServerConfig::client_extensions).
+    ///
+    /// The level of log messages is that of the configuration, and there are no subscriptions. The
+    /// ids of its calls to the client are numbers above `calls`: those of other servers of the
+    /// session have to differ.
+    pub fn resume_session(&mut self, session: [u8; SESSION_LEN], calls: u32) -> bool {
+        let [revision, a, b, c, d, e, f] = session;
+        let [capabilities, extensions, fingerprint] =
+            [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
+        let mut legacy = self.config.revisions.iter().filter(|revision| !revision.is_modern());
+        let Some(revision) = legacy.find(|legacy| *legacy as u8 == revision) else { return false };
+        if fingerprint != self.fingerprint() {
+            return false;
+        }
+        self.peer.calls_made = calls;
+        self.peer.session = Some(Session {
+            revision,
+            capabilities: ClientFeatures(capabilities),
+            extensions,
+            log_level: self.config.log_level,
+            phase: Phase::Ready,
+        });
+        true
+    }
+
+    /// Returns a number of the extensions whose bits a session has.
+    fn fingerprint(&self) -> u16 {
+        let ids = self.config.client_extensions.iter();
+        ids.fold(0_u64, |all, id| all.rotate_left(5) ^ hash_str(id)) as u16
+    }
+
+    /// Returns what the client has set in the session.
+    #[doc(hidden)]
+    pub fn session_settings(&self) -> impl Iterator<Item = SessionSetting> {
+        let level = self.peer.session.map(|session| session.log_level);
+        let level = level.filter(|level| *level != self.config.log_level);
+        let level = level.map(|level| SessionSetting::LOG_LEVEL | level as u64);
+        let own = self.subscriptions.0.iter().filter(|entry| Owner::SESSION.has(**entry));
+        let uris = own.map(|entry| SessionSetting::SUBSCRIBED | entry & URI);
+        level.into_iter().chain(uris).map(SessionSetting)
+    }
+
+    /// Sets what the client has set at another server of the session. A subscription for which
+    /// there is no room is left out.
+    #[doc(hidden)]
+    pub fn set_in_session(&mut self, SessionSetting(setting): SessionSetting) {
+        let Some(session) = &mut self.peer.session else { return };
+        let uri = (setting & URI) << 16;
+        match setting & !URI {
+            SessionSetting::SUBSCRIBED => self.subscriptions.insert(Owner::SESSION, uri),
+            SessionSetting::UNSUBSCRIBED => self.subscriptions.remove(Owner::SESSION, uri),
+            SessionSetting::LOG_LEVEL => {
+                let level = LEVELS.into_iter().find(|level| *level as u64 == setting & URI);
+                session.log_level = level.unwrap_or(session.log_level);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the number of the last call.
+    #[doc(hidden)]
+    pub fn calls_made(&self) -> u32 {
+        self.peer.calls_made
+    }
+}
+
+const LEVELS: [LoggingLevel; 8] = [
+    LoggingLevel::Debug,
+    LoggingLevel::Info,
+    LoggingLevel::Notice,
+    LoggingLevel::Warning,
+    LoggingLevel::Error,
+    LoggingLevel::Critical,
+    LoggingLevel::Alert,
+    LoggingLevel::Emergency,
+];
+/// The bits of the hash of a URI.
+const URI: u64 = (1 << 48) - 1;
