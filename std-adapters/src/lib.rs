@@ -42,6 +42,8 @@ pub mod asynchronous;
 mod auth;
 #[cfg(feature = "blocking")]
 pub mod blocking;
+#[cfg(feature = "http")]
+pub mod bus;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 #[cfg_attr(
     not(feature = "asynchronous"),

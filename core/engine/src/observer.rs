@@ -86,6 +86,11 @@ pub enum Event<'e> {
         /// The request, as far as it is known, and the reason.
         denial: &'e Denial,
     },
+    /// An envelope of another server of the fleet was not used.
+    BusFailed {
+        /// The reason.
+        error: &'e str,
+    },
     /// Code of the application that is no handler has panicked. The default panic hook also prints
     /// it to standard error.
     Panicked {

@@ -6,6 +6,7 @@ mod authorization;
 mod bodies;
 mod connections;
 mod exchanges;
+mod fleet;
 mod hostile;
 mod load;
 mod lost;

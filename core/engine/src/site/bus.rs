@@ -31,12 +31,15 @@ pub enum Topic {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownEnvelope;
 
+impl UnknownEnvelope {
+    /// What it says.
+    pub const TEXT: &'static str = "an envelope of the bus is sealed with another key, or of \
+         another version: all nodes of a fleet need one KeyRing";
+}
+
 impl core::fmt::Display for UnknownEnvelope {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(
-            "an envelope of the bus is sealed with another key, or of another version: all nodes \
-             of a fleet need one KeyRing",
-        )
+        f.write_str(Self::TEXT)
     }
 }
 
@@ -45,9 +48,9 @@ impl core::error::Error for UnknownEnvelope {}
 /// A site as a node of its fleet.
 pub(super) struct Fleet {
     pub(super) node: SiteNode,
-    /// The number of the site among all nodes, for as long as it lives.
+    /// The number of the site among all nodes. Those of one process differ in the lowest bits.
     me: u64,
-    /// Number of envelopes to all nodes so far.
+    /// Number of the last envelope to all nodes.
     sent: u64,
     outgoing: VecDeque<(Topic, Vec<u8>)>,
     /// The number of the last envelope to all nodes, by its sender.
@@ -132,12 +135,14 @@ impl Envelope<'_> {
 }
 
 impl Fleet {
-    pub(super) fn new(node: SiteNode, random: [u8; 16]) -> Self {
-        let [me, _] = numbers(random);
+    pub(super) fn new(mut node: SiteNode) -> Self {
+        let me = node.number();
+        // One that was started again goes on behind what it has sent before.
+        let sent = node.seconds() << 24;
         Self {
             node,
             me,
-            sent: 0,
+            sent,
             outgoing: VecDeque::new(),
             heard: BTreeMap::new(),
             deleted: VecDeque::new(),
@@ -258,8 +263,9 @@ impl<O> Site<'_, O> {
         let Some(fleet) = &mut self.fleet else { return Ok(()) };
         let envelope = Envelope::open(&fleet.node.ring, sealed).ok_or(UnknownEnvelope)?;
         let Envelope { kind, sender, number, subject, exchange, detail, bytes } = envelope;
-        // A bus may return what was sent.
-        if sender == fleet.me || matches!(kind, Kind::Taken | Kind::Events) && subject != fleet.me {
+        // A bus returns what was sent. Sites of one process have no session in common.
+        let is_own = sender >> SHARD_BITS == fleet.me >> SHARD_BITS;
+        if is_own || matches!(kind, Kind::Taken | Kind::Events) && subject != fleet.me {
             return Ok(());
         }
         if fleet.has_missed(sender, number) {
@@ -428,5 +434,7 @@ const VERSION: u8 = 1;
 const PURPOSE: &str = "bus";
 /// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
 const MAX_DELETED: usize = 10_000;
+/// The bits of a node's number that tell its sites apart.
+pub(super) const SHARD_BITS: u32 = 16;
 /// Maximum number of nodes whose envelopes are counted.
 const MAX_HEARD: usize = 1024;

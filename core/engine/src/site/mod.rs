@@ -342,7 +342,7 @@ impl<'c, O> Site<'c, O> {
     /// here until its id has [expired](SiteNode::age).
     #[must_use]
     pub fn node(mut self, node: SiteNode) -> Self {
-        self.fleet = Some(Box::new(Fleet::new(node, (self.random)())));
+        self.fleet = Some(Box::new(Fleet::new(node)));
         self
     }
 

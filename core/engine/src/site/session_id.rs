@@ -13,6 +13,7 @@ use mcp_sansio::SESSION_LEN;
 use mcp_sansio::http::Principal;
 use mcp_sansio::http::server::SessionId;
 
+use super::bus::SHARD_BITS;
 use crate::KeyRing;
 use crate::key_ring::are_equal;
 
@@ -92,6 +93,17 @@ impl SiteNode {
         Self { age, ..self }
     }
 
+    /// Returns a number that no other site of the fleet has.
+    pub(super) fn number(&self) -> u64 {
+        let name = u64::from_be_bytes(self.ring.principal_tag(&["node", &self.name]));
+        name >> SHARD_BITS << SHARD_BITS | u64::from(self.shard as u16)
+    }
+
+    /// Returns the seconds since 1970.
+    pub(super) fn seconds(&mut self) -> u64 {
+        (self.clock)().as_secs()
+    }
+
     /// Returns the id of a session that begins.
     pub(super) fn seal(
         &mut self,
@@ -144,7 +156,7 @@ impl SiteNode {
         let until = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]);
         Some(if owner(&ring, principal) != *of {
             Err(ForeignSession::OtherPrincipal)
-        } else if (self.clock)().as_secs() > until {
+        } else if self.seconds() > until {
             Err(ForeignSession::Expired)
         } else {
             Ok(*session)

@@ -747,6 +747,10 @@ impl<O> Site<'_, O> {
         else {
             return;
         };
+        if self.fleet.is_some() {
+            // `notifications/initialized` may go to another node, and a call come here first.
+            state.server(self.config).resume_session(begun, 0);
+        }
         let principal = instance.principal.clone();
         let id = self.new_id(begun, principal.as_deref());
         let (text, number) = (id.as_str().to_owned(), session_id::number(id.as_str()));

@@ -368,6 +368,14 @@ fn a_question_of_one_node_is_answered_through_another() {
 }
 
 #[test]
+fn a_node_asks_although_the_client_is_initialized_elsewhere() {
+    let mut nodes = Nodes::new(1);
+    let opened = nodes.send(0, &initialize("2025-11-25"));
+    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    assert!(nodes.post(0, &id, &tool_call(2, "ask")).body.contains("elicitation/create"));
+}
+
+#[test]
 fn a_call_of_one_node_is_cancelled_through_another() {
     let mut nodes = Nodes::new(2);
     let id = nodes.hosts[0].open("2025-06-18");

@@ -15,6 +15,7 @@ use mcp_sansio_engine::site::{
 
 use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
 use crate::asynchronous::server::app::{Limits, Settings};
+use crate::bus::Bus;
 use crate::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts, limits and access. New versions add fields, so
@@ -112,10 +113,15 @@ pub struct HttpOptions {
     /// ring](crate::asynchronous::App::key_ring) and begin with the name, by which proxies can
     /// route; and each server with the same ring goes on with the session of one that is gone, or
     /// of itself before it was started again. It knows the revision and the capabilities of the
-    /// client, to which it says that all lists have changed. Subscriptions to resources, the level
-    /// of log messages, and what the client missed are lost; so is a response to a request of
-    /// another server. Default: none, ids are random.
+    /// client, to which it says that all lists have changed. Without a [`bus`](Self::bus)
+    /// subscriptions to resources, the level of log messages, and what the client missed are lost;
+    /// so is a response to a request of another server. No other server has the same name. Default:
+    /// none, ids are random.
     pub node: Option<Cow<'static, str>>,
+    /// What joins the server to the others, so that a client does not notice which of them has its
+    /// requests: changes, responses, cancellations, and what a client sets in its session. Needs
+    /// [`node`](Self::node). Default: none.
+    pub bus: Option<Arc<dyn Bus>>,
     /// The check of credentials and scopes. Default: everyone may do everything.
     pub access_control: AccessControl,
 }
@@ -156,6 +162,7 @@ impl HttpOptions {
             max_waiting_checks: 1000,
             lists_unpermitted: false,
             node: None,
+            bus: None,
             access_control: AccessControl {
                 authorizer: None,
                 scopes: Scopes { of: None, implies: None },

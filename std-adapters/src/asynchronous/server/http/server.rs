@@ -25,6 +25,7 @@ use crate::asynchronous::server::life::{Live, Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::RequestSource;
+use crate::bus::BusReceiver;
 use crate::lock::lock;
 use crate::runtime::timer::LazyTimer;
 
@@ -112,7 +113,10 @@ impl HttpServer {
             let keys = settings.keys.clone().ok_or_else(|| invalid(NO_KEYS.to_owned()))?;
             let clock = || time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
             let node = SiteNode::new(name, keys, clock);
-            site = site.node(node.map_err(|why| invalid(why.to_string()))?.shard(shard));
+            let node = node.map_err(|why| invalid(why.to_string()))?.shard(shard);
+            site = site.node(if options.bus.is_some() { node.on_bus() } else { node });
+        } else if options.bus.is_some() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_NODE));
         }
         for (path, json) in options.documents()? {
             site.add_document(path, json);
@@ -131,6 +135,7 @@ impl HttpServer {
                 is_checking: false,
                 closes_at: None,
                 observed,
+                announces: shard == 0,
             }),
             settings,
             options,
@@ -144,6 +149,10 @@ impl HttpServer {
         let receiver: Weak<dyn Receiver> = Arc::<Shared>::downgrade(&shared);
         let registration = shared.settings.broadcaster.register_uncounted(receiver);
         let _ = shared.registration.set(registration);
+        if let Some(bus) = &shared.options.bus {
+            let receiver: Weak<dyn BusReceiver> = Arc::<Shared>::downgrade(&shared);
+            bus.join(receiver);
+        }
         // It may be shutting down already.
         shared.wake();
         Ok(Self(shared))
@@ -487,4 +496,5 @@ fn no_random_numbers(error: getrandom::Error) -> io::Error {
 /// Time in which connections take the ends of their responses after the limit of a shutdown.
 const GRACE: time::Duration = time::Duration::from_secs(1);
 
+const NO_NODE: &str = "a bus joins servers that have names: HttpOptions::node";
 const NO_KEYS: &str = "a node of a fleet needs the key ring of all: App::key_ring";

@@ -10,7 +10,7 @@ use mcp_sansio::{Change, Instant, Method, ServerEvent};
 use mcp_sansio_engine::internal::cut;
 use mcp_sansio_engine::site::{
     AuthorizationError, ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep,
-    SiteTurn, Unpermitted,
+    SiteTurn, UnknownEnvelope, Unpermitted,
 };
 
 use super::observed::{ObservedSessions, denied, foreign};
@@ -24,8 +24,9 @@ use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
+use crate::bus::BusReceiver;
 use crate::lock::lock;
-use crate::observer::{Denial, Telling};
+use crate::observer::{Denial, Event, Telling};
 use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::timer::later;
@@ -65,6 +66,8 @@ pub(crate) struct State {
     /// When requests are cut off by a shutdown.
     pub(crate) closes_at: Option<Instant>,
     pub(crate) observed: Option<ObservedSessions>,
+    /// Whether it tells other nodes of changes: one of the servers of an application does.
+    pub(crate) announces: bool,
 }
 
 /// While it lives, a connection does the work that its calls cause, and the driver is not woken for
@@ -238,6 +241,11 @@ impl Shared {
                         work.extend(observed.ended(server, how).map(Work::tell));
                     }
                 }
+                SiteStep::Publish { topic, envelope } => {
+                    if let Some(bus) = &self.options.bus {
+                        bus.publish(topic, envelope);
+                    }
+                }
                 SiteStep::Foreign(exchange, why) if self.settings.is_observed() => {
                     let peer = site.peer_address(exchange);
                     work.push_back(Work::tell(foreign(why, peer)));
@@ -375,7 +383,12 @@ impl RequestSource for Shared {
 
 impl Receiver for Shared {
     fn on_change(&self, change: &Change<'_>) {
-        self.with(|state, _| state.site.publish(change));
+        self.with(|State { site, announces, .. }, _| {
+            site.publish(change);
+            if *announces {
+                site.announce(change);
+            }
+        });
     }
 
     fn wake(&self) {
@@ -385,6 +398,21 @@ impl Receiver for Shared {
                 site.shut_down(*closes_at.get_or_insert(now.saturating_add(limit)));
             });
         }
+    }
+}
+
+impl BusReceiver for Shared {
+    fn deliver(&self, envelope: &[u8]) {
+        self.with(|State { site, work, .. }, now| {
+            if site.deliver(now, envelope).is_err() && self.settings.is_observed() {
+                let event = Event::BusFailed { error: UnknownEnvelope::TEXT };
+                work.push_back(Work::tell(Telling::Event(event)));
+            }
+        });
+    }
+
+    fn missed(&self) {
+        self.with(|state, _| state.site.missed());
     }
 }
 

@@ -1,0 +1,190 @@
+//! Servers that a bus joins.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Poll, Waker};
+
+use futures_lite::future;
+use mcp_sansio::types::{ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult};
+use mcp_sansio::{Change, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, OwnedHead};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
+use mcp_sansio_adapters::observer::{Event, Observer};
+
+use super::scopes::Fields;
+use crate::virtual_time;
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
+);
+const RING: KeyRing = KeyRing::new([5; 32]);
+
+/// Delivers envelopes in order, by [`run`](Self::run).
+#[derive(Default)]
+struct TestBus(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    receivers: Vec<Weak<dyn BusReceiver>>,
+    underway: VecDeque<(Topic, Vec<u8>)>,
+    topics: Vec<Topic>,
+    waker: Option<Waker>,
+}
+
+impl Bus for TestBus {
+    fn publish(&self, topic: Topic, envelope: Vec<u8>) {
+        let mut state = self.0.lock().unwrap();
+        state.underway.push_back((topic, envelope));
+        state.waker.take().map(Waker::wake);
+    }
+
+    fn join(&self, receiver: Weak<dyn BusReceiver>) {
+        self.0.lock().unwrap().receivers.push(receiver);
+    }
+}
+
+impl TestBus {
+    async fn run(&self) {
+        poll_fn(|cx| {
+            loop {
+                let mut state = self.0.lock().unwrap();
+                let Some((topic, envelope)) = state.underway.pop_front() else {
+                    state.waker = Some(cx.waker().clone());
+                    return Poll::Pending;
+                };
+                state.topics.push(topic);
+                let receivers: Vec<_> = state.receivers.iter().filter_map(Weak::upgrade).collect();
+                drop(state);
+                receivers.iter().for_each(|receiver| receiver.deliver(&envelope));
+            }
+        })
+        .await
+    }
+
+    fn topics(&self) -> Vec<Topic> {
+        std::mem::take(&mut self.0.lock().unwrap().topics)
+    }
+}
+
+async fn ask(ctx: Context) -> HandlerResult {
+    let request = ctx.request()?;
+    let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
+    ctx.tool(&request).request_input("who", InputRequest::Elicit(form)).await?;
+    ctx.reply(&TextResult::new("answered"))
+}
+
+fn options(bus: &Arc<TestBus>, name: &'static str) -> HttpOptions {
+    HttpOptions { node: Some(name.into()), bus: Some(bus.clone()), ..HttpOptions::new() }
+}
+
+fn send(server: &HttpServer, method: &str, session: &str) -> HttpExchange {
+    let usual = [
+        ("Host", "localhost"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Type", "application/json"),
+    ];
+    let session = Some(("Mcp-Session-Id", session)).filter(|(_, id)| !id.is_empty());
+    let all = usual.into_iter().chain(session).map(|(name, value)| (name, value.to_owned()));
+    server.exchange(OwnedHead::new(method, "/mcp", Fields(all.collect())))
+}
+
+async fn post(server: &HttpServer, session: &str, body: &str) -> HttpExchange {
+    let mut exchange = send(server, "POST", session);
+    exchange.feed(body.as_bytes()).await;
+    exchange.end_body();
+    exchange
+}
+
+/// Reads a stream until it has this text.
+async fn read_until(exchange: &mut HttpExchange, text: &str) -> String {
+    let mut read = String::new();
+    while !read.contains(text) {
+        let piece = exchange.next_piece().await.unwrap_or_else(|| panic!("{read}")).unwrap();
+        read.push_str(str::from_utf8(&piece).unwrap());
+    }
+    read
+}
+
+#[test]
+fn a_client_does_not_notice_which_server_has_its_requests() {
+    let bus = Arc::new(TestBus::default());
+    let [one, two] = [(); 2].map(|()| App::new(&CONFIG, ask).key_ring(RING));
+    let first = HttpServer::new(&one, options(&bus, "a")).unwrap();
+    let second = HttpServer::new(&two, options(&bus, "b")).unwrap();
+    let clients = async {
+        let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+        let mut opened = post(&first, "", initialize).await;
+        let head = opened.response().await;
+        let id = head.fields.iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1.clone();
+        drop(opened);
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(post(&second, &id, ready).await.response().await.status, 202);
+        // A question of the first is answered through the second.
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}"#;
+        let mut asked = post(&first, &id, call).await;
+        let question = read_until(&mut asked, "elicitation/create").await;
+        let asks = question.split_once(r#""id":"#).unwrap().1;
+        let number = asks.split([',', '}']).next().unwrap();
+        let reply = format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{{"action":"decline"}}}}"#);
+        assert_eq!(post(&second, &id, &reply).await.response().await.status, 202);
+        read_until(&mut asked, "answered").await;
+        // A change of the one is told by the other.
+        let mut stream = send(&second, "GET", &id);
+        stream.end_body();
+        let subscribe =
+            r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"a:1"}}"#;
+        assert_eq!(post(&first, &id, subscribe).await.response().await.status, 200);
+        one.broadcaster().publish(Change::resource("a:1"));
+        read_until(&mut stream, r#""uri":"a:1""#).await;
+        assert_eq!(bus.topics().last(), Some(&Topic::All));
+        // A call that nothing else concerns needs no bus.
+        let ping = r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#;
+        assert_eq!(post(&second, &id, ping).await.response().await.status, 200);
+        assert_eq!(bus.topics(), []);
+        let mut deleted = send(&second, "DELETE", &id);
+        deleted.end_body();
+        assert_eq!(deleted.response().await.status, 204);
+        assert_eq!(post(&first, &id, ping).await.response().await.status, 404);
+    };
+    let servers = future::or(async { first.run(&one).await }, async { second.run(&two).await });
+    virtual_time::block_on(future::or(future::or(servers, bus.run()), clients));
+}
+
+/// Collects what it is told of the bus.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Told {
+    fn on(&self, event: Event<'_>) {
+        if let Event::BusFailed { error } = event {
+            self.0.lock().unwrap().push(error.to_owned());
+        }
+    }
+}
+
+#[test]
+fn a_bus_joins_servers_of_one_ring_that_have_names() {
+    let bus = Arc::new(TestBus::default());
+    let told = Told::default();
+    let app = App::new(&CONFIG, ask).key_ring(RING).observer(told.clone());
+    let nameless = HttpOptions { bus: Some(bus.clone()), ..HttpOptions::new() };
+    let error = HttpServer::new(&app, nameless).unwrap_err();
+    assert!(error.to_string().contains("HttpOptions::node"), "{error}");
+    let server = HttpServer::new(&app, options(&bus, "a")).unwrap();
+    let client = async {
+        bus.publish(Topic::All, b"not an envelope".to_vec());
+        let mut refused = send(&server, "PUT", "");
+        refused.end_body();
+        assert_eq!(refused.response().await.status, 405);
+        while told.0.lock().unwrap().is_empty() {
+            future::yield_now().await;
+        }
+    };
+    let server = async { server.run(&app).await };
+    virtual_time::block_on(future::or(future::or(server, bus.run()), client));
+    assert!(told.0.lock().unwrap()[0].contains("one KeyRing"));
+}
