@@ -1,19 +1,17 @@
 //! A store in a file is a store, with what a file brings.
 
-#[path = "../../tests/store/suite.rs"]
-mod suite;
-
 use std::fs;
 use std::time::Duration;
 
 use mcp_sansio_adapters::store::{Store as _, StoreError};
+use mcp_sansio_contract::store as contract;
 use mcp_sansio_redb::RedbStore;
 
 #[test]
 fn a_store_in_a_file_is_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let files = std::cell::Cell::new(0);
-    suite::run(|clock, limit| {
+    contract::run_limited(|clock, limit| {
         files.set(files.get() + 1);
         let path = folder.path().join(format!("{}.redb", files.get()));
         RedbStore::open(path, limit as u64).unwrap().clock(move || clock.now())
@@ -24,7 +22,7 @@ fn a_store_in_a_file_is_a_store() {
 fn records_and_their_ends_outlive_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
-    let clock = suite::Clock::new();
+    let clock = contract::Clock::new();
     let open = || {
         let clock = clock.clone();
         RedbStore::open(&path, 1 << 20).unwrap().clock(move || clock.now())

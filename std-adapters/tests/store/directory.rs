@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_sansio_adapters::store::{DirectoryStore, Lease, Store, StoreError};
-
-use crate::suite;
+use mcp_sansio_contract::store as contract;
 
 const LIMIT: u64 = 1 << 20;
 
@@ -38,7 +37,7 @@ impl Drop for Place {
 fn a_store_in_a_directory_passes_the_tests_of_all_stores() {
     let places = Place::new();
     let number = AtomicU32::new(0);
-    suite::run(|clock, limit| {
+    contract::run_limited(|clock, limit| {
         let path = places.0.join(number.fetch_add(1, Ordering::Relaxed).to_string());
         DirectoryStore::open(path, limit as u64).unwrap().clock(move || clock.now())
     });

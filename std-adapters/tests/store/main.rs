@@ -5,13 +5,12 @@ mod memory;
 mod network;
 mod records;
 mod seals;
-mod suite;
 #[cfg(feature = "smol")]
 mod threads;
 
 #[test]
 fn a_store_over_the_network_is_a_store() {
-    suite::run(|clock, limit| {
+    mcp_sansio_contract::store::run_limited(|clock, limit| {
         let behind = mcp_sansio_adapters::store::MemoryStore::new(limit).clock(move || clock.now());
         network::NetworkStore::new(network::serve(std::sync::Arc::new(behind)))
     });

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use mcp_sansio_adapters::store::{ENTRY_COST, MemoryStore, Store as _};
-
-use super::suite;
+use mcp_sansio_contract::store as contract;
 
 #[test]
 fn tex_09_a_store_in_memory_is_a_store() {
-    suite::run(|clock, limit| MemoryStore::new(limit).clock(move || clock.now()));
+    contract::run_limited(|clock, limit| MemoryStore::new(limit).clock(move || clock.now()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The tests that every store passes. Packages with a store include this file.
+//! The tests that every [`Store`] passes.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -9,29 +10,58 @@ use mcp_sansio::tasks::TaskId;
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::store::{ENTRY_COST, Lease, Store, StoreError, TaskRecord, TaskStore};
 
-/// A clock that stands still until it is told otherwise. It begins at a time of today, in
-/// milliseconds since 1970.
+/// A clock that stands still until it is told otherwise. It begins at a time of today. Clones are
+/// the same clock.
 #[derive(Clone)]
-pub(crate) struct Clock(Arc<AtomicU64>);
+pub struct Clock {
+    /// Milliseconds since 1970.
+    now: Arc<AtomicU64>,
+    told: Arc<Mutex<Vec<Box<dyn Fn(Duration) + Send>>>>,
+}
 
 impl Clock {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(AtomicU64::new(1_795_000_000_000)))
+    /// Creates a clock.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "it begins at a time, not at zero")]
+    pub fn new() -> Self {
+        let now = Arc::new(AtomicU64::new(1_795_000_000_000));
+        Self { now, told: Arc::default() }
     }
 
-    pub(crate) fn now(&self) -> Duration {
-        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    /// Returns the time since 1970.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        Duration::from_millis(self.now.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn advance(&self, by: Duration) {
-        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        self.now.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+        self.told.lock().unwrap().iter().for_each(|told| told(by));
+    }
+
+    /// Tells a store whose clock is another one how much time passes: it lets its records be gone
+    /// so much earlier. What passes by itself, up to a minute for a test, does no harm.
+    pub fn on_advance(&self, told: impl Fn(Duration) + Send + 'static) {
+        self.told.lock().unwrap().push(Box::new(told));
     }
 }
 
-/// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock,
-/// and whose limit is this number of bytes.
-pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
-    let tests: [fn(Arc<dyn Store>, Clock); 12] = [
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Clock").field(&self.now()).finish()
+    }
+}
+
+type Test = fn(Arc<dyn Store>, Clock);
+
+/// Runs all tests but those of a limit, each in an empty store of its own that `make` makes, whose
+/// time is that of the clock.
+///
+/// # Panics
+/// If the store is none.
+pub fn run<S: Store + 'static>(make: impl Fn(Clock) -> S) {
+    let tests: [Test; 11] = [
         a_record_is_what_was_put_last,
         a_change_is_seen_by_all_who_read_after_it,
         keys_and_bytes_may_be_anything,
@@ -41,18 +71,34 @@ pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
         of_many_threads_one_puts_first,
         a_change_that_another_came_before_is_made_again,
         keys_are_listed_by_prefix,
-        at_its_limit_it_refuses_and_evicts_only_what_has_ended,
         a_lease_has_one_holder,
         tasks_are_kept_until_their_time_is_over,
     ];
     for test in tests {
         let clock = Clock::new();
-        test(Arc::new(make(clock.clone(), LIMIT)), clock);
+        test(Arc::new(make(clock.clone())), clock);
     }
 }
 
+/// Runs all tests, for a store whose limit is the number of bytes of keys and records, and
+/// [`ENTRY_COST`] for each.
+///
+/// # Panics
+/// If the store is none.
+pub fn run_limited<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
+    run(|clock| make(clock, LIMIT));
+    let clock = Clock::new();
+    at_its_limit_it_refuses_and_evicts_only_what_has_ended(
+        Arc::new(make(clock.clone(), LIMIT)),
+        clock,
+    );
+}
+
 const LIMIT: usize = 4 << 20;
-const SECOND: Duration = Duration::from_secs(1);
+/// Longer than a test takes, for stores with a clock of their own.
+const HOUR: Duration = Duration::from_secs(3600);
+const HOUR_MS: u64 = 3_600_000;
+const MINUTE: Duration = Duration::from_secs(60);
 
 fn a_record_is_what_was_put_last(store: Arc<dyn Store>, _: Clock) {
     assert_eq!(store.get("a").unwrap(), None);
@@ -88,12 +134,12 @@ fn keys_and_bytes_may_be_anything(store: Arc<dyn Store>, _: Clock) {
 
 fn a_record_is_gone_when_its_time_is_over(store: Arc<dyn Store>, clock: Clock) {
     store.put("now", b"1", Some(Duration::ZERO)).unwrap();
-    store.put("soon", b"1", Some(SECOND)).unwrap();
+    store.put("soon", b"1", Some(HOUR)).unwrap();
     store.put("never", b"1", Some(Duration::MAX)).unwrap();
     assert_eq!(store.get("now").unwrap(), None);
-    clock.advance(SECOND - Duration::from_millis(1));
+    clock.advance(HOUR - MINUTE);
     assert_eq!(store.keys("").unwrap(), ["never", "soon"]);
-    clock.advance(Duration::from_millis(1));
+    clock.advance(MINUTE);
     assert_eq!(store.get("soon").unwrap(), None);
     assert_eq!(store.keys("").unwrap(), ["never"]);
     assert!(store.compare_and_put("soon", None, b"2", None).unwrap());
@@ -102,19 +148,19 @@ fn a_record_is_gone_when_its_time_is_over(store: Arc<dyn Store>, clock: Clock) {
 
 fn a_later_put_decides_the_time(store: Arc<dyn Store>, clock: Clock) {
     for key in ["longer", "shorter", "forever", "again"] {
-        store.put(key, b"1", Some(2 * SECOND)).unwrap();
+        store.put(key, b"1", Some(2 * HOUR)).unwrap();
     }
     store.remove("again").unwrap();
     store.put("again", b"2", None).unwrap();
-    store.put("longer", b"2", Some(4 * SECOND)).unwrap();
-    store.put("shorter", b"2", Some(SECOND)).unwrap();
+    store.put("longer", b"2", Some(4 * HOUR)).unwrap();
+    store.put("shorter", b"2", Some(HOUR)).unwrap();
     store.put("forever", b"2", None).unwrap();
-    clock.advance(SECOND);
+    clock.advance(HOUR);
     assert_eq!(store.keys("").unwrap(), ["again", "forever", "longer"]);
-    clock.advance(SECOND);
+    clock.advance(HOUR);
     store.put("other", b"", None).unwrap();
     assert_eq!(store.keys("").unwrap(), ["again", "forever", "longer", "other"]);
-    clock.advance(2 * SECOND);
+    clock.advance(2 * HOUR);
     store.put("other", b"", None).unwrap();
     assert_eq!(store.keys("").unwrap(), ["again", "forever", "other"]);
     assert_eq!(store.get("forever").unwrap().unwrap(), b"2");
@@ -146,7 +192,7 @@ fn of_many_threads_one_puts_first(store: Arc<dyn Store>, _: Clock) {
 
 fn a_change_that_another_came_before_is_made_again(store: Arc<dyn Store>, clock: Clock) {
     let mut seen = Vec::new();
-    let changed = store.update("a", Some(SECOND), &mut |found| {
+    let changed = store.update("a", Some(HOUR), &mut |found| {
         if seen.is_empty() {
             store.put("a", b"1", None).unwrap();
         }
@@ -157,7 +203,7 @@ fn a_change_that_another_came_before_is_made_again(store: Arc<dyn Store>, clock:
     assert_eq!(seen, [None, Some(b"1".to_vec())]);
     assert_eq!(store.get("a").unwrap().unwrap(), b"12");
     assert!(!store.update("a", None, &mut |_| None).unwrap());
-    clock.advance(SECOND);
+    clock.advance(HOUR);
     assert_eq!(store.get("a").unwrap(), None);
     let count = |store: Arc<dyn Store>| {
         let add = |found: Option<&[u8]>| found.map_or(1, |count| count[0] + 1);
@@ -181,7 +227,7 @@ fn keys_are_listed_by_prefix(store: Arc<dyn Store>, _: Clock) {
 fn at_its_limit_it_refuses_and_evicts_only_what_has_ended(store: Arc<dyn Store>, clock: Clock) {
     let half = vec![0; LIMIT / 2 - ENTRY_COST - 1];
     let (more, least) = (vec![0; half.len() + 1], vec![0; 1]);
-    store.put("a", &half, Some(SECOND)).unwrap();
+    store.put("a", &half, Some(HOUR)).unwrap();
     store.put("b", &half, None).unwrap();
     assert!(matches!(store.put("c", &least, None), Err(StoreError::Full)));
     assert!(matches!(store.put("b", &more, None), Err(StoreError::Full)));
@@ -189,7 +235,7 @@ fn at_its_limit_it_refuses_and_evicts_only_what_has_ended(store: Arc<dyn Store>,
     assert_eq!(store.get("b").unwrap().unwrap(), half, "a put that is refused changes nothing");
     assert!(!store.compare_and_put("b", None, &more, None).unwrap());
     store.put("b", &half, None).unwrap();
-    clock.advance(SECOND);
+    clock.advance(HOUR);
     store.put("c", &half, None).unwrap();
     assert_eq!(store.keys("").unwrap(), ["b", "c"]);
     assert!(matches!(store.put("d", &least, None), Err(StoreError::Full)));
@@ -198,19 +244,19 @@ fn at_its_limit_it_refuses_and_evicts_only_what_has_ended(store: Arc<dyn Store>,
 }
 
 fn a_lease_has_one_holder(store: Arc<dyn Store>, clock: Clock) {
-    let first = Lease::acquire(&*store, "lock", 2 * SECOND).unwrap().expect("it is free");
-    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
-    clock.advance(SECOND);
-    assert!(first.renew(2 * SECOND).unwrap());
-    clock.advance(SECOND);
-    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
-    clock.advance(SECOND);
-    let second = Lease::acquire(&*store, "lock", SECOND).unwrap().expect("its time is over");
-    assert!(!first.renew(SECOND).unwrap());
+    let first = Lease::acquire(&*store, "lock", 2 * HOUR).unwrap().expect("it is free");
+    assert!(Lease::acquire(&*store, "lock", HOUR).unwrap().is_none());
+    clock.advance(HOUR);
+    assert!(first.renew(2 * HOUR).unwrap());
+    clock.advance(HOUR);
+    assert!(Lease::acquire(&*store, "lock", HOUR).unwrap().is_none());
+    clock.advance(HOUR);
+    let second = Lease::acquire(&*store, "lock", HOUR).unwrap().expect("its time is over");
+    assert!(!first.renew(HOUR).unwrap());
     first.release().unwrap();
-    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
+    assert!(Lease::acquire(&*store, "lock", HOUR).unwrap().is_none());
     second.release().unwrap();
-    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_some());
+    assert!(Lease::acquire(&*store, "lock", HOUR).unwrap().is_some());
 }
 
 fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) {
@@ -218,17 +264,18 @@ fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) 
     let created = u64::try_from(clock.now().as_millis()).unwrap();
     let record =
         |number, ttl_ms| TaskRecord::new(TaskId::new([number; 16]), "erase", "{}", created, ttl_ms);
-    let (mut short, long, longer) = (record(1, 5_000), record(2, 10_000), record(3, u64::MAX));
+    let (mut short, long, longer) =
+        (record(1, 5 * HOUR_MS), record(2, 10 * HOUR_MS), record(3, u64::MAX));
     for task in [&long, &short, &longer] {
         tasks.save(task).unwrap();
     }
-    clock.advance(4 * SECOND);
+    clock.advance(4 * HOUR);
     // A change does not extend the time of a task.
-    short.updated_unix_ms += 4_000;
+    short.updated_unix_ms += 4 * HOUR_MS;
     short.message = "half".to_owned();
     tasks.save(&short).unwrap();
     assert_eq!(load(&tasks), [short, long.clone(), longer.clone()]);
-    clock.advance(SECOND);
+    clock.advance(HOUR);
     assert_eq!(load(&tasks), [long.clone(), longer.clone()]);
     tasks.remove(long.id).unwrap();
     assert_eq!(load(&tasks), [longer]);

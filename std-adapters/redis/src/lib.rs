@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod bus;
+mod store;
+
+pub use bus::RedisBus;
+pub use store::RedisStore;
+
+use mcp_sansio_adapters::store::StoreError;
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// What keys and channels begin with, unless the program says otherwise.
+const PREFIX: &str = "mcp:";
+
+/// Returns what an error says to a server.
+fn error_of(error: RedisError) -> StoreError {
+    match error.kind() {
+        _ if error.code() == Some("OOM") => StoreError::Full,
+        ErrorKind::AuthenticationFailed
+        | ErrorKind::InvalidClientConfig
+        | ErrorKind::UnexpectedReturnType
+        | ErrorKind::Server(ServerErrorKind::NoPerm) => StoreError::Failed(error.into()),
+        _ if matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE")) => {
+            StoreError::Failed(error.into())
+        }
+        _ => StoreError::Unavailable(error.into()),
+    }
+}
