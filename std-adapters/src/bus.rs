@@ -27,6 +27,12 @@ pub trait Bus: Send + Sync {
     /// Begins to deliver envelopes to a receiver, until that is dropped. Several servers of a
     /// process share a bus, each with a receiver.
     fn join(&self, receiver: Weak<dyn BusReceiver>);
+
+    /// Returns whether envelopes can be sent and received now: for
+    /// [`HttpOptions::health`](crate::asynchronous::http::HttpOptions::health).
+    fn is_connected(&self) -> bool {
+        true
+    }
 }
 
 /// A server that takes part in a [`Bus`].

@@ -33,6 +33,7 @@ chapters! {
     authorization "authorization.md";
     firmware "firmware.md";
     deployment "deployment.md";
+    fleet "fleet.md";
     limits "limits.md";
     troubleshooting "troubleshooting.md";
     rmcp "rmcp.md";

@@ -80,12 +80,6 @@ impl RedisBus {
             Err(error) => Err(StoreError::Unavailable(error.into())),
         }
     }
-
-    /// Returns whether both connections are there: for the health check of a node.
-    #[must_use]
-    pub fn is_connected(&self) -> bool {
-        self.0.publishes.load(Ordering::Relaxed) && self.0.subscribes.load(Ordering::Relaxed)
-    }
 }
 
 impl Bus for RedisBus {
@@ -103,6 +97,11 @@ impl Bus for RedisBus {
 
     fn join(&self, receiver: Weak<dyn BusReceiver>) {
         self.0.receivers().push(receiver);
+    }
+
+    /// Returns whether both connections are there.
+    fn is_connected(&self) -> bool {
+        self.0.publishes.load(Ordering::Relaxed) && self.0.subscribes.load(Ordering::Relaxed)
     }
 }
 

@@ -33,6 +33,7 @@ struct State {
     underway: VecDeque<(Topic, Vec<u8>)>,
     topics: Vec<Topic>,
     waker: Option<Waker>,
+    is_lost: bool,
 }
 
 impl Bus for TestBus {
@@ -44,6 +45,10 @@ impl Bus for TestBus {
 
     fn join(&self, receiver: Weak<dyn BusReceiver>) {
         self.0.lock().unwrap().receivers.push(receiver);
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.0.lock().unwrap().is_lost
     }
 }
 
@@ -154,6 +159,30 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
     };
     let servers = future::or(async { first.run(&one).await }, async { second.run(&two).await });
     virtual_time::block_on(future::or(future::or(servers, bus.run()), clients));
+}
+
+#[test]
+fn the_health_of_a_server_says_that_its_bus_is_lost() {
+    let bus = Arc::new(TestBus::default());
+    let app = App::new(&CONFIG, ask).key_ring(RING);
+    let health = HttpOptions { health: Some("/health"), ..options(&bus, "a") };
+    let server = HttpServer::new(&app, health).unwrap();
+    let asked = async |method| {
+        let fields = Fields(vec![("Host", "10.1.2.3".to_owned())]);
+        let mut exchange = server.exchange(OwnedHead::new(method, "/health", fields));
+        exchange.end_body();
+        let status = exchange.response().await.status;
+        (status, read_until(&mut exchange, "}").await)
+    };
+    virtual_time::block_on(async {
+        assert_eq!(asked("GET").await, (200, r#"{"status":"ok"}"#.to_owned()));
+        bus.0.lock().unwrap().is_lost = true;
+        let degraded = r#"{"status":"degraded","bus":"disconnected"}"#;
+        assert_eq!(asked("GET").await, (200, degraded.to_owned()));
+        assert_eq!(asked("POST").await.0, 403, "it is not the endpoint");
+        app.broadcaster().shut_down();
+        assert_eq!(asked("GET").await, (503, r#"{"status":"shutting down"}"#.to_owned()));
+    });
 }
 
 /// Collects what it is told of the bus.

@@ -444,7 +444,7 @@ impl<O> Site<'_, O> {
 
     /// Checks host, origin and path, and serves what anyone may have. Returns whether that is all.
     fn check_access(&mut self, key: SlabKey) -> Result<bool, Refusal<'static>> {
-        if self.serve_document(key) {
+        if self.serve_document(key) || self.serve_health(key) {
             return Ok(true);
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(true) };
@@ -479,6 +479,22 @@ impl<O> Site<'_, O> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Says whether the site can be used, to anyone. Returns whether it was asked.
+    fn serve_health(&mut self, key: SlabKey) -> bool {
+        let Some(exchange) = self.exchanges.get(key) else { return false };
+        let head = exchange.head.as_head();
+        if self.options.health != Some(head.path()) || !matches!(head.method, "GET" | "HEAD") {
+            return false;
+        }
+        let (status, text) = match (self.closing, self.is_connected) {
+            (Some(_), _) => (503, r#"{"status":"shutting down"}"#),
+            (None, true) => (200, r#"{"status":"ok"}"#),
+            (None, false) => (200, r#"{"status":"degraded","bus":"disconnected"}"#),
+        };
+        self.reply(key, OutgoingResponse { status, body: BodyKind::Json }, text.into());
+        true
     }
 
     /// Serves a document to anyone, pages of any origin included. Returns whether it is one.

@@ -192,6 +192,8 @@ pub struct Site<'c, O = Infallible> {
     ended: VecDeque<(SlabKey, Disconnect<'static>)>,
     /// Set by [`shut_down`](Self::shut_down).
     closing: Option<Instant>,
+    /// Whether the bus of the fleet is there.
+    is_connected: bool,
 }
 
 /// The counts behind the limits of a [`Site`]. Default: its own.
@@ -321,6 +323,7 @@ impl<'c, O> Site<'c, O> {
             schedule: Schedule::new(),
             ended: VecDeque::new(),
             closing: None,
+            is_connected: true,
         }
     }
 
@@ -462,6 +465,11 @@ impl<'c, O> Site<'c, O> {
         self.closing.is_some() && self.instances.len() == 0
     }
 
+    /// Sets what the [health](SiteOptions::health) of the site says of its bus.
+    pub fn set_connected(&mut self, is_connected: bool) {
+        self.is_connected = is_connected;
+    }
+
     /// Returns the number of exchanges that are not closed.
     pub fn exchanges(&self) -> usize {
         self.exchanges.len()
@@ -492,6 +500,10 @@ pub struct SiteOptions<'c> {
     pub path: Option<&'c str>,
     /// The path on which HTTP+SSE is served for clients that know only 2024-11-05. Default: none.
     pub sse_path: Option<&'c str>,
+    /// The path on which GET says whether the site can be used, to anyone, in `status` of a JSON
+    /// object: `ok`, with 503 `shutting down`, or `degraded` while the [bus](SiteNode::on_bus) is
+    /// [not connected](Site::set_connected). Default: none.
+    pub health: Option<&'c str>,
     /// Whether legacy clients get sessions. Without, no state is kept between their requests, so
     /// nothing can be requested from them. Default: true.
     pub has_sessions: bool,
@@ -574,6 +586,7 @@ impl SiteOptions<'_> {
             host_policy: HostPolicy::LOOPBACK,
             path: None,
             sse_path: None,
+            health: None,
             has_sessions: true,
             authorizes: false,
             checks_operations: false,

@@ -14,7 +14,7 @@ use mcp_sansio_engine::site::{
     number_of_session,
 };
 
-use super::host::{Answer, CONFIG, Connection, Host, bare, initialize, post, tool_call};
+use super::host::{Answer, CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
 const RING: KeyRing = KeyRing::new([7; 32]);
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -373,6 +373,43 @@ fn a_node_asks_although_the_client_is_initialized_elsewhere() {
     let opened = nodes.send(0, &initialize("2025-11-25"));
     let id = opened.field("mcp-session-id").unwrap().to_owned();
     assert!(nodes.post(0, &id, &tool_call(2, "ask")).body.contains("elicitation/create"));
+}
+
+/// As docs/fleet.md says.
+#[test]
+fn what_requests_cost_on_the_bus() {
+    let mut nodes = Nodes::new(3);
+    let cost = |nodes: &mut Nodes, of: &str, expected: usize| {
+        assert_eq!(std::mem::take(&mut nodes.sent), expected, "{of}");
+    };
+    let call = modern("tools/call", r#"{"name":"echo","arguments":{}}"#, &[("Mcp-Name", "echo")]);
+    assert_eq!(nodes.send(0, &call).status, 200);
+    cost(&mut nodes, "a call of 2026-07-28", 0);
+    let opened = nodes.send(0, &initialize("2025-11-25"));
+    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    cost(&mut nodes, "a session", 0);
+    nodes.post(0, &id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    cost(&mut nodes, "a notification", 1);
+    nodes.post(1, &id, PING);
+    cost(&mut nodes, "the first request of a session at another node", 1);
+    assert_eq!(nodes.post(1, &id, &tool_call(2, "echo")).status, 200);
+    cost(&mut nodes, "a call in a session", 0);
+    let asked = nodes.post(1, &id, &tool_call(3, "ask"));
+    let reply = reply_to(&asked.body);
+    cost(&mut nodes, "a question", 0);
+    assert_eq!(nodes.post(0, &id, &reply).status, 202);
+    cost(&mut nodes, "a response through another node", 2);
+    let asked = nodes.post(1, &id, &tool_call(4, "ask"));
+    assert_eq!(nodes.post(1, &id, &reply_to(&asked.body)).status, 202);
+    cost(&mut nodes, "a response through the same node", 0);
+    assert_eq!(nodes.post(0, &id, &subscription(5, "subscribe", "a:1")).status, 200);
+    cost(&mut nodes, "a subscription", 1);
+    nodes.publish(2, &Change::resource("a:1"));
+    cost(&mut nodes, "a change", 1);
+    nodes.post(2, &id, PING);
+    cost(&mut nodes, "the first request at a third node, which two others tell what is set", 3);
+    nodes.send(2, &bare("DELETE", &[("Mcp-Session-Id", &id)]));
+    cost(&mut nodes, "the end of a session", 1);
 }
 
 #[test]

@@ -36,6 +36,10 @@ pub struct HttpOptions {
     /// The path on which HTTP+SSE is served as well, for clients that support only 2024-11-05.
     /// Default: none.
     pub sse_path: Option<&'static str>,
+    /// The path on which GET says whether the server can be used, to anyone, in `status` of a JSON
+    /// object: `ok`, with 503 `shutting down`, or `degraded` while the [`bus`](Self::bus) is not
+    /// connected. Default: none.
+    pub health: Option<&'static str>,
     /// The accepted hosts and origins. Default: loopback addresses.
     pub host_policy: HostPolicy<'static>,
     /// Whether legacy clients get sessions. Without, no state is kept between their requests, so
@@ -144,6 +148,7 @@ impl HttpOptions {
         Self {
             path: "/mcp",
             sse_path: None,
+            health: None,
             host_policy: HostPolicy::LOOPBACK,
             has_sessions: true,
             max_sessions: 1000,
@@ -254,6 +259,7 @@ impl HttpOptions {
             host_policy: self.host_policy,
             path: Some(self.path),
             sse_path: self.sse_path,
+            health: self.health,
             has_sessions: self.has_sessions,
             authorizes: authorizer.is_some(),
             checks_operations: authorizer.is_some() && has_scopes,

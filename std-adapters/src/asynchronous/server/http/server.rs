@@ -221,6 +221,9 @@ impl HttpServer {
         let credentials = options.credentials(&head);
         let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
         let (mut state, now) = self.0.enter();
+        if let (Some(_), Some(bus)) = (options.health, &options.bus) {
+            state.site.set_connected(bus.is_connected());
+        }
         let (key, opened) = open(&mut state.site, now, head, known);
         if let Some(credentials) = credentials
             && state.site.awaits_authorization(key)
