@@ -2,14 +2,19 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Poll, Waker};
 
+use async_io::Async;
 use futures_lite::future;
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult};
 use mcp_sansio::{Change, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::KeyRing;
-use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, OwnedHead};
+use mcp_sansio_adapters::asynchronous::http::{
+    HttpExchange, HttpOptions, HttpServer, OwnedHead, serve,
+};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::observer::{Event, Observer};
@@ -218,4 +223,21 @@ fn a_bus_joins_servers_of_one_ring_that_have_names() {
     let server = async { server.run(&app).await };
     virtual_time::block_on(future::or(future::or(server, bus.run()), client));
     assert!(told.0.lock().unwrap()[0].contains("one KeyRing"));
+}
+
+/// The operating system accepts connections before the program does. A proxy sends the requests of
+/// those that get 503 to another server.
+#[test]
+fn connections_that_wait_at_a_shutdown_get_503_and_later_ones_are_refused() {
+    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+    let address = listener.get_ref().local_addr().unwrap();
+    let app = App::new(&CONFIG, ask);
+    let mut waiting = TcpStream::connect(address).unwrap();
+    waiting.write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    app.broadcaster().shut_down();
+    async_io::block_on(serve(&app, listener, HttpOptions::new())).unwrap();
+    let mut response = String::new();
+    waiting.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+    assert!(TcpStream::connect(address).is_err());
 }

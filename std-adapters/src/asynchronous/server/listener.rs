@@ -128,7 +128,7 @@ where
 {
     let serve =
         |stream, peer| Incoming::new(app.clone(), stream, Transport::Stream, Some(peer)).serve();
-    serve_streams(&app, &listener, serve, |_| ready(()), ready(())).await
+    serve_streams(&app, listener, serve, |_| ready(()), ready(())).await
 }
 
 /// Accepts streams, and runs the futures that serve them, and those that refuse them, beside
@@ -136,16 +136,18 @@ where
 /// ended.
 pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
     app: &App<H>,
-    listener: &L,
+    listener: L,
     serve: impl Fn(L::Stream, Option<PeerAddress>) -> S,
     refuse: impl Fn(L::Stream) -> R,
     runner: impl Future,
 ) -> io::Result<()> {
+    // It ends when no more connections are accepted, so that nobody waits for that in vain.
+    let accept = async |listener: L| (accept_stream(app, &listener).await, listener);
     let mut connections = Tasks::new();
     let mut refused = Tasks::new();
     // Tasks as well, so that they are only polled when they were woken.
     let mut acceptor = Tasks::new();
-    acceptor.insert((), accept_stream(app, listener));
+    acceptor.insert((), accept(listener));
     let mut handlers = Tasks::new();
     handlers.insert((), runner);
     poll_fn(|cx| {
@@ -153,11 +155,11 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
             let opened = acceptor.poll_next(cx);
             let mut is_still = opened.is_pending();
             match opened {
-                Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(((), Ok((Err(error), _))))) => return Poll::Ready(Err(error)),
                 Poll::Ready(Some(((), Err(panic)))) => {
                     return Poll::Ready(Err(io::Error::other(panic.0)));
                 }
-                Poll::Ready(Some(((), Ok(Ok(Some(accepted)))))) => {
+                Poll::Ready(Some(((), Ok((Ok(Some(accepted)), listener))))) => {
                     match accepted {
                         Accepted::Served(stream, peer) => {
                             connections.insert((), serve(stream, peer));
@@ -167,7 +169,7 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                         }
                         Accepted::Refused(_) => {}
                     }
-                    acceptor.insert((), accept_stream(app, listener));
+                    acceptor.insert((), accept(listener));
                 }
                 _ => {}
             }
@@ -183,7 +185,8 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
             if let Poll::Ready(Some(((), Err(panic)))) = ran {
                 return Poll::Ready(Err(io::Error::other(panic.0)));
             }
-            if acceptor.is_empty() && connections.is_empty() && handlers.is_empty() {
+            let is_over = acceptor.is_empty() && connections.is_empty() && refused.is_empty();
+            if is_over && handlers.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if is_still {
@@ -204,7 +207,12 @@ fn poll_stream<H, L: Listener>(
 ) -> Poll<io::Result<Option<Accepted<L::Stream>>>> {
     let broadcaster = app.broadcaster();
     if broadcaster.is_shutting_down() {
-        return Poll::Ready(Ok(None));
+        // The operating system has accepted these already. It would reset them.
+        let accepted = match listener.poll_accept(cx) {
+            Poll::Ready(Ok(stream)) => Some(Accepted::Refused(stream)),
+            _ => None,
+        };
+        return Poll::Ready(Ok(accepted));
     }
     if let Some(timer) = pause {
         if Pin::new(timer).poll(cx).is_pending() {

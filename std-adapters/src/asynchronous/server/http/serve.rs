@@ -146,7 +146,7 @@ where
     let table = Mutex::new(Table::new(live));
     let serve = |stream, peer| connection::serve((servers, own), &table, stream, peer);
     let refuse = |stream| connection::refuse_connection(server, stream);
-    serve_streams(app, &listener, serve, refuse, server.drive(&table)).await
+    serve_streams(app, listener, serve, refuse, server.drive(&table)).await
 }
 
 /// Returns listeners at one address, for [`serve_on_threads`]: as those of [`serve_on_all_cores`].
