@@ -29,7 +29,8 @@ pub trait Bus: Send + Sync {
     fn join(&self, receiver: Weak<dyn BusReceiver>);
 
     /// Returns whether envelopes can be sent and received now: for
-    /// [`HttpOptions::health`](crate::asynchronous::http::HttpOptions::health).
+    /// [`HttpOptions::health`](crate::asynchronous::http::HttpOptions::health). It returns at once,
+    /// as [`publish`](Self::publish) does, from what is known.
     fn is_connected(&self) -> bool {
         true
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
@@ -15,10 +15,11 @@ use crate::{PREFIX, error_of};
 
 /// A [`Bus`] over publish and subscribe of Redis, with a connection each way and a thread for each.
 ///
-/// Envelopes wait while there is no connection, up to 64 MiB; then the oldest are lost. A lost
-/// connection is noticed within 15 seconds, and made again after 0.1 to 5 seconds; then servers are
-/// told that they may have [missed](BusReceiver::missed) something. The memory of Redis is not
-/// used. Dropping the bus ends the threads.
+/// Envelopes wait while there is no connection, up to 64 MiB; then the oldest are lost. A
+/// connection that Redis closes is noticed at once, and one that is silent within 20 seconds. It is
+/// made again after 0.1 to 5 seconds; then servers are told that they may have
+/// [missed](BusReceiver::missed) something. The memory of Redis is not used. Dropping the bus ends
+/// the threads.
 pub struct RedisBus(Arc<Shared>);
 
 struct Shared {
@@ -92,7 +93,8 @@ impl Bus for RedisBus {
         {
             queue.bytes -= oldest.len();
         }
-        self.0.filled.notify_one();
+        // Both threads may wait.
+        self.0.filled.notify_all();
     }
 
     fn join(&self, receiver: Weak<dyn BusReceiver>) {
@@ -108,7 +110,7 @@ impl Bus for RedisBus {
 impl Drop for RedisBus {
     fn drop(&mut self) {
         self.0.queue().has_ended = true;
-        self.0.filled.notify_one();
+        self.0.filled.notify_all();
     }
 }
 
@@ -178,16 +180,19 @@ impl Shared {
         let mut started = Some(started);
         let mut pause = FIRST_PAUSE;
         loop {
+            let begun = Instant::now();
             let result = self.deliver(|| {
                 self.subscribes.store(true, Ordering::Relaxed);
-                pause = FIRST_PAUSE;
                 match started.take() {
                     // Nobody waits for it if this fails.
                     Some(started) => drop(started.send(Ok(()))),
                     None => self.each(|receiver| receiver.missed()),
                 }
             });
-            self.subscribes.store(false, Ordering::Relaxed);
+            // A connection that is lost soon after it was made may be lost because it was made.
+            if begun.elapsed() > SILENCE {
+                pause = FIRST_PAUSE;
+            }
             if let (Err(error), Some(started)) = (result, started.take()) {
                 return drop(started.send(Err(error)));
             }
@@ -203,15 +208,18 @@ impl Shared {
         let mut messages = connection.as_pubsub();
         messages.subscribe(&self.channel)?;
         subscribed();
-        loop {
-            let message = messages.get_message()?;
-            if self.queue().has_ended {
-                return Ok(());
+        let lost = loop {
+            match messages.get_message() {
+                Ok(_) if self.queue().has_ended => return Ok(()),
+                Ok(message) if message.get_payload_bytes().is_empty() => {}
+                Ok(message) => self.each(|receiver| receiver.deliver(message.get_payload_bytes())),
+                Err(error) => break error,
             }
-            if !message.get_payload_bytes().is_empty() {
-                self.each(|receiver| receiver.deliver(message.get_payload_bytes()));
-            }
-        }
+        };
+        self.subscribes.store(false, Ordering::Relaxed);
+        // Otherwise the end of the subscription would wait for its reply.
+        messages.set_read_timeout(Some(Duration::from_millis(1)))?;
+        Err(lost)
     }
 
     /// Calls a function for each receiver that is still there, where no lock is held.

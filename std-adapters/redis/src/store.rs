@@ -38,7 +38,7 @@ impl RedisStore {
             idle: Mutex::default(),
             compare: Script::new(COMPARE),
         };
-        let _: String = store.call(|connection| redis::cmd("PING").query(connection))?;
+        let _: String = store.query(&redis::cmd("PING"))?;
         Ok(store)
     }
 
@@ -58,7 +58,7 @@ impl RedisStore {
     /// would be taken for that of the next call.
     fn call<T>(
         &self,
-        call: impl FnOnce(&mut Connection) -> redis::RedisResult<T>,
+        call: impl Fn(&mut Connection) -> redis::RedisResult<T>,
     ) -> Result<T, StoreError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let found = idle().pop();
@@ -67,7 +67,10 @@ impl RedisStore {
             None => self.connect().map_err(error_of)?,
         };
         let result = call(&mut connection);
-        let is_usable = result.as_ref().err().is_none_or(|error| error.code().is_some());
+        // A server that has become a replica says so.
+        let is_usable = result.as_ref().err().is_none_or(|error| {
+            error.code().is_some_and(|code| !matches!(code, "READONLY" | "LOADING"))
+        });
         if is_usable {
             idle().push(connection);
         } else {
@@ -84,8 +87,12 @@ impl RedisStore {
         Ok(connection)
     }
 
+    /// Makes a call that can be repeated: a connection may have been closed since the last one.
     fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
-        self.call(|connection| command.query(connection))
+        match self.call(|connection| command.query(connection)) {
+            Err(StoreError::Unavailable(_)) => self.call(|connection| command.query(connection)),
+            result => result,
+        }
     }
 
     fn key(&self, key: &str) -> String {
@@ -116,6 +123,8 @@ impl Store for RedisStore {
         ttl: Option<Duration>,
     ) -> Result<bool, StoreError> {
         let ttl = milliseconds(ttl).map_or(-1, u64::cast_signed);
+        // It cannot be repeated, so its connection has to be there.
+        let _: String = self.query(&redis::cmd("PING"))?;
         let mut script = self.compare.key(self.key(key));
         script.arg(bytes).arg(ttl);
         if let Some(expected) = expected {

@@ -129,6 +129,13 @@ fn a_store_goes_on_when_its_server_does() {
     server.start_again();
     assert_eq!(store.get("a").unwrap(), None, "this server keeps nothing");
     assert!(store.compare_and_put("a", None, b"2", None).unwrap());
+    // Its connection is lost while nobody uses it.
+    server.stop();
+    server.start_again();
+    assert!(store.compare_and_put("a", None, b"3", None).unwrap());
+    server.stop();
+    server.start_again();
+    assert_eq!(store.get("a").unwrap(), None);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::exchange::{Exchange, Stage};
 use super::instance::RemoteReader;
 use super::schedule::{SlabKey, Work};
 use super::session_id::SiteNode;
-use super::{OwnedHead, Site};
+use super::{OwnedHead, Site, SiteOptions};
 use crate::KeyRing;
 use crate::observer::Disconnect;
 
@@ -53,6 +53,8 @@ pub(super) struct Fleet {
     /// Number of the last envelope to all nodes.
     sent: u64,
     outgoing: VecDeque<(Topic, Vec<u8>)>,
+    /// Makes keys of exchanges numbers that nobody has after this site has been started again.
+    mask: u64,
     /// The number of the last envelope to all nodes, by its sender.
     heard: BTreeMap<u64, u64>,
     /// Numbers of the ids of sessions that were deleted, the latest first.
@@ -62,13 +64,13 @@ pub(super) struct Fleet {
 /// What an envelope says. Its three numbers and its bytes have a meaning for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(super) enum Kind {
+enum Kind {
     /// A list has changed: `detail` says which. With bytes: the resource of this URI.
     Change = 1,
     /// The client of a session has sent these bytes to a node that cannot do all with them. If it
     /// is a response, `exchange` waits for [`Taken`](Self::Taken).
     Message,
-    /// A response is taken. `subject` is the node that has sent it.
+    /// The response that an exchange has brought is taken.
     Taken,
     /// The client has set this in its session: eight bytes for each setting.
     Settings,
@@ -78,7 +80,8 @@ pub(super) enum Kind {
     Deleted,
     /// An exchange of the sender resumes a stream of the session after the event `detail`.
     Resume,
-    /// Bytes of events for an exchange of the node `subject`. `detail` counts them.
+    /// Whole events for an exchange that resumes a stream. `detail` is their number, counted from
+    /// 0, and in its lowest bits [what follows](Then).
     Events,
 }
 
@@ -88,14 +91,20 @@ struct Envelope<'b> {
     /// The node that has sent it, and the number of its envelope if that is for all nodes.
     sender: u64,
     number: u64,
-    /// The number of a session, or a node.
-    subject: u64,
+    /// The node that it is for. Zero: all.
+    to: u64,
+    /// The number of the session.
+    session: u64,
     exchange: u64,
     detail: u64,
     bytes: &'b [u8],
 }
 
 impl Envelope<'_> {
+    const fn new(kind: Kind) -> Self {
+        Self { kind, sender: 0, number: 0, to: 0, session: 0, exchange: 0, detail: 0, bytes: &[] }
+    }
+
     const KINDS: [Kind; 8] = [
         Kind::Change,
         Kind::Message,
@@ -109,7 +118,8 @@ impl Envelope<'_> {
 
     fn seal(&self, ring: &KeyRing) -> Vec<u8> {
         let mut bytes = alloc::vec![VERSION, self.kind as u8];
-        for number in [self.sender, self.number, self.subject, self.exchange, self.detail] {
+        let Self { sender, number, to, session, exchange, detail, .. } = *self;
+        for number in [sender, number, to, session, exchange, detail] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         bytes.extend_from_slice(self.bytes);
@@ -128,14 +138,21 @@ impl Envelope<'_> {
             bytes = rest;
             Some(u64::from_be_bytes(*number))
         };
-        let [sender, of_sender, subject, exchange, detail] =
-            [number()?, number()?, number()?, number()?, number()?];
-        Some(Envelope { kind, sender, number: of_sender, subject, exchange, detail, bytes })
+        Some(Envelope {
+            kind,
+            sender: number()?,
+            number: number()?,
+            to: number()?,
+            session: number()?,
+            exchange: number()?,
+            detail: number()?,
+            bytes,
+        })
     }
 }
 
 impl Fleet {
-    pub(super) fn new(mut node: SiteNode) -> Self {
+    pub(super) fn new(mut node: SiteNode, random: [u8; 16]) -> Self {
         let me = node.number();
         // One that was started again goes on behind what it has sent before.
         let sent = node.seconds() << 24;
@@ -144,6 +161,7 @@ impl Fleet {
             me,
             sent,
             outgoing: VecDeque::new(),
+            mask: numbers(random)[0],
             heard: BTreeMap::new(),
             deleted: VecDeque::new(),
         }
@@ -166,20 +184,27 @@ impl Fleet {
         }
     }
 
-    pub(super) fn send(
-        &mut self,
-        topic: Topic,
-        kind: Kind,
-        [subject, exchange, detail]: [u64; 3],
-        bytes: &[u8],
-    ) {
+    /// Sends an envelope to all nodes, if it concerns no session, and else to those of a session.
+    fn send(&mut self, envelope: Envelope<'_>) {
         if !self.node.is_on_bus {
             return;
         }
+        let topic = match envelope.session {
+            _ if matches!(envelope.kind, Kind::Change | Kind::Deleted) => Topic::All,
+            session => Topic::Session(session),
+        };
         self.sent += u64::from(topic == Topic::All);
-        let (sender, number) = (self.me, if topic == Topic::All { self.sent } else { 0 });
-        let envelope = Envelope { kind, sender, number, subject, exchange, detail, bytes };
+        let number = if topic == Topic::All { self.sent } else { 0 };
+        let envelope = Envelope { sender: self.me, number, ..envelope };
         self.outgoing.push_back((topic, envelope.seal(&self.node.ring)));
+    }
+
+    fn number_of(&self, exchange: SlabKey) -> u64 {
+        exchange.to_number() ^ self.mask
+    }
+
+    fn exchange_of(&self, number: u64) -> SlabKey {
+        SlabKey::from_number(number ^ self.mask)
     }
 
     /// Tells the nodes of a session what its client has set.
@@ -190,39 +215,46 @@ impl Fleet {
     ) {
         let bytes: Vec<u8> = settings.flat_map(|SessionSetting(it)| it.to_be_bytes()).collect();
         if !bytes.is_empty() {
-            self.send(Topic::Session(session), Kind::Settings, [session, 0, 0], &bytes);
+            self.send(Envelope { session, bytes: &bytes, ..Envelope::new(Kind::Settings) });
         }
     }
 
     pub(super) fn send_adopted(&mut self, session: u64) {
-        self.send(Topic::Session(session), Kind::Adopted, [session, 0, 0], &[]);
+        self.send(Envelope { session, ..Envelope::new(Kind::Adopted) });
     }
 
     /// Sends what a client has sent for others, too.
     pub(super) fn send_message(&mut self, session: u64, exchange: SlabKey, body: &[u8]) {
-        let numbers = [session, exchange.to_number(), 0];
-        self.send(Topic::Session(session), Kind::Message, numbers, body);
+        let exchange = self.number_of(exchange);
+        self.send(Envelope { session, exchange, bytes: body, ..Envelope::new(Kind::Message) });
     }
 
     /// Asks for the events of a stream that another node has recorded.
     pub(super) fn send_resume(&mut self, session: u64, exchange: SlabKey, after: EventId) {
         let detail = u64::from(after.stream) << 32 | u64::from(after.number);
-        let numbers = [session, exchange.to_number(), detail];
-        self.send(Topic::Session(session), Kind::Resume, numbers, &[]);
+        let exchange = self.number_of(exchange);
+        self.send(Envelope { session, exchange, detail, ..Envelope::new(Kind::Resume) });
     }
 
     /// Sends events that another node has asked for.
-    pub(super) fn send_events(&mut self, session: u64, reader: &mut RemoteReader, events: &[u8]) {
-        let detail = u64::from(reader.sent) << 1 | u64::from(reader.has_ended);
-        reader.sent = reader.sent.wrapping_add(1);
-        let numbers = [reader.node, reader.exchange, detail];
-        self.send(Topic::Session(session), Kind::Events, numbers, events);
+    pub(super) fn send_events(&mut self, session: u64, reader: &mut RemoteReader, then: Then) {
+        let detail = reader.sent << 2 | then as u64;
+        reader.sent += 1;
+        let events = core::mem::take(&mut reader.events);
+        self.send(Envelope {
+            to: reader.node,
+            session,
+            exchange: reader.exchange,
+            detail,
+            bytes: &events,
+            ..Envelope::new(Kind::Events)
+        });
     }
 
     /// Records that a session was deleted, and tells it to all.
     pub(super) fn send_deleted(&mut self, session: u64) {
         self.forget(session);
-        self.send(Topic::All, Kind::Deleted, [session, 0, 0], &[]);
+        self.send(Envelope { session, ..Envelope::new(Kind::Deleted) });
     }
 
     /// Returns whether envelopes to all nodes were lost before this one.
@@ -230,11 +262,12 @@ impl Fleet {
         if number == 0 {
             return false;
         }
-        if self.heard.len() >= MAX_HEARD {
+        if self.heard.len() >= MAX_HEARD && !self.heard.contains_key(&sender) {
             self.heard.clear();
         }
+        // Of a node that is heard for the first time nobody knows what it has sent before.
         let last = self.heard.entry(sender).or_insert(number - 1);
-        let has_missed = *last + 1 < number;
+        let has_missed = last.saturating_add(1) < number;
         *last = number.max(*last);
         has_missed
     }
@@ -252,7 +285,7 @@ impl<O> Site<'_, O> {
             (None, Some(uri)) => (0, uri),
             (None, None) => return,
         };
-        fleet.send(Topic::All, Kind::Change, [0, 0, detail], uri.as_bytes());
+        fleet.send(Envelope { detail, bytes: uri.as_bytes(), ..Envelope::new(Kind::Change) });
     }
 
     /// Handles an envelope of another node, in whatever order and however often they come.
@@ -262,16 +295,17 @@ impl<O> Site<'_, O> {
     pub fn deliver(&mut self, now: Instant, sealed: &[u8]) -> Result<(), UnknownEnvelope> {
         let Some(fleet) = &mut self.fleet else { return Ok(()) };
         let envelope = Envelope::open(&fleet.node.ring, sealed).ok_or(UnknownEnvelope)?;
-        let Envelope { kind, sender, number, subject, exchange, detail, bytes } = envelope;
+        let Envelope { kind, sender, number, to, session, exchange, detail, bytes } = envelope;
         // A bus returns what was sent. Sites of one process have no session in common.
         let is_own = sender >> SHARD_BITS == fleet.me >> SHARD_BITS;
-        if is_own || matches!(kind, Kind::Taken | Kind::Events) && subject != fleet.me {
+        if is_own || ![0, fleet.me].contains(&to) {
             return Ok(());
         }
+        let own_exchange = fleet.exchange_of(exchange);
         if fleet.has_missed(sender, number) {
             self.publish_lists();
         }
-        let owner = self.by_id.get(&subject).copied();
+        let owner = self.by_id.get(&session).copied();
         match (kind, owner) {
             (Kind::Change, _) => match core::str::from_utf8(bytes) {
                 Ok("") => {
@@ -283,7 +317,7 @@ impl<O> Site<'_, O> {
                 uri => self.publish(&Change::resource(uri.map_err(|_| UnknownEnvelope)?)),
             },
             (Kind::Message, Some(owner)) => self.take_from_bus(now, owner, &envelope),
-            (Kind::Taken, _) => self.taken(SlabKey::from_number(exchange)),
+            (Kind::Taken, Some(owner)) => self.taken(own_exchange, owner),
             (Kind::Settings, Some(owner)) => {
                 let Some(instance) = self.instances.get_mut(owner) else { return Ok(()) };
                 let mut server = instance.state.server(self.config);
@@ -291,10 +325,10 @@ impl<O> Site<'_, O> {
                     server.set_in_session(SessionSetting(u64::from_be_bytes(*setting)));
                 }
             }
-            (Kind::Adopted, _) => self.tell_of_session(subject, owner),
+            (Kind::Adopted, _) => self.tell_of_session(session, owner),
             (Kind::Deleted, _) => {
                 if let Some(fleet) = &mut self.fleet {
-                    fleet.forget(subject);
+                    fleet.forget(session);
                 }
                 if let Some(owner) = owner {
                     self.end_session(owner, Disconnect::Deleted);
@@ -308,10 +342,10 @@ impl<O> Site<'_, O> {
                 }
                 self.schedule.turn(Work::Instance(owner));
             }
-            (Kind::Events, _) => {
-                self.relay(SlabKey::from_number(exchange), detail, bytes);
+            (Kind::Events, Some(owner)) => {
+                self.relay(now, (own_exchange, owner), (detail >> 2, detail & 3), bytes);
             }
-            (Kind::Message | Kind::Settings | Kind::Resume, None) => {}
+            (_, None) => {}
         }
         Ok(())
     }
@@ -338,15 +372,16 @@ impl<O> Site<'_, O> {
         let (Some(fleet), Some(instance)) = (&mut self.fleet, self.instances.get_mut(owner)) else {
             return;
         };
-        let Envelope { sender, subject, exchange, bytes, .. } = *envelope;
+        let Envelope { sender: to, session, exchange, bytes, .. } = *envelope;
         let mut position = Default::default();
         match Messages::of_body(bytes, &mut position, None).next_kind() {
             Some(MessageKind::Response(call)) if instance.has_made(self.config, call) => {
-                fleet.send(Topic::Session(subject), Kind::Taken, [sender, exchange, 0], &[]);
+                fleet.send(Envelope { to, session, exchange, ..Envelope::new(Kind::Taken) });
             }
             Some(MessageKind::Notification) => {}
             _ => return,
         }
+        instance.is_initialized = true;
         let mut message = Exchange::new(OwnedHead::new("POST", "", NO_FIELDS), now);
         message.body = bytes.to_vec();
         message.stage = Stage::Messages(owner, None);
@@ -359,8 +394,11 @@ impl<O> Site<'_, O> {
     }
 
     /// Another node has taken the response that a client has sent here.
-    fn taken(&mut self, key: SlabKey) {
-        if self.exchanges.get(key).is_some_and(|exchange| matches!(exchange.stage, Stage::Passed)) {
+    fn taken(&mut self, key: SlabKey, owner: SlabKey) {
+        let stage = self.exchanges.get(key).map(|exchange| &exchange.stage);
+        if let Some(Stage::Passed(of)) = stage
+            && *of == owner
+        {
             self.reply(key, OutgoingResponse::ACCEPTED, Vec::new());
         }
     }
@@ -369,7 +407,7 @@ impl<O> Site<'_, O> {
     fn tell_of_session(&mut self, session: u64, owner: Option<SlabKey>) {
         let Some(fleet) = &mut self.fleet else { return };
         if fleet.is_deleted(session) {
-            fleet.send(Topic::Session(session), Kind::Deleted, [session, 0, 0], &[]);
+            fleet.send(Envelope { session, ..Envelope::new(Kind::Deleted) });
         } else if let Some(instance) = owner.and_then(|owner| self.instances.get_mut(owner)) {
             let server = instance.state.server(self.config);
             fleet.send_settings(session, server.session_settings());
@@ -377,49 +415,56 @@ impl<O> Site<'_, O> {
     }
 
     /// Sends events that another node has recorded to the client that resumes their stream here.
-    fn relay(&mut self, key: SlabKey, detail: u64, events: &[u8]) {
-        let limit = self.options.max_pending;
+    fn relay(
+        &mut self,
+        now: Instant,
+        (key, owner): (SlabKey, SlabKey),
+        (number, then): (u64, u64),
+        events: &[u8],
+    ) {
+        let SiteOptions { max_pending, replay, .. } = self.options;
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        let (Stage::Replay(_, reader), Some(relay)) = (&mut exchange.stage, &mut exchange.relay)
-        else {
-            return;
-        };
-        let (number, is_last) = (detail >> 1, detail & 1 == 1);
-        if number < relay.next || relay.is_over {
+        let Stage::Relay(of, relay) = &mut exchange.stage else { return };
+        if *of != owner || number < relay.next {
             return;
         }
-        // The client asks again, with the last event that it has.
-        if number > relay.next || relay.events.len() + events.len() > limit {
-            reader.is_ending = true;
+        let len = exchange.control.len().saturating_add(events.len());
+        if number > relay.next || len > max_pending.saturating_add(replay) {
+            // The client asks again, with the last event that it has.
+            exchange.stage = Stage::Ended;
         } else {
-            relay.events.extend_from_slice(events);
-            (relay.next, relay.is_over) = (number + 1, is_last);
+            exchange.control.extend_from_slice(events);
+            relay.next = number + 1;
+            relay.until = now.saturating_add(self.options.keep_alive * 2);
+            if then == Then::Ended as u64 {
+                exchange.stage = Stage::Ended;
+            } else if then == Then::Own as u64 {
+                return self.get(key, owner, None, now);
+            }
         }
         self.schedule.ready(key);
     }
 }
 
-/// The events of another node that an exchange sends.
-#[derive(Default)]
-pub(super) struct Relay {
-    /// Those that are not sent yet.
-    events: Vec<u8>,
-    next: u64,
-    is_over: bool,
+/// What an exchange is to do behind events of another node.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Then {
+    /// Wait for more.
+    More,
+    /// End: the stream has ended.
+    Ended,
+    /// Go on with the stream of this node that belongs to no request: it was that of the other.
+    Own,
 }
 
-impl Relay {
-    /// Returns the events that are whole.
-    pub(super) fn take(&mut self) -> Vec<u8> {
-        let end = self.events.windows(2).rposition(|two| two == b"\n\n").map_or(0, |at| at + 2);
-        let rest = self.events.split_off(end);
-        core::mem::replace(&mut self.events, rest)
-    }
-
-    /// Returns whether the stream has ended, and all of it was sent.
-    pub(super) fn is_at_end(&self) -> bool {
-        self.is_over && self.events.is_empty()
-    }
+/// The events of another node that an exchange sends.
+#[derive(Clone, Copy)]
+pub(super) struct Relay {
+    /// The number of the next envelope. Zero: the stream is not found yet.
+    pub(super) next: u64,
+    /// When it ends without another envelope: some may be lost, or the other node.
+    pub(super) until: Instant,
 }
 
 /// Returns two numbers of random bytes.

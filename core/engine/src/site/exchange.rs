@@ -1,7 +1,6 @@
 //! One request and its response, as a connection sees it, and the way to its whole body.
 
 use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -178,8 +177,6 @@ pub(super) struct Exchange {
     pub(super) untaken: Option<Untaken>,
     /// Whether another node of the fleet has received its message.
     pub(super) is_from_bus: bool,
-    /// Events of another node, of which it sends its own stream, too.
-    pub(super) relay: Option<Box<Relay>>,
 }
 
 /// Output that the connection does not take, or only slowly.
@@ -204,8 +201,10 @@ pub(super) enum Stage {
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(SlabKey, Option<ExchangeId>),
-    /// Another node of the fleet is to take its response to a call.
-    Passed,
+    /// Another node of the fleet is to take its response to a call of this session.
+    Passed(SlabKey),
+    /// Events that another node has recorded are sent.
+    Relay(SlabKey, Relay),
     /// There is no place for its `subscriptions/listen`: its server is to be ended.
     Refused(SlabKey),
     /// All messages have been handled; the stream may go on.
@@ -227,7 +226,7 @@ impl Stage {
                 | Self::Unpermitted(_)
                 | Self::Permitting(_)
                 | Self::Messages(_, None)
-                | Self::Passed
+                | Self::Passed(_)
         )
     }
 }
@@ -257,7 +256,6 @@ impl Exchange {
             full_until: None,
             untaken: None,
             is_from_bus: false,
-            relay: None,
         }
     }
 }

@@ -17,7 +17,7 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, TxBuffer,
 };
 
-use super::bus::Fleet;
+use super::bus::{Fleet, Then};
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
 use super::session_id::{self, Id};
@@ -445,6 +445,7 @@ impl<O> Instance<O> {
             exchange,
             stream,
             cursor,
+            events: Vec::new(),
             sent: 0,
             has_ended: false,
         });
@@ -455,19 +456,34 @@ impl<O> Instance<O> {
     pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet) {
         let Some(number) = self.session_number() else { return };
         let InstanceKind::Session(session) = &mut self.kind else { return };
-        let Session { replay, remote, own_stream, .. } = session;
+        let Session { replay, remote, own_stream, own_cursor, .. } = session;
         for reader in &mut *remote {
-            let mut events = Vec::new();
-            // A client that comes too late begins anew.
-            while let Ok(Some([one, other])) = replay.next_part(&mut reader.cursor) {
-                events.extend_from_slice(one);
-                events.extend_from_slice(other);
-            }
-            // What other nodes have of the first stream, all nodes have.
-            reader.has_ended =
-                reader.stream == *own_stream || self.streams.is_own(ExchangeId::new(reader.stream));
-            if reader.has_ended || !events.is_empty() {
-                fleet.send_events(number, reader, &events);
+            let is_overwritten = loop {
+                match replay.next_part(&mut reader.cursor) {
+                    Ok(Some(parts)) => parts.iter().for_each(|part| reader.events.extend(*part)),
+                    Ok(None) => break false,
+                    Err(_) => break true,
+                }
+            };
+            let is_own = reader.stream == *own_stream;
+            let is_over = is_own || self.streams.is_own(ExchangeId::new(reader.stream));
+            let then = match reader.cursor.is_mid_event() {
+                _ if is_overwritten => {
+                    // The client asks for what is left.
+                    reader.events.clear();
+                    Then::Ended
+                }
+                true => continue,
+                false if is_own => {
+                    *own_cursor = reader.cursor;
+                    Then::Own
+                }
+                false if is_over => Then::Ended,
+                false => Then::More,
+            };
+            reader.has_ended = !matches!(then, Then::More);
+            if reader.has_ended || reader.sent == 0 || !reader.events.is_empty() {
+                fleet.send_events(number, reader, then);
             }
         }
         remote.retain(|reader| !reader.has_ended);
@@ -508,9 +524,11 @@ pub(super) struct RemoteReader {
     pub(super) exchange: u64,
     stream: u32,
     cursor: ReplayCursor,
+    /// Those that are not sent yet.
+    pub(super) events: Vec<u8>,
     /// Number of envelopes so far.
-    pub(super) sent: u32,
-    pub(super) has_ended: bool,
+    pub(super) sent: u64,
+    has_ended: bool,
 }
 
 /// Creates the buffer of a response, in memory that may be empty.
@@ -658,7 +676,9 @@ impl<O> Site<'_, O> {
                         _ => Some((OutgoingResponse::EVENT_STREAM, None)),
                     }
                 }
-                Stage::Replay(..) | Stage::Ended => Some((OutgoingResponse::EVENT_STREAM, None)),
+                Stage::Replay(..) | Stage::Relay(..) | Stage::Ended => {
+                    Some((OutgoingResponse::EVENT_STREAM, None))
+                }
                 _ => None,
             };
         }
@@ -849,6 +869,7 @@ impl<O> Site<'_, O> {
                     .get(*owner)
                     .is_some_and(|found| found.streams.get(*id).outbox.tx.is_idle()),
                 Stage::Replay(_, reader) => !reader.is_mid_event(),
+                Stage::Relay(..) => true,
                 _ => false,
             };
             let is_events =
@@ -868,7 +889,11 @@ impl<O> Site<'_, O> {
             self.spare_output.keep(tx.take_storage(), KEPT_OUTPUT);
         }
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
-        let due = [exchange.expires, untaken].into_iter().flatten();
+        let relay = match &exchange.stage {
+            Stage::Relay(_, relay) => Some(relay.until),
+            _ => None,
+        };
+        let due = [exchange.expires, untaken, relay].into_iter().flatten();
         let due = due.fold(exchange.silent_until, Instant::min);
         self.schedule.set_timer(Work::Exchange(key), Some(due));
     }
@@ -894,13 +919,6 @@ impl<O> Site<'_, O> {
                 let Some(instance) = self.instances.get_mut(*owner) else {
                     return Some(Source::End);
                 };
-                if let (Some(relay), false) = (&mut exchange.relay, reader.is_mid_event()) {
-                    exchange.control = relay.take();
-                    if !exchange.control.is_empty() {
-                        return Some(Source::Control);
-                    }
-                    reader.is_ending |= relay.is_at_end();
-                }
                 reader.is_ending |= self.closing.is_some();
                 if reader.is_ending && !reader.is_mid_event() {
                     let revision = instance.state.server(self.config).legacy_revision();

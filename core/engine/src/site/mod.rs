@@ -20,7 +20,7 @@
 //! | [`SiteStep::Ended`] | nothing; it drops the handlers of this server |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
 //! | something has changed | [`Site::publish`], in a fleet [`Site::announce`], too |
-//! | [`SiteStep::Publish`], to the other nodes of a fleet | [`Site::deliver`] there |
+//! | [`SiteStep::Publish`], to the other nodes of a fleet | [`Site::deliver`] there; [`Site::missed`] if some may be lost |
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
 //!
 //! ```
@@ -154,7 +154,7 @@ use mcp_sansio::{
 use crate::observer::Disconnect;
 use crate::places::{CountPlaces, PlaceLimit, Places};
 use bus::Fleet;
-use exchange::{Bodies, Exchange, Spare};
+use exchange::{Bodies, Exchange, Spare, Stage};
 use instance::{Instance, InstanceKind, Stream};
 use schedule::{Schedule, Slab, SlabKey, Work};
 
@@ -275,8 +275,8 @@ pub enum SiteStep<'p, O> {
     /// all its sessions.
     Foreign(ExchangeKey, ForeignSession),
     /// An envelope for other nodes of the fleet, which they [`deliver`](Site::deliver). It is at
-    /// most 128 bytes longer than the longest body or output, and not encrypted. Only if the node
-    /// is [on a bus](SiteNode::on_bus).
+    /// most 128 bytes longer than 1 MiB or than [`replay`](SiteOptions::replay), and not encrypted.
+    /// Only if the node is [on a bus](SiteNode::on_bus).
     Publish {
         /// Which nodes need it.
         topic: Topic,
@@ -335,17 +335,17 @@ impl<'c, O> Site<'c, O> {
         self
     }
 
-    /// Makes the site a node of a fleet: the ids of its sessions are sealed values of 88 to 107
+    /// Makes the site a node of a fleet: the ids of its sessions are sealed values of 90 to 114
     /// characters, which name node and site, and every node with the same ring goes on with a
     /// session that it does not have. What it knows of the session is what `initialize` has agreed
-    /// on; the level of log messages is that of the configuration, nothing is subscribed, and the
-    /// client is told that all lists have changed.
+    /// on; the client is told that all lists have changed.
     ///
-    /// A session that was deleted at another node, or before this one began, can be opened again
-    /// here until its id has [expired](SiteNode::age).
+    /// Without a [bus](SiteNode::on_bus) the level of log messages is that of the configuration
+    /// there and nothing is subscribed, and a session that was deleted at another node, or before
+    /// this one began, can be opened again here until its id has [expired](SiteNode::age).
     #[must_use]
     pub fn node(mut self, node: SiteNode) -> Self {
-        self.fleet = Some(Box::new(Fleet::new(node)));
+        self.fleet = Some(Box::new(Fleet::new(node, (self.random)())));
         self
     }
 
@@ -455,7 +455,12 @@ impl<'c, O> Site<'c, O> {
     pub fn shut_down(&mut self, until: Instant) {
         self.closing = Some(until);
         let all: Vec<_> = self.exchanges.iter_mut().map(|(key, _)| key).collect();
-        all.into_iter().for_each(|key| self.schedule.wake_at(Work::Exchange(key), until));
+        for key in all {
+            self.schedule.wake_at(Work::Exchange(key), until);
+            if self.exchanges.get(key).is_some_and(|it| matches!(it.stage, Stage::Relay(..))) {
+                self.schedule.turn(Work::Exchange(key));
+            }
+        }
         let all: Vec<_> = self.instances.iter_mut().map(|(key, _)| key).collect();
         all.into_iter().for_each(|key| self.schedule.turn(Work::Instance(key)));
     }

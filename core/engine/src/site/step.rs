@@ -16,6 +16,7 @@ use mcp_sansio::{
     SendError, Server, ServerEvent, TxBuffer,
 };
 
+use super::bus::Relay;
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
 use super::principal::{Denied, Unpermitted, is_same_principal};
@@ -70,6 +71,21 @@ impl<'c, O> Site<'c, O> {
                 self.begin_session(key);
                 self.keep_alive(key, now);
             }
+            Stage::Relay(owner, relay) => {
+                let is_lost = relay.until <= now;
+                if self.closing.is_some() || self.instances.get(owner).is_none() {
+                    exchange.stage = Stage::Ended;
+                    self.schedule.ready(key);
+                } else if is_lost && relay.next == 0 {
+                    // No node has the stream.
+                    self.get(key, owner, None, now);
+                } else if is_lost {
+                    exchange.stage = Stage::Ended;
+                    self.schedule.ready(key);
+                } else {
+                    self.keep_alive(key, now);
+                }
+            }
             Stage::Reply(..) => self.free_body(key),
             _ => {}
         }
@@ -109,7 +125,8 @@ impl<'c, O> Site<'c, O> {
         let streams_count = &mut self.counts.streams;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, is_asked, .. } = exchange;
+        let Exchange { full_until, principal, holder, is_stream, is_asked, is_from_bus, .. } =
+            exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
@@ -193,7 +210,8 @@ impl<'c, O> Site<'c, O> {
                     }
                     _ => schedule.turn(Work::Exchange(key)),
                 }
-                let (head, principal) = (Some(head.clone()), principal.clone());
+                let head = (!*is_from_bus).then(|| head.clone());
+                let principal = principal.clone();
                 let turn =
                     SiteTurn { config, instance, schedule, key: owner, now, head, principal };
                 return SiteStep::Event(event, turn);
@@ -223,6 +241,9 @@ impl<'c, O> Site<'c, O> {
         let has_room = instance.distribute(config, |key| schedule.ready(key));
         if let Some(fleet) = fleet {
             instance.send_to_nodes(fleet);
+            // What came from the bus writes to the stream that nobody reads.
+            let waiting = take(&mut instance.streams.own.waiting);
+            waiting.into_iter().for_each(|key| schedule.turn(Work::Exchange(key)));
         }
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {
@@ -499,12 +520,16 @@ impl<O> Site<'_, O> {
         kind: Option<MessageKind>,
     ) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
+        if self.fleet.is_some() {
+            // It may have told another node.
+            instance.is_initialized = true;
+        }
         match kind {
             Some(MessageKind::Response(call)) if !instance.has_made(self.config, call) => {
                 self.pass(now, key, owner)
             }
             Some(MessageKind::Notification) => {
-                self.tell_nodes(key, owner);
+                let _ = self.tell_nodes(key, owner);
                 self.post(key, owner);
             }
             _ => self.post(key, owner),
@@ -520,23 +545,28 @@ impl<O> Site<'_, O> {
 
     /// Passes a response on to the node that has made the call.
     fn pass(&mut self, now: Instant, key: SlabKey, owner: SlabKey) {
-        self.tell_nodes(key, owner);
+        if !self.tell_nodes(key, owner) {
+            return self.refuse(key, &Refusal::content_too_large());
+        }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        exchange.stage = Stage::Passed;
+        exchange.stage = Stage::Passed(owner);
         exchange.silent_until = now.saturating_add(PASS_TIMEOUT);
         let due = Some(exchange.silent_until);
         self.free_body(key);
         self.schedule.set_timer(Work::Exchange(key), due);
     }
 
-    /// Sends a body to the other nodes of a session.
-    fn tell_nodes(&mut self, key: SlabKey, owner: SlabKey) {
+    /// Sends a body to the other nodes of a session. Returns `false` if it is too long.
+    fn tell_nodes(&mut self, key: SlabKey, owner: SlabKey) -> bool {
         if let (Some(fleet), Some(exchange), Some(instance)) =
             (&mut self.fleet, self.exchanges.get(key), self.instances.get(owner))
             && let Some(session) = instance.session_number()
+            && exchange.body.len() <= MAX_PASSED
         {
             fleet.send_message(session, key, &exchange.body);
+            return true;
         }
+        false
     }
 
     fn take_messages(&mut self, key: SlabKey, owner: SlabKey, id: Option<ExchangeId>) {
@@ -546,15 +576,21 @@ impl<O> Site<'_, O> {
         self.schedule.turn(Work::Exchange(key));
     }
 
-    fn get(&mut self, key: SlabKey, owner: SlabKey, after: Option<EventId>, now: Instant) {
+    pub(super) fn get(
+        &mut self,
+        key: SlabKey,
+        owner: SlabKey,
+        after: Option<EventId>,
+        now: Instant,
+    ) {
         let Some(instance) = self.instances.get_mut(owner) else { return };
         if let (Some(fleet), Some(after)) = (&mut self.fleet, after)
+            && fleet.node.is_on_bus
             && !instance.has_stream(after.stream)
             && let Some(session) = instance.session_number()
-            && let Some(exchange) = self.exchanges.get_mut(key)
         {
-            exchange.relay = Some(Box::default());
             fleet.send_resume(session, key, after);
+            return self.begin_relay(key, owner, now);
         }
         let Some((reader, before)) = instance.read(key, after) else { return };
         if let Some(before) = before {
@@ -569,11 +605,25 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Replay(owner, reader);
         }
-        if !self.enter_streams(key) {
+        let has_place = self.exchanges.get(key).is_some_and(|exchange| exchange.is_stream);
+        if !has_place && !self.enter_streams(key) {
             self.leave(key, now);
             return self.refuse(key, &Refusal::service_unavailable());
         }
         self.schedule.turn(Work::Instance(owner));
+        self.keep_alive(key, now);
+        self.schedule.ready(key);
+    }
+
+    /// Waits for the events of another node.
+    fn begin_relay(&mut self, key: SlabKey, owner: SlabKey, now: Instant) {
+        if !self.enter_streams(key) {
+            return self.refuse(key, &Refusal::service_unavailable());
+        }
+        if let Some(exchange) = self.exchanges.get_mut(key) {
+            let until = now.saturating_add(PASS_TIMEOUT);
+            exchange.stage = Stage::Relay(owner, Relay { next: 0, until });
+        }
         self.keep_alive(key, now);
         self.schedule.ready(key);
     }
@@ -862,7 +912,9 @@ fn id_in_query<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
     head.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
 }
 
-/// Time in which another node has to take a response.
+/// Maximum length of what is passed on to other nodes, in bytes.
+const MAX_PASSED: usize = 1 << 20;
+/// Time in which another node has to take a response, or to find a stream.
 const PASS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The parameter of the URI for messages of HTTP+SSE.
 const PARAMETER: &str = "session=";

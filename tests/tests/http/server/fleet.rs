@@ -1,6 +1,6 @@
 //! Nodes of a fleet: sessions that another node goes on with.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -211,6 +211,8 @@ struct Nodes {
     chaos: Option<Random>,
     /// Number of envelopes so far.
     sent: usize,
+    /// The stream that each node has opened last.
+    opened: HashMap<usize, ExchangeKey>,
 }
 
 /// Numbers that a seed decides (xorshift).
@@ -233,6 +235,7 @@ impl Nodes {
             underway: Vec::new(),
             chaos: None,
             sent: 0,
+            opened: HashMap::new(),
         };
         (0..n).for_each(|_| nodes.start());
         nodes
@@ -302,6 +305,7 @@ impl Nodes {
         let mut connection = Connection::new(&bare("GET", &fields));
         self.hosts[at].serve(&mut [&mut connection]);
         let exchange = connection.exchange.unwrap();
+        self.opened.insert(at, exchange);
         let events = connection.answer.body + &self.read(at, exchange);
         (exchange, events)
     }
@@ -310,6 +314,18 @@ impl Nodes {
     fn read(&mut self, at: usize, exchange: ExchangeKey) -> String {
         self.settle();
         self.hosts[at].rest(exchange).body
+    }
+
+    /// Returns the exchange that a node has opened last.
+    fn last_exchange(&self, at: usize) -> ExchangeKey {
+        self.opened[&at]
+    }
+
+    /// Starts a node again.
+    fn restart(&mut self, at: usize) {
+        self.clock.pass(1);
+        let node = self.clock.node(&format!("n{}", at + 1), RING).on_bus();
+        self.hosts[at] = Host::with_random(&CONFIG, |_| {}, at as u8 + 101).in_fleet(node);
     }
 
     fn wait(&mut self, time: Duration) {
@@ -472,6 +488,10 @@ fn a_session_that_was_deleted_is_gone_at_all_nodes() {
     assert_eq!(nodes.post(3, &id, PING).error(), (404, -32001));
 }
 
+fn last_id(events: &str) -> String {
+    events.lines().filter_map(|line| line.strip_prefix("id: ")).last().unwrap().to_owned()
+}
+
 #[test]
 fn a_stream_is_resumed_at_another_node() {
     let mut nodes = Nodes::new(3);
@@ -480,7 +500,7 @@ fn a_stream_is_resumed_at_another_node() {
     let request = nodes.hosts[0].open[0];
     nodes.hosts[0].progress(request, 0);
     let events = nodes.read(0, call.exchange.unwrap());
-    let last = events.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    let last = last_id(&events);
     nodes.hosts[0].progress(request, 1);
     // The connection is lost before the first node knows of it, and then again.
     let (resumed, events) = nodes.listen(1, &id, Some(&last));
@@ -488,9 +508,7 @@ fn a_stream_is_resumed_at_another_node() {
     nodes.hosts[0].progress(request, 2);
     let events = nodes.read(1, resumed);
     assert!(events.contains(r#""progress":2"#), "{events}");
-    let is_of_request = |line: &&str| line.split('-').next() == last.split('-').next();
-    let ids = events.lines().filter_map(|line| line.strip_prefix("id: "));
-    let last = ids.filter(is_of_request).last().unwrap().to_owned();
+    let last = last_id(&events);
     let now = nodes.hosts[1].now;
     nodes.hosts[1].site.close(now, resumed);
     nodes.hosts[0].progress(request, 3);
@@ -499,6 +517,113 @@ fn a_stream_is_resumed_at_another_node() {
     assert!(!events.contains(r#""progress":2"#), "{events}");
     assert!(events.contains(r#""progress":3"#) && events.contains("done"), "{events}");
     assert_eq!(nodes.hosts[2].site.exchanges(), 0, "the stream has ended");
+}
+
+#[test]
+fn a_stream_of_no_request_goes_on_at_another_node() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let (stream, _) = nodes.listen(0, &id, None);
+    nodes.publish(0, &Change::tools());
+    let last = last_id(&nodes.read(0, stream));
+    let now = nodes.hosts[0].now;
+    nodes.hosts[0].site.close(now, stream);
+    nodes.publish(0, &Change::tools());
+    let (stream, events) = nodes.listen(1, &id, Some(&last));
+    let missed = format!("id: {}-1\n", last.split('-').next().unwrap());
+    assert!(events.starts_with(&missed), "{last}: {events}");
+    nodes.publish(0, &Change::tools());
+    let events = nodes.read(1, stream);
+    assert!(events.contains("tools/list_changed"), "{events}");
+    // It is a stream of this node now, also for its client.
+    let last = last_id(&events);
+    let now = nodes.hosts[1].now;
+    nodes.hosts[1].site.close(now, stream);
+    nodes.sent = 0;
+    nodes.listen(1, &id, Some(&last));
+    assert_eq!(nodes.sent, 0);
+}
+
+#[test]
+fn a_stream_that_no_node_has_becomes_one_of_no_request() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let (stream, events) = nodes.listen(1, &id, Some("77-3"));
+    assert_eq!(events, "");
+    nodes.wait(Duration::from_secs(2));
+    assert!(nodes.read(1, stream).contains("tools/list_changed"));
+}
+
+#[test]
+fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    nodes.hosts[0].progress(request, 1);
+    let (resumed, events) = nodes.listen(1, &id, Some(&last));
+    let last = last_id(&events);
+    let now = nodes.hosts[1].now;
+    nodes.hosts[1].site.close(now, resumed);
+    // The first event behind a gap ends the connection, and so does silence.
+    for is_silent in [false, true] {
+        let (_, events) = nodes.listen(1, &id, Some(&last));
+        assert_eq!(events.contains("\"progress\":2"), is_silent, "asked again: {events}");
+        assert_eq!(nodes.hosts[1].site.exchanges(), 1);
+        nodes.hosts[0].progress(request, 2 + u32::from(is_silent) * 2);
+        nodes.hosts[0].run();
+        nodes.hosts[0].outgoing.clear();
+        if is_silent {
+            let keep_alive = SiteOptions::new().keep_alive;
+            nodes.wait(keep_alive * 2 - Duration::from_millis(1));
+            assert_eq!(nodes.hosts[1].site.exchanges(), 1);
+            nodes.wait(Duration::from_millis(1));
+        } else {
+            nodes.hosts[0].progress(request, 3);
+            nodes.settle();
+        }
+        let exchange = nodes.last_exchange(1);
+        assert!(!nodes.hosts[1].rest(exchange).body.contains("progress"));
+        assert_eq!(nodes.hosts[1].site.exchanges(), 0);
+    }
+    nodes.hosts[0].finish(request);
+    let (_, events) = nodes.listen(1, &id, Some(&last));
+    assert!(["\"progress\":2", "\"progress\":4", "done"].iter().all(|it| events.contains(it)));
+}
+
+/// Bob has the exchange with the number that was Ada's, at a node that was started again.
+#[test]
+fn events_and_receipts_reach_their_own_session_only() {
+    let mut nodes = Nodes::new(2);
+    let [ada, bob] = [0, 1].map(|_| nodes.hosts[0].open("2025-11-25"));
+    nodes.post(0, &ada, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let asked = nodes.post(0, &bob, &tool_call(6, "ask"));
+    nodes.settle();
+    let first = nodes.hosts[0].open.len();
+    assert_eq!(first, 1);
+    nodes.listen(1, &ada, Some("1-0"));
+    nodes.restart(1);
+    let reply = reply_to(&asked.body);
+    let (_, events) = nodes.listen(1, &bob, Some("7-0"));
+    nodes.hosts[0].progress(request, 1);
+    nodes.settle();
+    let exchange = nodes.last_exchange(1);
+    assert!(!(events + &nodes.hosts[1].rest(exchange).body).contains("progress"));
+    assert_eq!(nodes.post(1, &bob, &reply).status, 202);
+}
+
+#[test]
+fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
+    let clock = Clock::default();
+    let limited = |it: &mut SiteOptions<'_>| (it.max_sessions, it.address_share) = (1, 100);
+    let mut host = node_of(&CONFIG, clock.node("a", RING), limited);
+    let id = host.open("2025-11-25");
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
+    assert_eq!(host.call(&id, PING).status, 200);
 }
 
 #[test]
