@@ -339,6 +339,24 @@ impl<S: Storage> Window<S> {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl Window<Vec<u8>> {
+    pub(super) fn replace_storage(&mut self, mut storage: Vec<u8>) -> Vec<u8> {
+        let held = self.untaken();
+        match storage.get_mut(..held.len()) {
+            Some(front) => front.copy_from_slice(held),
+            None => {
+                storage.clear();
+                storage.extend_from_slice(held);
+            }
+        }
+        let (start, len) = (self.start, held.len());
+        (self.start, self.end) = (0, len);
+        (self.scanned, self.line_start) = (self.scanned - start, self.line_start - start);
+        core::mem::replace(&mut self.storage, storage)
+    }
+}
+
 impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();

@@ -3,6 +3,9 @@
 use core::mem::MaybeUninit;
 
 #[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+#[cfg(feature = "alloc")]
 use super::OwnedFields;
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
 use super::{Body, HttpError, Part, Step};
@@ -82,6 +85,16 @@ impl<S: Storage> RequestReader<S> {
     /// take as many bytes again, plus [`MAX_CHUNK_OVERHEAD`](super::MAX_CHUNK_OVERHEAD).
     pub fn max_body(self, max_body: u64) -> Self {
         Self { max_body, ..self }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl RequestReader<Vec<u8>> {
+    /// Exchanges the storage, and returns the one before. What was received and not consumed moves
+    /// to the new one, which grows by itself if that is too short: so connections that wait keep
+    /// only what is incomplete, and have the storage that they read into in common.
+    pub fn replace_storage(&mut self, storage: Vec<u8>) -> Vec<u8> {
+        self.window.replace_storage(storage)
     }
 }
 
@@ -182,6 +195,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// Whether the client keeps the connection open for another request.
     pub fn keeps_alive(&self) -> bool {
         self.keeps_alive && !matches!(self.state, State::Failed(_))
+    }
+
+    /// Whether everything that was received is consumed.
+    pub fn is_empty(&self) -> bool {
+        self.window.is_empty()
     }
 
     /// Whether the input may end here, between two requests. Otherwise a request is incomplete.

@@ -56,7 +56,7 @@
 //!
 //! | kept | limit, default | bytes each | at the limit |
 //! | --- | --- | --- | --- |
-//! | connections | [`Limits::max_connections`](super::Limits::max_connections), 1,024 | about 3 KB idle; up to 64 KiB of pipelined input | 503, and the connection is closed |
+//! | connections | [`Limits::max_connections`](super::Limits::max_connections), 1,024 | about 2 KB idle; up to 64 KiB of pipelined input | 503, and the connection is closed |
 //! | exchanges | [`HttpOptions::max_exchanges`], 10,000, and at most the connections | about 1 KiB beside head, body and output | 503 |
 //! | event streams: `subscriptions/listen`, GET, HTTP+SSE | [`HttpOptions::max_streams`], three quarters of the exchanges | | 503 |
 //! | requests with handlers, of all sessions | [`HttpOptions::max_handlers`], 10,000 | about 500, the parameters and the handler | JSON-RPC error -32603 at once |

@@ -74,7 +74,7 @@ fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
     let mut busy = site.connect();
     busy.write(&long("wait", 90_000));
     assert_eq!(busy.head().status, 200);
-    let refused = site.send(&long("echo", 30_000));
+    let refused = site.send(&long("echo", 70_000));
     assert_eq!(
         (refused.status, refused.field("retry-after"), refused.field("connection")),
         (503, Some("5"), Some("close"))
@@ -83,7 +83,7 @@ fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
     assert_eq!(site.send(&modern("echo")).text(), "done");
     drop(busy);
     site.wait_for(2, 2);
-    assert_eq!(site.send(&long("echo", 30_000)).text(), "done");
+    assert_eq!(site.send(&long("echo", 70_000)).text(), "done");
 }
 
 #[test]

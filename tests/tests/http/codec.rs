@@ -586,6 +586,36 @@ fn noise_never_panics_and_chunking_changes_nothing() {
 }
 
 #[test]
+fn what_is_incomplete_moves_to_other_storage() {
+    let bytes = post("a", "hello")
+        + "GET / HTTP/1.1\r\nHost: b\r\n\r\n"
+        + "POST / HTTP/1.1\r\nHost: c\r\nTransfer-Encoding: chunked\r\n\r\n5;x\r\nworld\r\n0\r\nA: b\r\n\r\n";
+    let whole = requests(RequestReader::with_limit(Vec::new(), 4096), bytes.as_bytes(), &[4096]);
+    for size in 1..bytes.len() {
+        let mut reader = RequestReader::with_limit(Vec::new(), 4096);
+        let (mut heads, mut body) = (0, Vec::new());
+        for piece in bytes.as_bytes().chunks(size) {
+            let before = reader.replace_storage(vec![0; 512]);
+            assert!(before.len() < 512, "only what is incomplete is kept");
+            reader.spare()[..piece.len()].copy_from_slice(piece);
+            reader.commit(piece.len());
+            while let Some(part) = reader.next_part().unwrap() {
+                match part {
+                    Part::Head(_) => heads += 1,
+                    Part::Body(piece) => body.extend_from_slice(piece),
+                    Part::End => assert!(reader.next_request()),
+                }
+            }
+            assert_eq!(reader.replace_storage(Vec::new()).len(), 512);
+            assert_eq!(reader.is_empty(), reader.replace_storage(Vec::new()).is_empty());
+        }
+        assert_eq!(heads, whole.messages.len());
+        assert!(reader.is_between_requests());
+        assert!(whole.messages.iter().flat_map(|message| &message.body).eq(&body));
+    }
+}
+
+#[test]
 fn copied_fields_are_those_of_the_head() {
     let head = "GET / HTTP/1.1\r\nHost: a\r\nX-Two:\t b: c \r\nAccept:\r\nx-two: d\r\n\r\n";
     let mut reader = RequestReader::with_limit(Vec::new(), 4096);

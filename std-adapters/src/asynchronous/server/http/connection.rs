@@ -15,11 +15,12 @@ use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 
 use super::exchange::HttpExchange;
+use super::memory::{self, Head};
 use super::sender::Sender;
 use super::server::{HttpServer, Table};
 use super::shards::Servers;
-use super::wire::{Head, LINGER, Next, Wire};
-use crate::asynchronous::server::broadcast::{Receiver, Registration};
+use super::wire::{LINGER, Next, Turns, Wire};
+use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::Live;
 use crate::asynchronous::server::reply::PendingResponse;
@@ -33,12 +34,32 @@ pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>> {
     let server = servers.get(own);
-    let (settings, options) = (server.settings(), server.options());
-    let wire = Wire::new(socket, peer, settings.limits.max_line, options.read_timeout);
+    let settings = server.settings();
     let shutdown = Arc::<DriverWaker>::default();
     let receiver = Arc::downgrade(&shutdown) as Weak<dyn Receiver>;
     let registration = settings.broadcaster.register(receiver, peer);
-    serve_until_end((servers, server), table, wire, shutdown, registration)
+    // A block and not a function, whose arguments would be moved and take memory twice.
+    async move {
+        let _registration = registration;
+        let (max_body, read_timeout) = (settings.limits.max_line, server.options().read_timeout);
+        let turns = Turns::new();
+        let mut wire = Wire::new(socket, peer, max_body, read_timeout, &turns);
+        let mut served = pin!(serve_requests((servers, server), table, &mut wire));
+        let mut end = None;
+        poll_fn(|cx| {
+            shutdown.register(cx.waker());
+            if settings.broadcaster.is_shutting_down() {
+                let limit = settings.limits.shutdown_timeout;
+                let end = end.get_or_insert_with(|| Timer::after(limit.saturating_add(LINGER)));
+                if Pin::new(end).poll(cx).is_ready() {
+                    return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+                }
+            }
+            turns.begin();
+            served.as_mut().poll(cx)
+        })
+        .await
+    }
 }
 
 /// Responds to a connection for which there is no place, and closes it.
@@ -47,8 +68,8 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let time = server.options().read_timeout.min(REFUSAL_TIME);
-    let mut wire = Wire::new(socket, None, 0, time);
-    let turns = Arc::clone(&wire.turns);
+    let turns = Turns::new();
+    let mut wire = Wire::new(socket, None, 0, time, &turns);
     let mut refused = pin!(async {
         let mut sender = Sender::new(false, false, false);
         refuse(&Refusal::service_unavailable(), &mut sender, &mut wire.out);
@@ -61,36 +82,10 @@ where
     .await
 }
 
-async fn serve_until_end<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    (servers, server): (&Servers, &HttpServer),
-    table: &Mutex<Table<M>>,
-    wire: Wire<T>,
-    shutdown: Arc<DriverWaker>,
-    _registration: Registration,
-) -> io::Result<()> {
-    let settings = server.settings();
-    let turns = Arc::clone(&wire.turns);
-    let mut served = pin!(serve_requests((servers, server), table, wire));
-    let mut end = None;
-    poll_fn(|cx| {
-        shutdown.register(cx.waker());
-        if settings.broadcaster.is_shutting_down() {
-            let limit = settings.limits.shutdown_timeout;
-            let end = end.get_or_insert_with(|| Timer::after(limit.saturating_add(LINGER)));
-            if Pin::new(end).poll(cx).is_ready() {
-                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
-            }
-        }
-        turns.begin();
-        served.as_mut().poll(cx)
-    })
-    .await
-}
-
 async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     (servers, server): (&Servers, &HttpServer),
     table: &Mutex<Table<M>>,
-    mut wire: Wire<T>,
+    wire: &mut Wire<'_, T>,
 ) -> io::Result<()> {
     let broadcaster = &server.settings().broadcaster;
     loop {
@@ -110,7 +105,13 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
             Some(other) if !other.is(server) => (other, None),
             _ => (server, Some(table)),
         };
-        respond(server, table, &mut wire, head, &mut sender).await?;
+        let begun = respond(server, table, wire, head, &mut sender);
+        // In memory that an idle connection does not have.
+        if let Some(rest) =
+            begun.map(|begun| Box::pin(go_on(server, table, wire, begun, &mut sender)))
+        {
+            rest.await?;
+        }
         wire.flush().await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
             return wire.close().await;
@@ -118,53 +119,82 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     }
 }
 
-/// Reads the body of a request, and writes its response.
-async fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
+/// A request whose response has to wait.
+enum Begun {
+    /// Its body is not there.
+    Head(Head),
+    /// Its exchange, and the rest of the body, for which there is no room.
+    Exchange(HttpExchange, Vec<u8>),
+}
+
+/// Writes the response to a request, or returns what is left to do.
+fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
     table: Option<&Mutex<Table<M>>>,
-    wire: &mut Wire<T>,
+    wire: &mut Wire<'_, T>,
     head: Head,
     sender: &mut Sender,
+) -> Option<Begun> {
+    let Some(table) = table.filter(|_| wire.reader.has_whole_body()) else {
+        return Some(Begun::Head(head));
+    };
+    let body = match wire.reader.next_part() {
+        Ok(Some(Part::Body(body))) => body,
+        _ => &[],
+    };
+    let (exchange, fed) = server.serve_whole(table, head.head, body, |site, now, key| {
+        output(site, now, key, sender, &mut wire.out);
+        sender.is_done()
+    });
+    let rest = body.get(fed..).unwrap_or_default();
+    let begun = (!exchange.is_closed).then(|| Begun::Exchange(exchange, rest.to_vec()));
+    wire.end_body();
+    // Its end, too.
+    wire.skip_body();
+    begun
+}
+
+/// Reads the rest of the body of a request, and writes its response.
+async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
+    server: &HttpServer,
+    table: Option<&Mutex<Table<M>>>,
+    wire: &mut Wire<'_, T>,
+    begun: Begun,
+    sender: &mut Sender,
 ) -> io::Result<()> {
-    let own_table = table.filter(|_| wire.reader.has_whole_body());
-    let exchange = if let Some(own_table) = own_table {
-        let body = match wire.reader.next_part() {
-            Ok(Some(Part::Body(body))) => body,
-            _ => &[],
-        };
-        let (mut exchange, mut fed) =
-            server.serve_whole(own_table, head.head, body, |site, now, key| {
-                output(site, now, key, sender, &mut wire.out);
-                sender.is_done()
-            });
-        // It waits for the check of its credentials, or for room.
-        if fed < body.len() {
-            poll_fn(|cx| server.attend(table, || exchange.poll_feed(cx, body, &mut fed, true)))
-                .await;
-        }
-        wire.end_body();
-        exchange
-    } else {
-        let (mut exchange, wants_body) = server.open(head.head);
-        if wants_body || exchange.wants_body().await {
-            wire.begin_body(head.content_length);
-            if head.expects_continue {
-                wire.out.extend_from_slice(CONTINUE);
-                wire.flush().await?;
+    let mut exchange = match begun {
+        Begun::Exchange(mut exchange, rest) => {
+            // It waits for the check of its credentials, or for room.
+            if !rest.is_empty() {
+                wire.return_input();
+                feed_rest(server, table, &mut exchange, rest, true).await;
             }
-            let failed = feed(server, table, wire, &mut exchange, head.content_length).await?;
-            if let Some(error) = failed {
-                refuse(&refusal(error), sender, &mut wire.out);
-                return Ok(());
-            }
+            exchange
         }
-        exchange
+        Begun::Head(head) => {
+            let (mut exchange, mut wants_body) = server.open(head.head);
+            if !wants_body {
+                wire.return_input();
+                wants_body = exchange.wants_body().await;
+            }
+            if wants_body {
+                if head.expects_continue {
+                    wire.out.extend_from_slice(CONTINUE);
+                    wire.flush().await?;
+                }
+                let failed = feed(server, table, wire, &mut exchange, head.content_length).await?;
+                if let Some(error) = failed {
+                    refuse(&refusal(error), sender, &mut wire.out);
+                    return Ok(());
+                }
+            }
+            exchange
+        }
     };
     // The connection is closed after the response, unless an unread body has been received.
     if !wire.skip_body() {
         sender.close();
     }
-    let mut exchange = exchange;
     let responded = poll_fn(|cx| {
         loop {
             let mut moved = false;
@@ -204,7 +234,7 @@ async fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
 async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     server: &HttpServer,
     table: Option<&Mutex<Table<M>>>,
-    wire: &mut Wire<T>,
+    wire: &mut Wire<'_, T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,
 ) -> io::Result<Option<HttpError>> {
@@ -215,10 +245,15 @@ async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
                 total += piece.len();
                 has_ended = length == Some(total);
                 let mut fed = 0;
-                let mut feed =
-                    |cx: &mut Context<'_>| exchange.poll_feed(cx, piece, &mut fed, has_ended);
-                poll_fn(|cx| if has_ended { server.attend(table, || feed(cx)) } else { feed(cx) })
-                    .await;
+                let table = table.filter(|_| has_ended);
+                let mut feed = |cx: &mut Context<'_>| {
+                    server.attend(table, || exchange.poll_feed(cx, piece, &mut fed, has_ended))
+                };
+                if !poll_fn(|cx| Poll::Ready(feed(cx).is_ready())).await {
+                    let rest = piece.get(fed..).unwrap_or_default().to_vec();
+                    wire.return_input();
+                    feed_rest(server, table, exchange, rest, has_ended).await;
+                }
                 continue;
             }
             Ok(Some(Part::End)) => {
@@ -245,6 +280,18 @@ async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     }
 }
 
+/// Feeds a piece of the body that has to wait.
+async fn feed_rest<M: Live>(
+    server: &HttpServer,
+    table: Option<&Mutex<Table<M>>>,
+    exchange: &mut HttpExchange,
+    piece: Vec<u8>,
+    is_last: bool,
+) {
+    let mut fed = 0;
+    poll_fn(|cx| server.attend(table, || exchange.poll_feed(cx, &piece, &mut fed, is_last))).await;
+}
+
 /// Moves output of an exchange. Returns whether there was any.
 fn poll_output(
     exchange: &mut HttpExchange,
@@ -268,6 +315,9 @@ fn output(
     sender: &mut Sender,
     out: &mut Vec<u8>,
 ) {
+    if out.capacity() == 0 {
+        *out = memory::lend_output();
+    }
     if sender.is_new() {
         let Some(head) = site.response(key) else { return };
         sender.head(head.status(), head.fields(), head.length(), out);

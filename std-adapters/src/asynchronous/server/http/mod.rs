@@ -3,6 +3,7 @@
 mod authorizer;
 mod connection;
 mod exchange;
+mod memory;
 mod observed;
 mod options;
 mod places;

@@ -2,28 +2,30 @@
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::mem::{replace, take};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::site::{HeadMemory, OwnedHead};
-use mcp_sansio_http1::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
+use mcp_sansio_http1::{HttpError, Part, RequestReader};
 
+use super::memory::{self, Head, INPUT_LEN, LastHead};
 use crate::runtime;
 use crate::runtime::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
-pub(crate) struct Wire<T> {
+pub(crate) struct Wire<'t, T> {
     stream: T,
     pub(crate) reader: RequestReader<Vec<u8>>,
-    heads: Heads,
+    /// Whether the reader has the memory of the thread.
+    has_input: bool,
+    last_head: LastHead,
     /// Whether the current request has been read completely.
     is_read: bool,
-    /// Output, and how much of it has been written.
+    /// Output, and how much of it has been written. Without any it has no memory.
     pub(crate) out: Vec<u8>,
     written: usize,
     is_flushed: bool,
@@ -32,7 +34,7 @@ pub(crate) struct Wire<T> {
     /// Limit of [`HttpOptions::read_timeout`](super::HttpOptions::read_timeout).
     read_timeout: Duration,
     /// Reads and writes that are left before the task yields.
-    pub(crate) turns: Arc<Turns>,
+    turns: &'t Turns,
     /// Set while the client reads nothing, or only little.
     stuck: Option<Stuck>,
     /// Timer of all waits here.
@@ -44,6 +46,10 @@ pub(crate) struct Wire<T> {
 pub(crate) struct Turns(AtomicUsize);
 
 impl Turns {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicUsize::new(TURNS))
+    }
+
     /// Resets the count at the start of a poll.
     pub(crate) fn begin(&self) {
         self.0.store(TURNS, Ordering::Relaxed);
@@ -67,49 +73,6 @@ struct Stuck {
     taken: usize,
 }
 
-/// The head of a request, and how its body is framed.
-pub(crate) struct Head {
-    pub(crate) head: OwnedHead,
-    pub(crate) is_http_1_0: bool,
-    pub(crate) expects_continue: bool,
-    /// Length of the body, if known.
-    pub(crate) content_length: Option<usize>,
-}
-
-/// The memory of the heads of a connection.
-struct Heads {
-    memory: HeadMemory<OwnedFields>,
-    is_http_1_0: bool,
-}
-
-impl Heads {
-    /// Takes the next head, if it is the last one again.
-    fn again(&mut self, reader: &mut RequestReader<Vec<u8>>) -> Option<Head> {
-        let (head, length) = self.memory.again(|last| reader.next_same_head(last))?;
-        let (is_http_1_0, content_length) = (self.is_http_1_0, usize::try_from(length).ok());
-        Some(Head { head, is_http_1_0, expects_continue: false, content_length })
-    }
-
-    fn copy(&mut self, request: &IncomingRequest<'_>) -> Head {
-        let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
-        let mut head_len = 0;
-        let head = self.memory.copy(request.method, request.target, |fields| {
-            fields.copy(request.fields);
-            head_len = fields.head_len();
-        });
-        self.is_http_1_0 = request.is_http_1_0;
-        if head_len > LONG_HEAD {
-            self.memory = HeadMemory::new(head.peer_address());
-        }
-        Head {
-            head,
-            is_http_1_0: request.is_http_1_0,
-            expects_continue: request.expects_continue,
-            content_length: request.content_length.map(length),
-        }
-    }
-}
-
 /// Result of waiting for input.
 pub(crate) enum Next<R> {
     Got(R),
@@ -118,24 +81,26 @@ pub(crate) enum Next<R> {
     HttpError(HttpError),
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
+impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
     pub(crate) fn new(
         stream: T,
         peer: Option<PeerAddress>,
         max_body: usize,
         read_timeout: Duration,
+        turns: &'t Turns,
     ) -> Self {
         Self {
             stream,
-            reader: RequestReader::with_limit(Vec::new(), MAX_HEAD).max_body(max_body as u64),
-            heads: Heads { memory: HeadMemory::new(peer), is_http_1_0: false },
+            reader: RequestReader::with_limit(Vec::new(), INPUT_LEN).max_body(max_body as u64),
+            has_input: false,
+            last_head: LastHead::new(peer),
             is_read: false,
             out: Vec::new(),
             written: 0,
             is_flushed: true,
             dropped: 0,
             read_timeout,
-            turns: Arc::new(Turns(AtomicUsize::new(TURNS))),
+            turns,
             stuck: None,
             timer: LazyTimer::new(),
         }
@@ -146,12 +111,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         let due = later(runtime::now(), self.read_timeout);
         self.is_read = false;
         loop {
-            if let Some(head) = self.heads.again(&mut self.reader) {
+            if let Some(head) = self.last_head.again(&mut self.reader) {
                 return Ok(Next::Got(head));
             }
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
-                    return Ok(Next::Got(self.heads.copy(&head)));
+                    return Ok(Next::Got(self.last_head.copy(&head)));
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
@@ -167,12 +132,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 return Ok(Next::End);
             }
         }
-    }
-
-    /// Prepares for the body that belongs to a head.
-    pub(crate) fn begin_body(&mut self, length: Option<usize>) {
-        // Limited, so that an idle connection does not keep a large buffer.
-        self.reader.reserve(length.map_or(0, |length| length.min(LONG_READ)));
     }
 
     /// Records that the body has been read completely.
@@ -196,18 +155,37 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// Returns 0 also when the time is due.
     fn poll_read_until(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
         while self.turns.take(cx) {
-            match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
-                Poll::Ready(Ok(read)) => {
-                    self.reader.commit(read);
-                    return Poll::Ready(Ok(read));
-                }
+            match self.poll_input(cx) {
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Poll::Pending if self.timer.poll(cx, due) => return Poll::Ready(Ok(0)),
                 other => return other,
             }
         }
+        self.return_input();
         // The timer is not polled while there is always input.
         if due <= runtime::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
+    }
+
+    /// Reads into the memory of the thread, unless there is input that is incomplete.
+    fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if !self.has_input && self.reader.is_empty() {
+            self.reader.replace_storage(memory::lend_input());
+            self.has_input = true;
+        }
+        let read = Pin::new(&mut self.stream).poll_read(cx, self.reader.spare());
+        match read {
+            Poll::Ready(Ok(read)) => self.reader.commit(read),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.return_input(),
+        }
+        read
+    }
+
+    /// Gives the memory of the thread back, and keeps what is incomplete: call it before a wait.
+    pub(crate) fn return_input(&mut self) {
+        if take(&mut self.has_input) {
+            memory::return_input(self.reader.replace_storage(Vec::new()));
+        }
     }
 
     /// Returns whether the client has gone while it waits for its response. Pipelined input is kept
@@ -215,20 +193,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// only seen behind it. A client that sends more than [`MAX_DROPPED`] bytes counts as gone.
     pub(crate) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
         while self.turns.take(cx) {
-            let mut dropped;
-            let spare = self.reader.spare();
             // Bytes behind dropped ones are not the start of a request.
-            let is_kept = self.dropped == 0 && !spare.is_empty();
-            let buffer = if is_kept {
-                spare
+            let has_room = self.reader.is_empty() || !self.reader.spare().is_empty();
+            let is_kept = self.dropped == 0 && has_room;
+            let read = if is_kept {
+                self.poll_input(cx)
             } else {
-                dropped = [0; 4096];
-                &mut dropped
+                Pin::new(&mut self.stream).poll_read(cx, &mut [0; 4096])
             };
-            match Pin::new(&mut self.stream).poll_read(cx, buffer) {
+            match read {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => return true,
-                Poll::Ready(Ok(read)) if is_kept => self.reader.commit(read),
+                Poll::Ready(Ok(_)) if is_kept => {}
                 Poll::Ready(Ok(read)) => {
                     self.dropped += read;
                     if self.dropped > MAX_DROPPED {
@@ -256,6 +232,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             match Pin::new(&mut self.stream).poll_write(cx, rest) {
                 Poll::Pending => {
                     self.stuck.get_or_insert_with(Stuck::new);
+                    self.keep_rest();
                     return Poll::Pending;
                 }
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
@@ -268,8 +245,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
             }
         }
-        self.out.clear();
         self.written = 0;
+        if self.out.capacity() > 0 {
+            memory::return_output(take(&mut self.out));
+        }
         if !self.is_flushed {
             match Pin::new(&mut self.stream).poll_flush(cx) {
                 Poll::Ready(Ok(())) => self.is_flushed = true,
@@ -282,6 +261,16 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
         self.stuck = None;
         Poll::Ready(Ok(()))
+    }
+
+    /// Keeps no more memory than the output that waits needs.
+    fn keep_rest(&mut self) {
+        let rest = self.out.get(self.written..).unwrap_or_default();
+        if self.out.capacity() / 2 > rest.len() {
+            let rest = rest.to_vec();
+            memory::return_output(replace(&mut self.out, rest));
+            self.written = 0;
+        }
     }
 
     /// Returns whether the client reads nothing any more, although output is pending.
@@ -356,11 +345,5 @@ const TURNS: usize = 16;
 const LEAST_TAKEN: usize = 4 << 10;
 /// Maximum number of pipelined bytes that are dropped, beyond the longest head, which is kept.
 const MAX_DROPPED: usize = 1 << 20;
-/// Maximum length of a head, in bytes.
-const MAX_HEAD: usize = 64 << 10;
-/// Maximum length of a head whose memory an idle connection keeps, in bytes.
-const LONG_HEAD: usize = 4 << 10;
-/// Maximum number of bytes of a body that are read at once, unless a head was longer.
-const LONG_READ: usize = 16 << 10;
 /// Time in which input is still read after the end.
 pub(crate) const LINGER: Duration = Duration::from_millis(500);
