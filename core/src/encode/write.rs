@@ -79,12 +79,21 @@ impl<'b> Encoder<'b> {
         if self.is_stopped() {
             self.watch(0);
         }
+        if self.is_only_measured() {
+            return;
+        }
         self.track_sent(bytes.get(..sent).unwrap_or_default());
         let room = self.out.get_mut(offset..).unwrap_or_default();
         let fits = room.len().min(rest.len());
         if let (Some(room), Some(rest)) = (room.get_mut(..fits), rest.get(..fits)) {
             copy(rest, room);
         }
+    }
+
+    /// Whether only the length counts: what does not fit, and is not written in pieces, is written
+    /// again.
+    fn is_only_measured(&self) -> bool {
+        cfg!(not(small)) && self.tracker.is_none() && self.state.at > self.out.len()
     }
 
     /// Writes the comma before an element or a key, except before the first.
@@ -210,6 +219,9 @@ impl<'b> Encoder<'b> {
     fn put_in_one_line(&mut self, json: &[u8]) {
         let start = self.position();
         self.put(json);
+        if self.is_only_measured() {
+            return;
+        }
         // Only bytes in the buffer need the replacement: none of them if only the length is
         // counted, a part of them if the frame is sent in pieces.
         let from = start.saturating_sub(self.state.from);

@@ -660,9 +660,17 @@ impl<O> Site<'_, O> {
             }
         };
         (exchange.waits, exchange.counted) = (false, counted);
-        if exchange.body.is_empty() {
-            exchange.body = self.spare_body.take();
-            exchange.body.clear();
+        if exchange.body.capacity() < len {
+            let spare = if len > UNCOUNTED {
+                self.spare_long_body.take_for(len)
+            } else {
+                self.spare_body.take()
+            };
+            if spare.capacity() > exchange.body.capacity() {
+                let begun = core::mem::replace(&mut exchange.body, spare);
+                exchange.body.clear();
+                exchange.body.extend_from_slice(&begun);
+            }
         }
         exchange.body.extend_from_slice(piece);
         self.wake_body(next);
@@ -672,7 +680,12 @@ impl<O> Site<'_, O> {
     /// Frees a body that is handled, or of no use any more.
     pub(super) fn free_body(&mut self, key: SlabKey) {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        self.spare_body.keep(core::mem::take(&mut exchange.body), UNCOUNTED);
+        let body = core::mem::take(&mut exchange.body);
+        if body.capacity() > UNCOUNTED {
+            self.spare_long_body.keep(body, KEPT_OUTPUT);
+        } else {
+            self.spare_body.keep(body, UNCOUNTED);
+        }
         let counted = core::mem::take(&mut exchange.counted);
         let holder = exchange.holder.as_ref();
         let next = self.bodies.release(&mut self.counts, key, counted, holder);
@@ -836,6 +849,12 @@ impl Spare {
         core::mem::take(&mut self.0)
     }
 
+    /// Takes the memory for so many bytes of a body, but not four times as much: it would not count
+    /// in the budget.
+    fn take_for(&mut self, len: usize) -> Vec<u8> {
+        if self.0.capacity() / 4 <= len { self.take() } else { Vec::new() }
+    }
+
     /// Keeps memory of at most so many bytes, unless there is more.
     pub(super) fn keep(&mut self, memory: Vec<u8>, most: usize) {
         if (self.0.capacity()..=most).contains(&memory.capacity()) {
@@ -846,5 +865,5 @@ impl Spare {
 
 /// Maximum length of a body that is not counted, in bytes.
 const UNCOUNTED: usize = 4 << 10;
-/// Maximum number of bytes of output whose memory serves the next response.
+/// Maximum number of bytes of a body or an output whose memory serves the next one.
 pub(super) const KEPT_OUTPUT: usize = 128 << 10;

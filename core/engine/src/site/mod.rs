@@ -183,6 +183,7 @@ pub struct Site<'c, O = Infallible> {
     opened: u64,
     bodies: Bodies,
     spare_body: Spare,
+    spare_long_body: Spare,
     spare_output: Spare,
     spare_stream: Option<Box<Stream<O>>>,
     /// The documents that are served beside the endpoint, by path.
@@ -317,6 +318,7 @@ impl<'c, O> Site<'c, O> {
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
             spare_body: Spare::default(),
+            spare_long_body: Spare::default(),
             spare_output: Spare::default(),
             spare_stream: None,
             documents: Vec::new(),
