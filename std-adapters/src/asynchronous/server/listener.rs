@@ -173,11 +173,14 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                 }
                 _ => {}
             }
-            // The result of one connection does not matter to the others.
-            let served = connections.poll_next(cx);
-            is_still &= served.is_pending();
-            if let Poll::Ready(Some(((), Err(panic)))) = served {
-                app.settings.tell(Telling::Panicked(panic));
+            // Several in a row, since the others are rarely woken.
+            for _ in 0..CONNECTIONS {
+                let Poll::Ready(served) = connections.poll_next(cx) else { break };
+                is_still = false;
+                // The result of one connection does not matter to the others.
+                if let Some(((), Err(panic))) = served {
+                    app.settings.tell(Telling::Panicked(panic));
+                }
             }
             is_still &= refused.poll_next(cx).is_pending();
             let ran = handlers.poll_next(cx);
@@ -241,8 +244,10 @@ fn poll_stream<H, L: Listener>(
     }
 }
 
-/// Number of polls in a row before other tasks of the thread run.
-const POLLS: usize = 64;
+/// Number of rounds in a row before other tasks of the thread run.
+const POLLS: usize = 8;
+/// Number of connections that are polled in a round.
+const CONNECTIONS: usize = 8;
 /// Number of connections beyond the limit that get a response at a time. Others are closed.
 const MAX_REFUSED: usize = 64;
 /// Time without accepting after the operating system ran out of resources.
