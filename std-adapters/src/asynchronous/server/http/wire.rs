@@ -347,3 +347,67 @@ const LEAST_TAKEN: usize = 4 << 10;
 const MAX_DROPPED: usize = 1 << 20;
 /// Time in which input is still read after the end.
 pub(crate) const LINGER: Duration = Duration::from_millis(500);
+
+#[cfg(all(test, feature = "smol"))]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Sends these bytes, and reads so many; then it waits.
+    struct Peer(&'static [u8], usize);
+
+    impl AsyncRead for Peer {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            to: &mut [u8],
+        ) -> Poll<io::Result<usize>> {
+            let sent = take(&mut self.0);
+            to[..sent.len()].copy_from_slice(sent);
+            if sent.is_empty() { Poll::Pending } else { Poll::Ready(Ok(sent.len())) }
+        }
+    }
+
+    impl AsyncWrite for Peer {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let read = take(&mut self.1).min(bytes.len());
+            if read == 0 { Poll::Pending } else { Poll::Ready(Ok(read)) }
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn a_connection_that_waits_keeps_only_what_is_incomplete() {
+        let (turns, mut cx) = (Turns::new(), Context::from_waker(Waker::noop()));
+        for sent in [&b""[..], b"GET / HT"] {
+            let mut wire = Wire::new(Peer(sent, 4), None, 0, LINGER, &turns);
+            assert!(pin!(wire.head(|| false)).poll(&mut cx).is_pending());
+            assert_eq!(wire.reader.replace_storage(Vec::new()), sent);
+            wire.out = memory::lend_output();
+            wire.out.reserve(1000);
+            wire.out.extend_from_slice(b"four and the rest");
+            assert!(pin!(wire.flush()).poll(&mut cx).is_pending());
+            assert_eq!(
+                (&wire.out[wire.written..], wire.out.capacity()),
+                (&b" and the rest"[..], 13)
+            );
+            wire.stream.1 = 100;
+            assert!(pin!(wire.flush()).poll(&mut cx).is_ready());
+            assert_eq!(wire.out.capacity(), 0);
+        }
+    }
+}
