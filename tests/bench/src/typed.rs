@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::RawJson;
 use mcp_sansio::typed::{Input, InputObject};
-use mcp_sansio::types::Text;
+use mcp_sansio::types::{Text, Tool};
+use mcp_sansio::{Entry, Frame, Instant, Messages, RawJson, ServerEvent, TxBuffer, entries};
 use serde::Deserialize;
 
-use crate::Case;
+use crate::{Case, ours};
 
 /// 105 bytes.
 const ARGUMENTS: &str = r#"{"sql":"select name, age from people where age > 30 order by name","limit":50,"mode":"exact","dry":false}"#;
@@ -38,7 +38,64 @@ struct SerdeQuery<'a> {
     dry: Option<bool>,
 }
 
-pub(crate) fn cases() -> [Case; 2] {
+/// A tool with schemas by hand, of two described members.
+static UNTYPED: &[Entry<'static>] =
+    entries![Tool::new("repeat", DESCRIBED).output_schema(DESCRIBED)];
+const DESCRIBED: RawJson = RawJson::from_static(
+    r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"},"times":{"type":"integer","description":"How often"}},"required":["text","times"]}"#,
+);
+/// The rules of [`Query`] by hand.
+static LIMITED: &[Entry<'static>] =
+    entries![Tool::new("query", Query::SCHEMA).output_schema(Query::SCHEMA)];
+
+#[derive(Input)]
+struct Described<'a> {
+    text: Text<'a>,
+    times: i64,
+}
+
+/// Checks alone: of the arguments of a call, and of the structured content of a result.
+fn checks() -> Vec<Case> {
+    const TWO: &str = r#"{"text":"Hello, how are you?","times":3}"#;
+    let case = |name: &str, arguments: &'static str, run: Box<dyn FnMut() -> usize>| Case {
+        name: name.into(),
+        bytes: arguments.len(),
+        run,
+    };
+    let input = |entries: &'static [Entry<'static>], text: &str| -> Box<dyn FnMut() -> usize> {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{text}}}}}"#
+        );
+        let (mut server, mut tx) = (ours::open(), TxBuffer::new(vec![0; 1024]));
+        let mut messages = Messages::new(Frame::Complete(line.leak().as_bytes()));
+        let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx);
+        let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
+        let arguments = request.arguments();
+        Box::new(move || {
+            usize::from(black_box(entries)[0].check_arguments(black_box(&arguments)).is_ok())
+        })
+    };
+    let output = |entries: &'static [Entry<'static>], text| -> Box<dyn FnMut() -> usize> {
+        let content = RawJson::from_static(text);
+        Box::new(move || {
+            usize::from(black_box(entries)[0].check_structured(Some(black_box(content))).is_ok())
+        })
+    };
+    let two = RawJson::from_static(TWO);
+    let typed = move || {
+        let described = Described::parse(black_box(two)).unwrap();
+        described.text.as_plain().map_or(0, str::len) + described.times as usize
+    };
+    vec![
+        case("check-input-untyped", TWO, input(UNTYPED, TWO)),
+        case("check-output-untyped", TWO, output(UNTYPED, TWO)),
+        case("check-input-typed", TWO, Box::new(typed)),
+        case("check-input-limited", ARGUMENTS, input(LIMITED, ARGUMENTS)),
+        case("check-output-limited", ARGUMENTS, output(LIMITED, ARGUMENTS)),
+    ]
+}
+
+pub(crate) fn cases() -> Vec<Case> {
     let raw = RawJson::from_static(ARGUMENTS);
     let derive = move || {
         let Query { sql, limit, mode, dry } = Query::parse(black_box(raw)).unwrap();
@@ -48,14 +105,16 @@ pub(crate) fn cases() -> [Case; 2] {
         let query: SerdeQuery<'_> = serde_json::from_str(black_box(ARGUMENTS)).unwrap();
         query.sql.len() + sum(query.limit.unwrap_or(100), query.mode, query.dry)
     };
-    [
+    let mut cases = vec![
         Case { name: "arguments-105".into(), bytes: ARGUMENTS.len(), run: Box::new(derive) },
         Case {
             name: "serde_json-arguments-105".into(),
             bytes: ARGUMENTS.len(),
             run: Box::new(serde_json),
         },
-    ]
+    ];
+    cases.extend(checks());
+    cases
 }
 
 fn sum(limit: u32, mode: Option<Mode>, dry: Option<bool>) -> usize {
