@@ -1,10 +1,12 @@
 //! JSON without an allocator and independent of MCP: a scanner, borrowed values and a deserializer.
 
+mod cursor;
 mod deserializer;
 mod number;
 mod scan;
 mod value;
 
+pub(crate) use cursor::Cursor;
 pub use number::Decimal;
 pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]

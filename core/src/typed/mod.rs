@@ -156,9 +156,9 @@ use core::marker::PhantomData;
 use core::ops::ControlFlow;
 
 use crate::encode::{Encode, Encoder, Json};
-use crate::json::{Elements, JsonStr, RawJson};
+use crate::json::{Cursor, Elements, JsonStr, RawJson};
 use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
-use rules::{Check, Cursor, First, FirstOfForm, Path, Report};
+use rules::{Check, First, FirstOfForm, Path, Report};
 use schema::assert_form;
 
 // Types that are read from JSON.

@@ -7,11 +7,7 @@ use core::ops::ControlFlow;
 use super::schema::Default;
 use crate::catalog::shown;
 use crate::encode::{Encode, Encoder};
-#[cfg(not(small))]
-use crate::json::skip_member;
-#[cfg(small)]
-use crate::json::skip_value;
-use crate::json::{Decimal, JsonStr, RawJson, byte, compare, skip_string, skip_whitespace};
+use crate::json::{Cursor, Decimal, JsonStr, RawJson, compare};
 use crate::text::write_printable;
 use crate::types::Text;
 
@@ -405,87 +401,6 @@ impl Path<'_> {
     }
 }
 
-/// A position in text that has been scanned.
-#[derive(Clone)]
-pub(crate) struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(value: RawJson<'a>) -> Self {
-        Self { text: value.as_str(), at: 0 }
-    }
-
-    /// Returns the first byte of the next value, which shows its type.
-    fn first(&self) -> u8 {
-        byte(self.text.as_bytes(), self.at)
-    }
-
-    /// Returns the value that began at `start` and ends here.
-    fn since(&self, start: usize) -> RawJson<'a> {
-        RawJson::scanned(self.text.get(start..self.at).unwrap_or("null"))
-    }
-
-    #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
-    fn value(&mut self) -> RawJson<'a> {
-        let start = self.at;
-        #[cfg(not(small))]
-        let end = skip_member(self.text.as_bytes(), start, self.first(), 0);
-        #[cfg(small)]
-        let end = skip_value(self.text.as_bytes(), start, 0);
-        self.at = end.unwrap_or(self.text.len());
-        self.since(start)
-    }
-
-    /// Moves behind a key and its colon.
-    #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
-    fn key(&mut self) -> JsonStr<'a> {
-        let start = self.at;
-        self.at = skip_string(self.text.as_bytes(), start).unwrap_or(self.text.len());
-        let key = JsonStr::scanned(self.since(start).as_str());
-        self.skip(b':');
-        key
-    }
-
-    /// Moves behind `mark`, if it is next, and the whitespace around it.
-    #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
-    fn skip(&mut self, mark: u8) {
-        let bytes = self.text.as_bytes();
-        self.at = skip_whitespace(bytes, self.at);
-        if byte(bytes, self.at) == mark {
-            self.at = skip_whitespace(bytes, self.at + 1);
-        }
-    }
-
-    /// Whether another member or element is next. If not, moves behind the closing bracket.
-    fn has_next(&mut self) -> bool {
-        let ends = self.at >= self.text.len() || matches!(self.first(), b'}' | b']');
-        self.at += usize::from(ends);
-        !ends
-    }
-
-    /// Calls `found` with the members of an object until it breaks.
-    #[inline]
-    fn members<B>(
-        mut self,
-        mut found: impl FnMut(JsonStr<'a>, RawJson<'a>) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        if self.first() == b'{' {
-            self.skip(b'{');
-            while self.has_next() {
-                let key = self.key();
-                found(key, self.value())?;
-                self.skip(b',');
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 /// A check of a value.
 pub(crate) struct Check<'c, 'a> {
     pub(crate) cursor: Cursor<'a>,
@@ -662,22 +577,12 @@ fn is_accepted(rule: &Rule, value: RawJson<'_>) -> bool {
             value.is_number() && range.is_none_or(|range| (range.contains)(range, value.as_str()))
         }
         Rule::String { min, max, format } => value.as_string().is_some_and(|text| {
-            has_length(text, *min, *max)
+            text.has_length(*min, *max)
                 && format.is_none_or(|format| (format.is_valid)(text.into()))
         }),
         Rule::Enum(names) => value.as_string().is_some_and(|text| position(names, text).is_some()),
         Rule::Array { .. } | Rule::Object(_) | Rule::OneOf(_) => false,
     }
-}
-
-/// Counts characters only where the number of bytes leaves it open: a character takes 1 to 12, and
-/// dividing by 16 is a shift.
-fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
-    let bytes = text.inner_bytes().len();
-    let is_short_enough = bytes <= max as usize;
-    let is_long_enough = min == 0 || bytes.div_ceil(16) >= min as usize;
-    is_short_enough && is_long_enough
-        || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }
 
 pub(crate) fn is_within(count: usize, min: u32, max: u32) -> bool {

@@ -1,0 +1,90 @@
+//! A walk through scanned text without going back, for checks.
+
+use core::ops::ControlFlow;
+
+#[cfg(not(small))]
+use super::skip_member;
+#[cfg(small)]
+use super::skip_value;
+use super::{JsonStr, RawJson, byte, skip_string, skip_whitespace};
+
+/// A position in text that has been scanned.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    pub(crate) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(value: RawJson<'a>) -> Self {
+        Self { text: value.as_str(), at: 0 }
+    }
+
+    /// Returns the first byte of the next value, which shows its type.
+    pub(crate) fn first(&self) -> u8 {
+        byte(self.text.as_bytes(), self.at)
+    }
+
+    /// Returns the value that began at `start` and ends here.
+    pub(crate) fn since(&self, start: usize) -> RawJson<'a> {
+        RawJson::scanned(self.text.get(start..self.at).unwrap_or("null"))
+    }
+
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn value(&mut self) -> RawJson<'a> {
+        let start = self.at;
+        #[cfg(not(small))]
+        let end = skip_member(self.text.as_bytes(), start, self.first(), 0);
+        #[cfg(small)]
+        let end = skip_value(self.text.as_bytes(), start, 0);
+        self.at = end.unwrap_or(self.text.len());
+        self.since(start)
+    }
+
+    /// Moves behind a key and its colon.
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn key(&mut self) -> JsonStr<'a> {
+        let start = self.at;
+        self.at = skip_string(self.text.as_bytes(), start).unwrap_or(self.text.len());
+        let key = JsonStr::scanned(self.since(start).as_str());
+        self.skip(b':');
+        key
+    }
+
+    /// Moves behind `mark`, if it is next, and the whitespace around it.
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn skip(&mut self, mark: u8) {
+        let bytes = self.text.as_bytes();
+        self.at = skip_whitespace(bytes, self.at);
+        if byte(bytes, self.at) == mark {
+            self.at = skip_whitespace(bytes, self.at + 1);
+        }
+    }
+
+    /// Whether another member or element is next. If not, moves behind the closing bracket.
+    pub(crate) fn has_next(&mut self) -> bool {
+        let ends = matches!(self.first(), 0 | b'}' | b']');
+        self.at += usize::from(ends);
+        !ends
+    }
+
+    /// Calls `found` with the members of an object until it breaks.
+    #[inline]
+    pub(crate) fn members<B>(
+        mut self,
+        mut found: impl FnMut(JsonStr<'a>, RawJson<'a>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if self.first() == b'{' {
+            self.skip(b'{');
+            while self.has_next() {
+                let key = self.key();
+                found(key, self.value())?;
+                self.skip(b',');
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
