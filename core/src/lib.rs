@@ -37,6 +37,8 @@ mod uri_template;
 pub use buffers::Storage;
 pub use buffers::rx::{Frame, RxBuffer, Spare};
 pub use buffers::tx::{STEP_OUTPUT, Tx, TxBuffer};
+#[doc(hidden)]
+pub use catalog::SchemaRow;
 #[cfg(feature = "alloc")]
 pub use catalog::{AddError, CatalogResponse, OwnedCatalog, TargetPlace};
 pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Scoped, Target};

@@ -8,7 +8,7 @@ use core::mem::ManuallyDrop;
 
 #[cfg(all(feature = "http", feature = "alloc"))]
 use super::Catalog;
-use super::json_schema::{self, is_known_dialect};
+use super::json_schema::{self, SchemaRow, is_known_dialect, read, refers_outside};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
 use super::{CatalogError, EntryList, SchemaError, assert_disjoint};
@@ -61,12 +61,26 @@ pub(super) enum EntryKind<'c> {
     Tool {
         input: RawJson<'c>,
         output: Option<RawJson<'c>>,
+        rows: Rows<'c>,
         #[cfg_attr(not(feature = "tasks"), allow(dead_code, reason = "it is empty"))]
         task: TaskRule,
     },
     Prompt(Option<List<'c, PromptArgument<'c>>>),
     Resource,
     Template,
+}
+
+/// What was read of the input schema and of the output schema. Firmware keeps nothing.
+pub(super) type Rows<'c> = [&'c [SchemaRow]; if cfg!(small) { 0 } else { 2 }];
+const NO_ROWS: Rows<'static> = pair(&[], &[]);
+
+pub(super) const fn pair<'c>(input: &'c [SchemaRow], output: &'c [SchemaRow]) -> Rows<'c> {
+    let (mut rows, mut at): (Rows<'_>, _) = ([input; _], 0);
+    while at < rows.len() {
+        rows[at] = [input, output][at];
+        at += 1;
+    }
+    rows
 }
 
 /// Whether a tool can be executed as a task.
@@ -129,6 +143,39 @@ impl<'c> Entry<'c> {
         }
     }
 
+    /// Reads the schemas of a tool into `rows`, and returns their number.
+    #[doc(hidden)]
+    pub const fn read(&self, rows: &mut [SchemaRow]) -> usize {
+        let EntryKind::Tool { input, output, .. } = self.kind() else { return 0 };
+        let len = read(input, rows, 0);
+        if let Some(output) = output { read(output, rows, len) } else { len }
+    }
+
+    #[doc(hidden)]
+    pub const fn read_all<const N: usize>(&self) -> [SchemaRow; N] {
+        let mut rows = [SchemaRow::NONE; N];
+        self.read(&mut rows);
+        rows
+    }
+
+    #[doc(hidden)]
+    pub const fn with_rows(&self, rows: &'c [SchemaRow]) -> Self {
+        let mut parts = self.parts();
+        if let EntryKind::Tool { input, rows: own, .. } = &mut parts.kind {
+            let (of_input, of_output) = rows.split_at(read(*input, &mut [], 0));
+            *own = pair(of_input, of_output);
+        }
+        Self(Repr::Borrowed(parts))
+    }
+
+    const fn parts(&self) -> Parts<'c> {
+        match &self.0 {
+            Repr::Borrowed(parts) => *parts,
+            #[cfg(feature = "alloc")]
+            Repr::Owned(_) => panic!("the entry is not constant"),
+        }
+    }
+
     /// Joins lists of constant entries; `N` is the sum of their lengths.
     #[doc(hidden)]
     pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
@@ -139,13 +186,8 @@ impl<'c> Entry<'c> {
         while list < lists.len() {
             let mut at = 0;
             while at < lists[list].len() {
-                let parts = match &lists[list][at].0 {
-                    Repr::Borrowed(parts) => *parts,
-                    #[cfg(feature = "alloc")]
-                    Repr::Owned(_) => panic!("the entry is not constant"),
-                };
                 // An assignment would drop the value before, which a constant may not.
-                let entry = Self(Repr::Borrowed(parts));
+                let entry = Self(Repr::Borrowed(lists[list][at].parts()));
                 let _ = ManuallyDrop::new(core::mem::replace(&mut all[len], entry));
                 len += 1;
                 at += 1;
@@ -227,7 +269,12 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first argument that does not.
     pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
-        json_schema::check(self.input_schema(), arguments.raw())
+        self.check_raw(arguments.raw())
+    }
+
+    pub(super) fn check_raw<'x>(&'x self, arguments: RawJson<'x>) -> Result<(), SchemaError<'x>> {
+        let EntryKind::Tool { input, rows, .. } = self.kind() else { return Ok(()) };
+        json_schema::check(input, rows.first().copied().unwrap_or_default(), arguments)
     }
 
     /// Checks the structured content of a result against the tool's output schema, to the same
@@ -241,13 +288,16 @@ impl<'c> Entry<'c> {
         &'x self,
         content: Option<RawJson<'x>>,
     ) -> Result<(), SchemaError<'x>> {
-        match (self.output_schema(), content) {
-            (Some(schema), Some(_)) if refers_outside(schema) => {
+        let EntryKind::Tool { output: Some(schema), rows, .. } = self.kind() else {
+            return Ok(());
+        };
+        let rows = rows.get(1).copied().unwrap_or_default();
+        match content {
+            Some(_) if rows.is_empty() && refers_outside(schema) => {
                 Err(SchemaError::text("$ref", "is an external reference, which is not supported"))
             }
-            (Some(schema), Some(content)) => json_schema::check(schema, content),
-            (Some(_), None) => Err(SchemaError::text("structuredContent", "is missing")),
-            (None, _) => Ok(()),
+            Some(content) => json_schema::check(schema, rows, content),
+            None => Err(SchemaError::text("structuredContent", "is missing")),
         }
     }
 }
@@ -298,7 +348,9 @@ macro_rules! entries {
     ($($value:expr),* $(,)?) => {{
         const ENTRIES: &[$crate::Entry<'static>] = &[$({
             const TEXT: [u8; $value.rendered_len()] = $value.render();
-            $value.into_entry(&TEXT)
+            const ENTRY: &$crate::Entry<'static> = &$value.into_entry(&TEXT);
+            const ROWS: [$crate::SchemaRow; ENTRY.read(&mut [])] = ENTRY.read_all();
+            ENTRY.with_rows(&ROWS)
         }),*];
         const _: () = $crate::Entry::assert_distinct(ENTRIES);
         ENTRIES
@@ -398,6 +450,7 @@ from! {
     Tool name: |tool| EntryKind::Tool {
         input: tool.input_schema,
         output: tool.output_schema,
+        rows: NO_ROWS,
         task: task_rule(tool),
     };
     Prompt name: |prompt| EntryKind::Prompt(prompt.arguments);
@@ -411,7 +464,7 @@ const fn tool_kind(tool: &Tool<'static>, text: &'static str, _rules: &str) -> En
         Some(output) => Some(RawJson::scanned(within(text, output.as_str()))),
         None => None,
     };
-    EntryKind::Tool { input, output, task: task_rule(tool) }
+    EntryKind::Tool { input, output, rows: NO_ROWS, task: task_rule(tool) }
 }
 
 const fn prompt_kind(
@@ -771,16 +824,4 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         return Err("a schema may not contain external references");
     }
     Ok(())
-}
-
-/// Whether a `$ref` or `$dynamicRef` does not begin with `#`. Searches the text for the keys, since
-/// schemas may be nested to any depth.
-fn refers_outside(schema: RawJson<'_>) -> bool {
-    let text = schema.as_str();
-    text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {
-        let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();
-        let Some(value) = rest.strip_prefix(':') else { return false };
-        let value = value.trim_start();
-        value.starts_with('"') && !value.starts_with("\"#")
-    })
 }

@@ -1,9 +1,13 @@
-//! Validation of a value against the first level of a JSON Schema.
+//! Validation of a value against the first level of a JSON Schema. Its text is read once for an
+//! entry that is constant, while compiling, or that owns it; else at each check.
 
 use core::cmp::Ordering;
 use core::fmt;
 
-use crate::json::{JsonStr, Members, RawJson, compare, is_whole};
+use crate::json::{
+    Cursor, JsonStr, Members, RawJson, begins_with, behind, byte, compare, is_whole, same_key,
+    skip_key, skip_string, skip_value, skip_whitespace,
+};
 use crate::text::{Printable, write_printable};
 
 /// Error of [`Entry::check_arguments`](crate::Entry::check_arguments) or
@@ -124,20 +128,24 @@ pub(crate) fn shown(value: RawJson<'_>) -> &str {
 }
 
 /// Supported dialects, with and without the trailing `#`. 2020-12 is the default.
-const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
-const DIALECTS: [&str; 4] = [
-    "https://json-schema.org/draft/2020-12/schema",
-    "https://json-schema.org/draft/2020-12/schema#",
-    DRAFT_07,
-    "http://json-schema.org/draft-07/schema#",
+const DIALECTS: [&[u8]; 4] = [
+    b"https://json-schema.org/draft/2020-12/schema",
+    b"https://json-schema.org/draft/2020-12/schema#",
+    b"http://json-schema.org/draft-07/schema",
+    b"http://json-schema.org/draft-07/schema#",
 ];
 
-pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
-    schema.get("$schema").is_none_or(is_dialect)
+pub(super) fn is_known_dialect(schema: RawJson<'_>) -> bool {
+    SchemaRow::of(schema.as_str().as_bytes()).is_some()
 }
 
-fn is_dialect(dialect: RawJson<'_>) -> bool {
-    dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known))
+/// Whether the dialect at `at` is draft-07; `None` if it is unknown.
+const fn is_draft_07(text: &[u8], at: usize) -> Option<bool> {
+    match position(text, at, &DIALECTS) {
+        _ if at == 0 => Some(false),
+        Some(dialect) => Some(dialect > 1),
+        None => None,
+    }
 }
 
 /// Remaining bytes that a check may read. Members are searched one by one, so that a long schema
@@ -151,8 +159,8 @@ impl Budget {
         Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
     }
 
-    fn spend(&mut self, text: RawJson<'_>) -> Result<(), &'static str> {
-        self.0 = self.0.checked_sub(text.as_str().len()).ok_or("is too large to be checked")?;
+    fn spend(&mut self, len: usize) -> Result<(), &'static str> {
+        self.0 = self.0.checked_sub(len).ok_or("is too large to be checked")?;
         Ok(())
     }
 }
@@ -177,8 +185,8 @@ impl<'x> Lookup<'x> {
     ) -> Result<Option<RawJson<'x>>, &'static str> {
         for _ in 0..2 {
             for (key, value) in self.behind.by_ref() {
-                budget.spend(key.into())?;
-                budget.spend(value)?;
+                budget.spend(key.as_json().len())?;
+                budget.spend(value.as_str().len())?;
                 if key == name {
                     return Ok(Some(value));
                 }
@@ -197,146 +205,354 @@ macro_rules! keywords {
             $($keyword,)*
         }
 
-        const KEYWORDS: &[&str] = &[$($name),*];
+        const KEYWORDS: &[&[u8]] = &[$($name),*];
     };
 }
 
+/// The keywords from here on are rules of any value, beside its type.
+const OF_VALUES: usize = Keyword::Minimum as usize;
+
 keywords! {
-    Type "type"
-    Properties "properties"
-    Required "required"
-    AdditionalProperties "additionalProperties"
-    Minimum "minimum"
-    Maximum "maximum"
-    MinLength "minLength"
-    MaxLength "maxLength"
-    Enum "enum"
-    Items "items"
-    MinItems "minItems"
-    MaxItems "maxItems"
-    Const "const"
-    ExclusiveMinimum "exclusiveMinimum"
-    ExclusiveMaximum "exclusiveMaximum"
-    PrefixItems "prefixItems"
-    PatternProperties "patternProperties"
-    Ref "$ref"
-    Schema "$schema"
+    Type b"type"
+    Properties b"properties"
+    Required b"required"
+    AdditionalProperties b"additionalProperties"
+    PatternProperties b"patternProperties"
+    Ref b"$ref"
+    Schema b"$schema"
+    Minimum b"minimum"
+    Maximum b"maximum"
+    MinLength b"minLength"
+    MaxLength b"maxLength"
+    Enum b"enum"
+    Items b"items"
+    MinItems b"minItems"
+    MaxItems b"maxItems"
+    Const b"const"
+    ExclusiveMinimum b"exclusiveMinimum"
+    ExclusiveMaximum b"exclusiveMaximum"
+    PrefixItems b"prefixItems"
 }
 
-/// The values of the keywords in a schema, which is gone through once. Of duplicate keys the first
-/// counts.
-struct Keywords<'x>([Option<RawJson<'x>>; KEYWORDS.len()]);
+/// The keywords of a schema, which is gone through once. Of duplicate keys the first counts.
+#[derive(Clone, Copy, Debug)]
+struct Keywords {
+    /// Where their values begin in the text; 0 is nowhere.
+    places: [u32; KEYWORDS.len()],
+    /// The types that are allowed.
+    types: u8,
+    /// Whether there are other rules of a value.
+    more: bool,
+    /// Length of the schema in bytes.
+    len: u32,
+}
 
-impl<'x> Keywords<'x> {
-    fn of(schema: RawJson<'x>) -> Self {
-        let mut found = [None; KEYWORDS.len()];
-        for (name, value) in schema.members() {
-            let plain = if cfg!(small) { None } else { name.as_plain() };
-            let is = |keyword: &str| plain.map_or_else(|| name == *keyword, |name| name == keyword);
-            let mut places = KEYWORDS.iter().zip(&mut found);
-            if let Some((_, place)) = places.find(|(keyword, _)| is(keyword)) {
-                place.get_or_insert(value);
+impl Keywords {
+    const NONE: Self = Self { places: [0; KEYWORDS.len()], types: u8::MAX, more: false, len: 0 };
+
+    /// Reads the schema at `at`. In draft-07 keywords beside `$ref` are ignored; references are not
+    /// followed.
+    const fn of(text: &[u8], at: usize, is_draft_07: bool) -> Self {
+        let mut found = Self::NONE;
+        let mut key = first(text, at, b'{');
+        while let Ok(value) = skip_key(text, key)
+            && let Ok(end) = skip_value(text, value, 0)
+        {
+            if let Some(keyword) = position(text, key, KEYWORDS)
+                && found.places[keyword] == 0
+            {
+                found.places[keyword] = value as u32;
+                found.more |= keyword >= OF_VALUES;
             }
+            found.len = (end - at) as u32;
+            key = behind(text, end);
         }
-        Self(found)
+        let kind = found.place(Keyword::Type);
+        if is_draft_07 && found.place(Keyword::Ref) > 0 {
+            found = Self::NONE;
+        } else if kind > 0 {
+            found.types = types(text, kind);
+        } else if byte(text, at) == b'f' {
+            found.types = 0;
+        }
+        found
     }
 
-    fn get(&self, keyword: Keyword) -> Option<RawJson<'x>> {
-        self.0.get(keyword as usize).copied().flatten()
+    const fn place(&self, keyword: Keyword) -> usize {
+        self.places[keyword as usize] as usize
     }
 
-    fn number(&self, keyword: Keyword) -> Option<RawJson<'x>> {
-        self.get(keyword).filter(|bound| bound.is_number())
+    fn get<'x>(&self, schema: RawJson<'x>, keyword: Keyword) -> Option<RawJson<'x>> {
+        let start = Some(self.place(keyword)).filter(|start| *start > 0)?;
+        let end = skip_value(schema.as_str().as_bytes(), start, 0).ok()?;
+        schema.as_str().get(start..end).map(RawJson::scanned)
     }
+}
+
+/// What was read of a schema or of one of its properties.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaRow {
+    /// The bounds of the name in the text.
+    name: [u32; 2],
+    /// The place of the property among the required names from 1 on, or 0. Of the whole schema, the
+    /// number of these names.
+    required: u8,
+    keywords: Keywords,
+}
+
+impl SchemaRow {
+    pub(super) const NONE: Self = Self { name: [0; 2], required: 0, keywords: Keywords::NONE };
+
+    /// Reads a schema without its properties, and whether it is of draft-07; `None` if its dialect
+    /// is unknown.
+    const fn of(text: &[u8]) -> Option<(Self, bool)> {
+        let mut keywords = Keywords::of(text, 0, false);
+        let Some(is_draft_07) = is_draft_07(text, keywords.place(Keyword::Schema)) else {
+            return None;
+        };
+        if is_draft_07 && keywords.place(Keyword::Ref) > 0 {
+            keywords = Keywords::NONE;
+        }
+        let required = place(text, keywords.place(Keyword::Required), None);
+        Some((Self { name: [0; 2], required, keywords }, is_draft_07))
+    }
+
+    fn is(&self, name: JsonStr<'_>, schema: RawJson<'_>) -> bool {
+        let [start, end] = self.name.map(|at| at as usize);
+        let own = JsonStr::scanned(schema.as_str().get(start..end).unwrap_or("\"\""));
+        own.as_json() == name.as_json() || own == name
+    }
+}
+
+/// Writes a row for the schema and one for each property behind `len` others, and returns the
+/// number of all. A schema that refers to others or has an unknown dialect has none, since each
+/// check tells so; nor has firmware, whose flash they would take.
+pub(super) const fn read(schema: RawJson<'_>, out: &mut [SchemaRow], len: usize) -> usize {
+    let text = schema.as_str().as_bytes();
+    let Some((whole, is_draft_07)) = SchemaRow::of(text) else { return len };
+    if cfg!(small) || refers_outside(schema) {
+        return len;
+    }
+    put(out, len, whole);
+    let (mut len, names) = (len + 1, whole.keywords.place(Keyword::Required));
+    let properties = whole.keywords.place(Keyword::Properties);
+    let mut key = if properties > 0 { first(text, properties, b'{') } else { text.len() };
+    while let Ok(name) = skip_string(text, key)
+        && let Ok(value) = skip_key(text, key)
+        && let Ok(end) = skip_value(text, value, 0)
+    {
+        let keywords = Keywords::of(text, value, is_draft_07);
+        let required = place(text, names, Some(key));
+        put(out, len, SchemaRow { name: [key as u32, name as u32], required, keywords });
+        (len, key) = (len + 1, behind(text, end));
+    }
+    len
+}
+
+const fn put(out: &mut [SchemaRow], at: usize, row: SchemaRow) {
+    if at < out.len() {
+        out[at] = row;
+    }
+}
+
+/// Returns the place of a name in the list at `at`, or 0; without a name, the number of all.
+const fn place(text: &[u8], at: usize, name: Option<usize>) -> u8 {
+    let (mut at, mut place) = (first(text, at, b'['), 0u8);
+    while let Ok(end) = skip_value(text, at, 0) {
+        place = place.saturating_add(1);
+        if let Some(name) = name
+            && place < 64
+            && byte(text, at) == b'"'
+            && same_key(text, name, at)
+        {
+            return place;
+        }
+        at = behind(text, end);
+    }
+    if name.is_none() { place } else { 0 }
+}
+
+/// Returns the start of the first key or element, or the end of the text if there is none.
+const fn first(text: &[u8], at: usize, open: u8) -> usize {
+    if byte(text, at) == open { skip_whitespace(text, at + 1) } else { text.len() }
+}
+
+/// Returns which of these strings the value at `at` is.
+const fn position(text: &[u8], at: usize, strings: &[&[u8]]) -> Option<usize> {
+    let mut position = 0;
+    while position < strings.len() {
+        if is_string(text, at, strings[position]) {
+            return Some(position);
+        }
+        position += 1;
+    }
+    None
+}
+
+/// Whether the value at `at` is this string, of which any character may be escaped.
+const fn is_string(text: &[u8], at: usize, plain: &[u8]) -> bool {
+    if byte(text, at) != b'"' {
+        return false;
+    }
+    let (mut at, mut i) = (at + 1, 0);
+    while i < plain.len() {
+        let (character, len) = match byte(text, at) {
+            b'\\' if begins_with(text, at, b"\\u00") => (hex(text, at + 4), 6),
+            b'\\' => (byte(text, at + 1), 2),
+            character => (character, 1),
+        };
+        if character != plain[i] {
+            return false;
+        }
+        (at, i) = (at + len, i + 1);
+    }
+    byte(text, at) == b'"'
+}
+
+/// Returns the byte of two hexadecimal digits.
+const fn hex(text: &[u8], at: usize) -> u8 {
+    match ((byte(text, at) as char).to_digit(16), (byte(text, at + 1) as char).to_digit(16)) {
+        (Some(high), Some(low)) => (high << 4 | low) as u8,
+        _ => 0,
+    }
+}
+
+/// Whether a `$ref` or `$dynamicRef` does not begin with `#`. Searches the text for the keys, since
+/// schemas may be nested to any depth.
+pub(super) const fn refers_outside(schema: RawJson<'_>) -> bool {
+    let (text, mut at) = (schema.as_str().as_bytes(), 0);
+    while at < text.len() {
+        if (begins_with(text, at, b"\"$ref\"") || begins_with(text, at, b"\"$dynamicRef\""))
+            && let Ok(value) = skip_key(text, at)
+            && byte(text, value) == b'"'
+            && byte(text, value + 1) != b'#'
+        {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Checks a value and, if it is an object, its members. Deeper values and unknown keywords are not
-/// checked.
-pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), SchemaError<'x>> {
+/// checked. `rows` is what was [`read`] of the schema.
+pub(super) fn check<'x>(
+    schema: RawJson<'x>,
+    rows: &[SchemaRow],
+    value: RawJson<'x>,
+) -> Result<(), SchemaError<'x>> {
     let error = |member, (rule, value)| Err(SchemaError { member, rule, value });
     let text = |member, text| Err(SchemaError::text(member, text));
     let budget = &mut Budget::new(schema, value);
-    let keywords = Keywords::of(schema);
-    let dialect = keywords.get(Keyword::Schema);
-    if !dialect.is_none_or(is_dialect) {
-        return text("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
-    }
-    // In draft-07 keywords beside `$ref` are ignored; references are not followed.
-    let ignores_siblings = dialect
-        .and_then(RawJson::as_string)
-        .is_some_and(|d| d.chars().take(DRAFT_07.len()).eq(DRAFT_07.chars()));
-    let refers = |keywords: &Keywords<'_>| ignores_siblings && keywords.get(Keyword::Ref).is_some();
-    if refers(&keywords) {
-        return Ok(());
-    }
-    let broken = fits(schema, &keywords, value, NESTED, budget);
+    let own;
+    let (whole, properties, is_draft_07) = match rows.split_first() {
+        Some((whole, properties)) => (whole, properties, false),
+        None => {
+            let Some((read, is_draft_07)) = SchemaRow::of(schema.as_str().as_bytes()) else {
+                return text("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
+            };
+            own = read;
+            let len = schema.as_str().len().saturating_add(value.as_str().len());
+            budget.0 = budget.0.saturating_sub(len);
+            (&own, rows, is_draft_07)
+        }
+    };
+    let get = |keyword| whole.keywords.get(schema, keyword);
+    let broken = fits(schema, &whole.keywords, value, NESTED, budget);
     broken.or_else(|broken| error("the value", broken))?;
     if !value.is_object() {
         return Ok(());
     }
     // Each member of the value is checked, duplicate keys too: the tool may read either.
-    let known = keywords.get(Keyword::Properties).unwrap_or(RawJson::EMPTY);
-    let mut properties = Lookup::new(known);
-    let additional = keywords.get(Keyword::AdditionalProperties).and_then(RawJson::as_bool);
-    let closed = additional == Some(false) && keywords.get(Keyword::PatternProperties).is_none();
-    let mut unknown = None;
-    for (name, value) in value.members() {
-        match properties.find(name, budget) {
-            Ok(Some(property)) => {
-                let keywords = Keywords::of(property);
-                if !refers(&keywords) {
-                    let broken = fits(property, &keywords, value, NESTED, budget);
-                    broken.or_else(|broken| error(name.inner(), broken))?;
+    let known = || get(Keyword::Properties).unwrap_or(RawJson::EMPTY);
+    let mut lookup = Lookup::new(if rows.is_empty() { known() } else { RawJson::EMPTY });
+    let (mut behind, mut seen, mut unknown) = (properties.iter(), 0u64, None);
+    let mut cursor = Cursor::new(value);
+    cursor.skip(b'{');
+    while cursor.has_next() {
+        let (name, value) = (cursor.key(), cursor.value());
+        cursor.skip(b',');
+        let is = |row: &&SchemaRow| row.is(name, schema);
+        let row = behind.find(is).or_else(|| {
+            budget.0 = budget.0.saturating_sub(properties.len());
+            behind = properties.iter();
+            behind.find(is)
+        });
+        let broken = if let Some(row) = row {
+            seen |= 1 << (row.required & 63);
+            fits(schema, &row.keywords, value, NESTED, budget)
+        } else {
+            let spent = budget.spend(properties.len());
+            match spent.and_then(|()| lookup.find(name, budget)) {
+                Ok(Some(property)) => {
+                    let keywords = Keywords::of(property.as_str().as_bytes(), 0, is_draft_07);
+                    fits(property, &keywords, value, NESTED, budget)
                 }
+                Ok(None) => {
+                    unknown = unknown.or(Some(name));
+                    continue;
+                }
+                Err(found) => return text(name.inner(), found),
             }
-            Ok(None) => unknown = unknown.or(Some(name).filter(|_| closed)),
-            Err(found) => return text(name.inner(), found),
+        };
+        broken.or_else(|broken| error(name.inner(), broken))?;
+    }
+    // Without a search, if the rows show that all of them are there.
+    if (seen | 1).trailing_ones() != u32::from(whole.required) + 1 {
+        let mut members = Lookup::new(value);
+        let required = get(Keyword::Required).unwrap_or(RawJson::NULL);
+        for name in required.elements().filter_map(RawJson::as_string) {
+            match members.find(name, budget) {
+                Ok(Some(_)) => {}
+                Ok(None) => return text(name.inner(), "is missing"),
+                Err(found) => return text(name.inner(), found),
+            }
         }
     }
-    let mut members = Lookup::new(value);
-    let required = keywords.get(Keyword::Required).unwrap_or(RawJson::NULL);
-    for name in required.elements().filter_map(RawJson::as_string) {
-        match members.find(name, budget) {
-            Ok(Some(_)) => {}
-            Ok(None) => return text(name.inner(), "is missing"),
-            Err(found) => return text(name.inner(), found),
-        }
+    let Some(unknown) = unknown else { return Ok(()) };
+    let additional = get(Keyword::AdditionalProperties).and_then(RawJson::as_bool);
+    if additional == Some(false) && get(Keyword::PatternProperties).is_none() {
+        return error(unknown.inner(), (Rule::Known(known()), RawJson::NULL));
     }
-    match unknown {
-        Some(name) => error(name.inner(), (Rule::Known(known), RawJson::NULL)),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Checks the keywords that do not concern members of objects; elements of arrays too, up to
 /// `nested` levels.
+#[cfg_attr(not(small), inline(always))]
 fn fits<'x>(
     schema: RawJson<'x>,
-    keywords: &Keywords<'x>,
+    keywords: &Keywords,
+    value: RawJson<'x>,
+    nested: u8,
+    budget: &mut Budget,
+) -> Result<(), Broken<'x>> {
+    if keywords.types & type_of(value) == 0 {
+        let kind = keywords.get(schema, Keyword::Type);
+        return Err((kind.map_or(Rule::Text("is not allowed"), Rule::Type), value));
+    }
+    if keywords.more { fits_more(schema, keywords, value, nested, budget) } else { Ok(()) }
+}
+
+fn fits_more<'x>(
+    schema: RawJson<'x>,
+    keywords: &Keywords,
     value: RawJson<'x>,
     nested: u8,
     budget: &mut Budget,
 ) -> Result<(), Broken<'x>> {
     let broken = |rule| Err((rule, value));
-    for text in [schema, value] {
-        budget.spend(text).or_else(|text| broken(Rule::Text(text)))?;
+    let get = |keyword| keywords.get(schema, keyword);
+    for len in [keywords.len as usize, value.as_str().len()] {
+        budget.spend(len).or_else(|text| broken(Rule::Text(text)))?;
     }
-    if schema.as_bool() == Some(false) {
-        return broken(Rule::Text("is not allowed"));
-    }
-    if let Some(kind) = keywords.get(Keyword::Type) {
-        let listed =
-            kind.elements().filter_map(RawJson::as_string).any(|kind| is_of_type(value, kind));
-        if !listed && !kind.as_string().is_some_and(|kind| is_of_type(value, kind)) {
-            return broken(Rule::Type(kind));
-        }
-    }
-    if let Some(choices) = keywords.get(Keyword::Enum)
+    if let Some(choices) = get(Keyword::Enum)
         && !choices.elements().any(|choice| may_equal(choice, value))
     {
         return broken(Rule::Enum(choices));
     }
-    if let Some(only) = keywords.get(Keyword::Const).filter(|only| !may_equal(*only, value)) {
+    if let Some(only) = get(Keyword::Const).filter(|only| !may_equal(*only, value)) {
         return broken(Rule::Const(only));
     }
     if value.is_number() {
@@ -347,7 +563,7 @@ fn fits<'x>(
             (Keyword::ExclusiveMaximum, "must be less than ", Ordering::is_ge),
         ];
         for (keyword, words, breaks) in bounds {
-            if let Some(bound) = keywords.number(keyword)
+            if let Some(bound) = get(keyword).filter(|bound| bound.is_number())
                 && breaks(compare(value.as_str(), bound.as_str()))
             {
                 return broken(Rule::Bound(words, bound));
@@ -362,51 +578,72 @@ fn fits<'x>(
     } else {
         return Ok(());
     };
-    let [min, max] = limits.map(|keyword| keywords.number(keyword));
-    if min.is_some() || max.is_some() {
+    let [min, max] = limits.map(|keyword| get(keyword).filter(|bound| bound.is_number()));
+    let bound = |bound: Option<RawJson<'_>>| bound.and_then(RawJson::as_u64);
+    let (least, most) = (bound(min).unwrap_or(0), bound(max).unwrap_or(u64::MAX));
+    let bounds = |text: JsonStr<'_>| {
+        text.has_length(least.try_into().unwrap_or(u32::MAX), most.try_into().unwrap_or(u32::MAX))
+    };
+    if (min.is_some() || max.is_some()) && !value.as_string().is_some_and(bounds) {
         let count = match value.as_string() {
             Some(text) => text.chars().count(),
             None => value.elements().count(),
         };
-        let bound = |bound: Option<RawJson<'_>>| bound.and_then(RawJson::as_u64);
-        if bound(min).is_some_and(|min| (count as u64) < min) {
+        if (count as u64) < least {
             let min = min.unwrap_or(RawJson::NULL);
             return broken(Rule::Count("must have at least ", min, unit, count));
         }
-        if bound(max).is_some_and(|max| count as u64 > max) {
+        if count as u64 > most {
             let max = max.unwrap_or(RawJson::NULL);
             return broken(Rule::Count("must have at most ", max, unit, count));
         }
     }
-    let prefix = keywords.get(Keyword::PrefixItems);
-    match keywords.get(Keyword::Items).filter(|_| nested > 0 && prefix.is_none()) {
-        Some(items) => {
-            let keywords = Keywords::of(items);
-            value
-                .elements()
-                .try_for_each(|element| fits(items, &keywords, element, nested - 1, budget))
-        }
-        None => Ok(()),
+    let items = keywords.place(Keyword::Items);
+    if nested == 0 || items == 0 || keywords.place(Keyword::PrefixItems) > 0 {
+        return Ok(());
     }
+    let keywords = Keywords::of(schema.as_str().as_bytes(), items, false);
+    value.elements().try_for_each(|element| fits(schema, &keywords, element, nested - 1, budget))
 }
 
-/// Unknown types allow any value.
-fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
-    match kind.as_plain() {
-        Some("object") => value.is_object(),
-        Some("array") => value.is_array(),
-        Some("string") => value.as_string().is_some(),
-        Some("number") => value.is_number(),
-        Some("integer") => is_integer(value),
-        Some("boolean") => value.as_bool().is_some(),
-        Some("null") => value.is_null(),
-        _ => true,
+const STRING: u8 = 1;
+const INTEGER: u8 = 2;
+const FRACTION: u8 = 4;
+const BOOLEAN: u8 = 8;
+const OBJECT: u8 = 16;
+const ARRAY: u8 = 32;
+const NULL: u8 = 64;
+const TYPES: [&[u8]; 7] =
+    [b"string", b"integer", b"number", b"boolean", b"object", b"array", b"null"];
+const BITS: [u8; 7] = [STRING, INTEGER, INTEGER | FRACTION, BOOLEAN, OBJECT, ARRAY, NULL];
+
+/// Returns the types that one name or a list of names allows. Unknown types allow any value.
+const fn types(text: &[u8], at: usize) -> u8 {
+    let is_list = byte(text, at) == b'[';
+    let (mut at, mut types) = (if is_list { first(text, at, b'[') } else { at }, 0);
+    while let Ok(end) = skip_value(text, at, 0) {
+        types |= match position(text, at, &TYPES) {
+            Some(kind) => BITS[kind],
+            None if byte(text, at) == b'"' => u8::MAX,
+            None => 0,
+        };
+        at = if is_list { behind(text, end) } else { text.len() };
     }
+    types
 }
 
-/// Whether the number is an integer: `4.0` is one, and so are integers of more than 64 bits.
-fn is_integer(value: RawJson<'_>) -> bool {
-    value.is_number() && is_whole(value.as_str())
+/// Returns the type of a value. `4.0` is an integer, and so are integers of more than 64 bits.
+fn type_of(value: RawJson<'_>) -> u8 {
+    match value.as_str().as_bytes() {
+        [b'"', ..] => STRING,
+        [b'{', ..] => OBJECT,
+        [b'[', ..] => ARRAY,
+        [b't' | b'f', ..] => BOOLEAN,
+        [b'n', ..] => NULL,
+        digits if digits.iter().all(u8::is_ascii_digit) => INTEGER,
+        _ if is_whole(value.as_str()) => INTEGER,
+        _ => FRACTION,
+    }
 }
 
 /// Compares scalars. Arrays and objects count as equal: they are not compared.

@@ -10,9 +10,9 @@ mod response;
 mod skills;
 
 pub use entry::{Entry, Scoped};
-pub use json_schema::SchemaError;
 #[cfg(feature = "derive")]
 pub(crate) use json_schema::shown;
+pub use json_schema::{SchemaError, SchemaRow};
 #[cfg(feature = "alloc")]
 pub use owned::{AddError, OwnedCatalog};
 #[cfg(feature = "alloc")]
@@ -117,7 +117,7 @@ pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn
 
 /// The check against the schema of a tool.
 const CHECK: CheckArguments = |tool, arguments, refuse| {
-    if let Err(error) = json_schema::check(tool.input_schema(), arguments) {
+    if let Err(error) = tool.check_raw(arguments) {
         refuse(&DisplayText(&error));
     }
 };

@@ -6,7 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::entry::{self, Entry, EntryKind, Scopes, TaskRule, argument_rules};
+use super::entry::{self, Entry, EntryKind, Scopes, TaskRule, argument_rules, pair};
+use super::json_schema::{SchemaRow, read};
 #[cfg(feature = "skills")]
 use super::skills::Skills;
 use super::{CHECK, Catalog, EntryList, LISTS, LookUps, Tools};
@@ -281,7 +282,7 @@ pub(super) struct OwnedParts {
 
 #[derive(Clone)]
 enum OwnedKind {
-    Tool { input: Box<str>, output: Option<Box<str>>, task: TaskRule },
+    Tool { input: Box<str>, output: Option<Box<str>>, rows: [Box<[SchemaRow]>; 2], task: TaskRule },
     Prompt(Option<Box<str>>),
     Resource,
     Template,
@@ -298,9 +299,12 @@ impl OwnedParts {
         Self {
             key: key.chars().collect::<String>().into(),
             kind: match kind {
-                EntryKind::Tool { input, output, task } => {
-                    OwnedKind::Tool { input: copy(input), output: output.map(copy), task }
-                }
+                EntryKind::Tool { input, output, task, .. } => OwnedKind::Tool {
+                    input: copy(input),
+                    output: output.map(copy),
+                    rows: [Some(input), output].map(read_all),
+                    task,
+                },
                 EntryKind::Prompt(arguments) => {
                     OwnedKind::Prompt(arguments.map(|arguments| match arguments.as_slice() {
                         Some(arguments) => rendered(|to| argument_rules(arguments, to)),
@@ -318,14 +322,17 @@ impl OwnedParts {
 
     pub(super) const fn kind(&self) -> EntryKind<'_> {
         match &self.kind {
-            OwnedKind::Tool { input, output, task } => EntryKind::Tool {
-                input: RawJson::scanned(input),
-                output: match output {
-                    Some(output) => Some(RawJson::scanned(output)),
-                    None => None,
-                },
-                task: *task,
-            },
+            OwnedKind::Tool { input, output, rows: [of_input, of_output], task } => {
+                EntryKind::Tool {
+                    input: RawJson::scanned(input),
+                    output: match output {
+                        Some(output) => Some(RawJson::scanned(output)),
+                        None => None,
+                    },
+                    rows: pair(of_input, of_output),
+                    task: *task,
+                }
+            }
             OwnedKind::Prompt(Some(arguments)) => {
                 EntryKind::Prompt(Some(List::scanned(RawJson::scanned(arguments))))
             }
@@ -343,4 +350,11 @@ pub(super) fn rendered(render: impl Fn(&mut Renderer<'_>)) -> Box<str> {
     let mut text = vec![0; to.len()];
     render(&mut Renderer::new(&mut text));
     String::from_utf8(text).unwrap_or_default().into()
+}
+
+fn read_all(schema: Option<RawJson<'_>>) -> Box<[SchemaRow]> {
+    let schema = schema.unwrap_or(RawJson::NULL);
+    let mut rows = vec![SchemaRow::NONE; read(schema, &mut [], 0)];
+    read(schema, &mut rows, 0);
+    rows.into()
 }

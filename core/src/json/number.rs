@@ -91,6 +91,12 @@ pub(crate) fn is_whole(text: &str) -> bool {
 /// Compares two scanned numbers exactly. As `f64` different numbers could be equal, and parsing
 /// them takes more flash than this whole module.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {
+    let plain = |text| integer(text).and_then(signed);
+    if cfg!(not(small))
+        && let (Some(one), Some(other)) = (plain(one), plain(other))
+    {
+        return one.cmp(&other);
+    }
     let (one, other) = (Scientific::new(one), Scientific::new(other));
     let magnitudes =
         || one.exponent.cmp(&other.exponent).then_with(|| one.digits().cmp(other.digits()));

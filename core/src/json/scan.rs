@@ -226,7 +226,7 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
 }
 
 /// Skips the key at `at` and its colon, and returns the start of the value.
-const fn skip_key(text: &[u8], at: usize) -> Result<usize, ScanError> {
+pub(crate) const fn skip_key(text: &[u8], at: usize) -> Result<usize, ScanError> {
     if byte(text, at) != b'"' {
         return Err(ScanError::at(at));
     }
@@ -351,7 +351,7 @@ pub(crate) const fn has_member(text: &[u8], key: &[u8], value: &[u8]) -> bool {
     false
 }
 
-const fn begins_with(text: &[u8], at: usize, part: &[u8]) -> bool {
+pub(crate) const fn begins_with(text: &[u8], at: usize, part: &[u8]) -> bool {
     let mut i = 0;
     while i < part.len() && byte(text, at + i) == part[i] {
         i += 1;
@@ -365,15 +365,19 @@ const fn next_key(text: &[u8], key: usize) -> usize {
     if let Ok(value) = skip_key(text, key)
         && let Ok(end) = skip_value(text, value, 0)
     {
-        let comma = skip_whitespace(text, end);
-        if byte(text, comma) == b',' {
-            return skip_whitespace(text, comma + 1);
-        }
+        return behind(text, end);
     }
     text.len()
 }
 
-const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
+/// Returns the start of the member or element behind the one that ends at `end`, or the end of the
+/// text if that was the last one.
+pub(crate) const fn behind(text: &[u8], end: usize) -> usize {
+    let comma = skip_whitespace(text, end);
+    if byte(text, comma) == b',' { skip_whitespace(text, comma + 1) } else { text.len() }
+}
+
+pub(crate) const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
     let mut i = 1;
     while byte(text, one + i) == byte(text, other + i) {
         match byte(text, one + i) {

@@ -10,7 +10,12 @@ fn fault(schema: &str, content: &str) -> Option<String> {
     let listed =
         format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
     let tool: Tool<'_> = raw(&listed).to().expect("a tool");
-    Entry::from(&tool).check_structured(Some(raw(content))).err().map(|fault| fault.to_string())
+    // An entry that owns its text has read the schema before.
+    let [text, read] = [Entry::from(&tool), Entry::from(tool)].map(|entry| {
+        entry.check_structured(Some(raw(content))).err().map(|fault| fault.to_string())
+    });
+    assert_eq!(text, read, "{schema} {content}");
+    read
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{RequestedSchema, Tool};
-use mcp_sansio::{Catalog, Entry, MAX_DEPTH, RawJson, Revision, Target, to_slice};
+use mcp_sansio::{Catalog, Entry, MAX_DEPTH, RawJson, Revision, Target, entries, to_slice};
 use serde_json::{Value, json};
 
 use super::support::{Peer, leaked, raw};
@@ -28,10 +28,13 @@ fn fault(schema: &str, arguments: &str) -> Option<String> {
     );
     peer.say_text(&message, |_, event, _| {
         let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        found = Entry::from(&tool)
-            .check_arguments(&request.arguments())
-            .err()
-            .map(|fault| fault.to_string());
+        // An entry that owns its text has read the schema before.
+        let [text, read] = [Entry::from(&tool), Entry::from(tool)].map(|entry| {
+            let checked = entry.check_arguments(&request.arguments());
+            checked.err().map(|fault| fault.to_string())
+        });
+        assert_eq!(text, read, "{schema} {arguments}");
+        found = read;
     });
     found
 }
@@ -304,6 +307,44 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
 }
 
 #[test]
+fn tool_17_a_schema_that_was_read_before_has_the_rules_of_its_text() {
+    static READ: &[Entry<'static>] =
+        entries![Tool::new("t", RawJson::EMPTY).output_schema(SCHEMA), Tool::new("u", SCHEMA)];
+    const SCHEMA: RawJson = RawJson::from_static(
+        r#"{
+        "type":"object","required":["c\u0061t","n"],"additionalProperties":false,
+        "properties":{"cat":{"enum":["a","b"]},"n":{"type":"integer","maximum":3}}}"#,
+    );
+    let tool = Tool::new("t", RawJson::EMPTY).output_schema(SCHEMA);
+    for (content, fault) in [
+        (r#"{"cat":"a","n":3}"#, None),
+        (r#"{"n":3,"c\u0061t":"\u0062"}"#, None),
+        (r#"{"cat":"a"}"#, Some("n: is missing")),
+        (r#"{"n":1,"n":2}"#, Some(r"c\u0061t: is missing")),
+        (r#"{"n":4,"cat":"a"}"#, Some("n: must be at most 3, is 4")),
+        (r#"{"cat":"a","n":1,"m":1}"#, Some("m: is unknown, must be one of cat, n")),
+        ("[]", Some("the value: must be of type object, is an array")),
+    ] {
+        for entry in [&READ[0], &Entry::from(&tool)] {
+            let checked = entry.check_structured(Some(raw(content)));
+            assert_eq!(checked.err().map(|error| error.to_string()).as_deref(), fault);
+        }
+    }
+    // More names than are counted, names that are not properties, and what is no name.
+    let members = |count: usize, value: &str| {
+        (0..count).map(|at| format!(r#""m{at}"{value}"#)).collect::<Vec<_>>().join(",")
+    };
+    for required in [members(300, ""), r#"1,"m70""#.into(), r#""m70","other""#.into()] {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{{}}},"required":[{required}]}}"#,
+            members(80, ":{}")
+        );
+        let missing = fault(&schema, &format!("{{{}}}", members(70, ":1")));
+        assert_eq!(missing.as_deref(), Some("m70: is missing"));
+    }
+}
+
+#[test]
 fn tool_11_a_result_is_measured_by_the_output_schema_of_its_tool() {
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
     let tool = Tool::new("a\u{1b}d", raw(DEFAULT)).output_schema(raw(schema));
@@ -336,7 +377,11 @@ fn tool_11_a_result_is_measured_by_the_output_schema_of_its_tool() {
 fn tool_11_structured_content_is_measured_by_the_output_schema() {
     let verdict = |schema: &str, content: Option<&str>| {
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
-        Entry::from(&tool).check_structured(content.map(raw)).err().map(|fault| fault.to_string())
+        let [text, read] = [Entry::from(&tool), Entry::from(tool)].map(|entry| {
+            entry.check_structured(content.map(raw)).err().map(|fault| fault.to_string())
+        });
+        assert_eq!(text, read, "{schema} {content:?}");
+        read
     };
     let weather = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
     assert_eq!(verdict(weather, Some(r#"{"degrees":21.5,"sky":"rain"}"#)), None);
