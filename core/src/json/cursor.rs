@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
 
     /// Whether another member or element is next. If not, moves behind the closing bracket.
     pub(crate) fn has_next(&mut self) -> bool {
-        let ends = matches!(self.first(), 0 | b'}' | b']');
+        let ends = self.at >= self.text.len() || matches!(self.first(), b'}' | b']');
         self.at += usize::from(ends);
         !ends
     }

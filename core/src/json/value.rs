@@ -477,18 +477,6 @@ impl<'f> JsonStr<'f> {
         Chars::escaped(self.inner())
     }
 
-    /// Whether it has so many characters. Counts them only where the number of bytes leaves it open:
-    /// a character takes 1 to 12, and dividing by 16 is a shift.
-    pub(crate) fn has_length(self, min: u32, max: u32) -> bool {
-        let bytes = self.inner_bytes().len();
-        let is_short_enough = bytes <= max as usize;
-        let is_long_enough = min == 0 || bytes.div_ceil(16) >= min as usize;
-        is_short_enough && is_long_enough || {
-            let count = self.chars().take((max as usize).saturating_add(1)).count();
-            count >= min as usize && count <= max as usize
-        }
-    }
-
     /// Copies the decoded value into `out` and returns it; `None` if it does not fit.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         let mut len = 0;

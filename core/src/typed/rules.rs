@@ -577,12 +577,22 @@ fn is_accepted(rule: &Rule, value: RawJson<'_>) -> bool {
             value.is_number() && range.is_none_or(|range| (range.contains)(range, value.as_str()))
         }
         Rule::String { min, max, format } => value.as_string().is_some_and(|text| {
-            text.has_length(*min, *max)
+            has_length(text, *min, *max)
                 && format.is_none_or(|format| (format.is_valid)(text.into()))
         }),
         Rule::Enum(names) => value.as_string().is_some_and(|text| position(names, text).is_some()),
         Rule::Array { .. } | Rule::Object(_) | Rule::OneOf(_) => false,
     }
+}
+
+/// Counts characters only where the number of bytes leaves it open: a character takes 1 to 12, and
+/// dividing by 16 is a shift.
+fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
+    let bytes = text.inner_bytes().len();
+    let is_short_enough = bytes <= max as usize;
+    let is_long_enough = min == 0 || bytes.div_ceil(16) >= min as usize;
+    is_short_enough && is_long_enough
+        || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }
 
 pub(crate) fn is_within(count: usize, min: u32, max: u32) -> bool {
