@@ -1,5 +1,6 @@
 //! A walk through scanned text without going back, for checks.
 
+#[cfg(feature = "derive")]
 use core::ops::ControlFlow;
 
 #[cfg(not(small))]
@@ -72,6 +73,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Calls `found` with the members of an object until it breaks.
+    #[cfg(feature = "derive")]
     #[inline]
     pub(crate) fn members<B>(
         mut self,
