@@ -25,17 +25,20 @@ pub(super) struct OnRequest<'c, F> {
     app: App<'c>,
     on_request: F,
     pub(super) observation: Option<Observation<'c>>,
+    /// A catalog that does not change, as it responds before the function is called.
+    before: Option<Catalog<'c>>,
     /// Of a catalog that changes.
     changes: Option<Arc<Changes>>,
 }
 
 impl<'c, F> OnRequest<'c, F> {
     pub(super) fn new(app: App<'c>, on_request: F, observation: Option<Observation<'c>>) -> Self {
-        let changes = match &app.catalog {
-            Some(CatalogSource::Shared(catalog)) => Some(Changes::of(catalog)),
-            _ => None,
+        let (before, changes) = match &app.catalog {
+            Some(CatalogSource::Constant(catalog)) => (Some(catalog.checked_when_read()), None),
+            Some(CatalogSource::Shared(catalog)) => (None, Some(Changes::of(catalog))),
+            None => (None, None),
         };
-        Self { app, on_request, observation, changes }
+        Self { app, on_request, observation, before, changes }
     }
 }
 
@@ -118,12 +121,15 @@ where
     }
 
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let Self { app, on_request, observation, .. } = self;
+        let Self { app, on_request, observation, before, .. } = self;
+        let mut respond = |request: &Request<'_>, observed, ctx: &mut Context<'_>| {
+            respond(app, before.as_ref(), on_request, request, observed, ctx)
+        };
         match (event, observation) {
-            (ServerEvent::Request(request), None) => respond(app, on_request, &request, None, ctx),
+            (ServerEvent::Request(request), None) => respond(&request, None, ctx),
             (ServerEvent::Request(request), Some(observation)) => {
                 let observed = observation.began(&request, ctx);
-                match observed.run(|| respond(app, on_request, &request, Some(&observed), ctx)) {
+                match observed.run(|| respond(&request, Some(&observed), ctx)) {
                     Ok(done) => {
                         if !ctx.server().is_request_open(request.handle) {
                             observed.responded(ctx.server().response_kind(request.handle));
@@ -150,6 +156,7 @@ where
 /// Responds to a request: by the catalog, or by the function of the application.
 fn respond(
     app: &App<'_>,
+    before: Option<&Catalog<'_>>,
     on_request: &mut impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     request: &Request<'_>,
     observed: Option<&ObservedRequest<'_>>,
@@ -165,9 +172,10 @@ fn respond(
             Some(&changing)
         }
     };
-    let target = match catalog {
-        Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
-        None => Target::Other,
+    let target = match (before, catalog) {
+        (Some(catalog), _) => ctx.respond_from(catalog, request)?,
+        (None, Some(catalog)) => ctx.respond_from(&catalog.checked_when_read(), request)?,
+        (None, None) => Target::Other,
     };
     let responded = |catalog: &Catalog<'_>, ctx: &mut Context<'_>| {
         if let Some(observed) = observed
