@@ -54,6 +54,17 @@ impl<'a> Cursor<'a> {
         key
     }
 
+    /// As [`key`](Self::key), if this is the key, without a space behind it.
+    #[cfg(feature = "derive")]
+    #[inline(always)]
+    pub(crate) fn usual_key(&mut self, name: &str) -> Option<JsonStr<'a>> {
+        let rest = self.text.get(self.at..)?;
+        let after = rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
+        let key = rest.get(..name.len() + 2)?;
+        self.at = skip_whitespace(self.text.as_bytes(), self.text.len() - after.len());
+        Some(JsonStr::scanned(key))
+    }
+
     /// Moves behind `mark`, if it is next, and the whitespace around it.
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]

@@ -401,6 +401,23 @@ impl Path<'_> {
     }
 }
 
+/// Moves behind a key and its colon. Returns the key, and which member of the object it is.
+#[inline(always)]
+fn key_of<'a>(
+    cursor: &mut Cursor<'a>,
+    object: &Object,
+    next: usize,
+) -> (JsonStr<'a>, Option<usize>) {
+    if cfg!(not(small))
+        && let Some(member) = object.members.get(next)
+        && let Some(key) = cursor.usual_key(member.name)
+    {
+        return (key, Some(next));
+    }
+    let key = cursor.key();
+    (key, object.find(key, next))
+}
+
 /// A check of a value.
 pub(crate) struct Check<'c, 'a> {
     pub(crate) cursor: Cursor<'a>,
@@ -443,9 +460,8 @@ impl Check<'_, '_> {
         let (mut seen, mut next) = (0u64, 0);
         self.cursor.skip(b'{');
         while self.cursor.has_next() {
-            let key = self.cursor.key();
+            let (key, place) = key_of(&mut self.cursor, object, next);
             let start = self.cursor.at;
-            let place = object.find(key, next);
             let member = place.and_then(|place| object.members.get(place));
             // The highest bit is the tag's: an object has at most 63 members.
             let bit = 1 << (place.unwrap_or(63) & 63);
