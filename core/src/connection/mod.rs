@@ -218,7 +218,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let (mut messages, spare) = rx.next_messages_and_spare();
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         // One place for the event, which is large: it would be moved from one to the other.
-        let mut handled = Ok(None);
+        let mut handled = Ok::<_, SendError>(None);
         // A frame that has begun is continued whatever the time is.
         if outbox.has_blocked_timeout()
             || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
@@ -239,7 +239,16 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 if admission != Admission::Refuse {
                     messages.await_entries();
                 }
-                handled = outbox.handle(&mut machine, now, messages, waits);
+                // Each move of the event takes time, but a second place for it takes flash.
+                #[cfg(not(small))]
+                let handled = match outbox.handle(&mut machine, now, messages, waits) {
+                    Ok(Some(event)) => {
+                        return Step::Event(event, Turn::new(machine, outbox, spare, now));
+                    }
+                    other => other,
+                };
+                #[cfg(small)]
+                (handled = outbox.handle(&mut machine, now, messages, waits));
                 match handled {
                     Ok(Some(_)) => {}
                     Ok(None) => return Step::Again,
@@ -338,9 +347,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let Self { config, memory, rx, outbox, input_ended, .. } = self;
         let (machine, spare) = (memory.machine(config), rx.next_messages_and_spare().1);
         let spare = if *input_ended { spare.without_memory() } else { spare };
-        let Outbox { tx, outcomes, .. } = outbox;
-        let outcomes = T::Outcomes::<O, N>::lend(outcomes);
-        Turn { machine, tx, spare, outcomes, now }
+        Turn::new(machine, outbox, spare, now)
     }
 
     /// Returns the machine and its output, as [`Turn::parts`] does, without a look at the input.
@@ -411,6 +418,17 @@ pub struct Turn<'p, M, O = Infallible> {
 }
 
 impl<'p, M: Machine, O> Turn<'p, M, O> {
+    #[inline(always)]
+    fn new<W: Storage, P: OutcomeMemory<O>>(
+        machine: M,
+        outbox: &'p mut Outbox<W, P>,
+        spare: Spare<'p>,
+        now: Instant,
+    ) -> Self {
+        let Outbox { tx, outcomes, .. } = outbox;
+        Self { machine, tx, spare, outcomes: P::lend(outcomes), now }
+    }
+
     /// Returns the time of the step.
     pub const fn now(&self) -> Instant {
         self.now

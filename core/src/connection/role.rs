@@ -208,6 +208,7 @@ macro_rules! memory {
             type Event<'f> = $event<'f>;
             type Outcomes<O, const PLACES: usize> = $kept;
 
+            #[cfg_attr(not(small), inline(always))]
             fn machine<'s, 'c: 's>(&'s mut self, config: &'s $config<'c>) -> $machine<'s> {
                 self.$view(config)
             }
