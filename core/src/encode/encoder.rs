@@ -185,7 +185,7 @@ impl<'b> Encoder<'b> {
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub fn key(&mut self, name: &str) -> bool {
-        if self.state.depth <= self.state.watched && !self.may_begin(&move |known| known == name) {
+        if self.is_watched(name) && !self.may_begin(&move |known| known == name) {
             return false;
         }
         self.put_key(name);
@@ -205,7 +205,7 @@ impl<'b> Encoder<'b> {
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn constant(&mut self, name: &str, member: &'static str) {
-        if self.state.depth > self.state.watched || self.may_begin(&move |known| known == name) {
+        if !self.is_watched(name) || self.may_begin(&move |known| known == name) {
             self.separate();
             self.put(member.as_bytes());
         }
@@ -240,6 +240,13 @@ impl<'b> Encoder<'b> {
         self.put_escaped_display(name);
         self.put(b"\":");
         true
+    }
+
+    /// Whether the member with this name may be left out, or is perhaps one that is added.
+    #[inline(always)]
+    fn is_watched(&self, name: &str) -> bool {
+        self.state.depth <= self.state.watched
+            && (cfg!(small) || may_be_added(name) || self.tracked() > 0)
     }
 
     /// Returns whether the member with this name is to be written.
@@ -396,6 +403,12 @@ pub(crate) struct Addition<'e> {
     pub(crate) value: &'e dyn Encode,
     /// Whether the object must not have it.
     pub(crate) is_reserved: bool,
+}
+
+/// Whether an addition may have this name: a constant for the name of a field.
+#[inline(always)]
+const fn may_be_added(name: &str) -> bool {
+    matches!(name.as_bytes(), [b'_' | b'i' | b'p' | b'r' | b't', ..])
 }
 
 /// The state of the object that is completed.
@@ -561,6 +574,7 @@ impl Encoder<'_> {
 
     fn add(&mut self, additions: &[Addition<'_>], seen: u8) {
         for (at, Addition { name, value, .. }) in additions.iter().enumerate() {
+            debug_assert!(may_be_added(name));
             if seen & (1 << at) == 0 {
                 self.member(name, *value);
             }

@@ -433,7 +433,7 @@ impl Encode for Deep {
 
 fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> Result<(), SendError> {
     tx.frame(WRITER, Revision::LATEST, &mut |to| {
-        let added = [Addition { name: "added", value: &"x", is_reserved: false }; 1];
+        let added = [Addition { name: "resultType", value: &"x", is_reserved: false }; 1];
         to.put(b"{\"result\":");
         to.completed(value, &Additions { members: &added, meta: &added, ..Additions::NONE });
         to.put(b"}");
