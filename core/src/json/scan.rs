@@ -168,6 +168,7 @@ pub(crate) fn skip_member(
             }
         }
         b'-' | b'0'..=b'9' => skip_number(text, at),
+        b'{' if outer_depth < MAX_DEPTH && byte(text, at + 1) == b'}' => Ok(at + 2),
         b'{' if outer_depth < MAX_DEPTH => match skip_plain(text, at + 1) {
             Some(end) => Ok(end),
             None => skip_value(text, at, outer_depth),
@@ -177,12 +178,9 @@ pub(crate) fn skip_member(
 }
 
 /// Returns the end of an object that began before `at` and is as the members of `_meta` usually
-/// are: empty, or strings without escapes and without whitespace between them.
+/// are: strings without escapes and without whitespace between them.
 #[cfg(not(small))]
 fn skip_plain(text: &[u8], at: usize) -> Option<usize> {
-    if byte(text, at) == b'}' {
-        return Some(at + 1);
-    }
     let (mut at, mut is_key) = (at, true);
     while byte(text, at) == b'"' {
         at = skip_clean(text, at + 1);
@@ -621,8 +619,8 @@ mod tests {
     #[cfg(not(small))]
     fn plain_objects_end_where_the_scanner_ends_them() {
         let objects = [
-            (r#"{}"#, true),
             (r#"{"a":"b"}"#, true),
+            (r#"{}"#, false),
             (r#"{"name":"a longer name","version":"1.0.0"},"c":1"#, true),
             (r#"{ }"#, false),
             (r#"{"a" :"b"}"#, false),
