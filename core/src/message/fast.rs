@@ -88,7 +88,7 @@ impl<'f> Envelope<'f> {
             }
             let end = if level == Level::Arguments {
                 self.argument(text, at, used)?
-            } else if let Some(step) = self.match_common(text, level, at) {
+            } else if let Some(step) = self.match_common(text, level, at, used) {
                 match step {
                     CommonStep::Skip(end) => end,
                     CommonStep::Enter(inside, at_key) => {
@@ -291,7 +291,13 @@ pub(crate) enum CommonStep {
 impl Envelope<'_> {
     /// Records the member at `at`, if it is one of these.
     #[inline(always)]
-    fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<CommonStep> {
+    fn match_common(
+        &mut self,
+        text: &[u8],
+        level: Level,
+        at: usize,
+        used: u32,
+    ) -> Option<CommonStep> {
         let (rest, word) = load_word(text, at)?;
         macro_rules! after {
             ($known:literal) => {
@@ -334,7 +340,13 @@ impl Envelope<'_> {
                 let inner = after!(b"\"_meta\":{\"")?;
                 Some(self.enter(Level::Meta, Member::Meta, inner - 1))
             }
-            Level::Arguments | Level::Meta => None,
+            Level::Meta => {
+                let (member, len) = level.common_member(rest, word)?;
+                let value = at + len;
+                let end = skip_member(text, value, byte(text, value), used + level.depth()).ok()?;
+                Some(self.skip(member, value, end))
+            }
+            Level::Arguments => None,
         }
     }
 
@@ -693,7 +705,8 @@ impl<'f> Params<'f> {
     #[inline]
     fn member(&self, member: Member) -> Option<RawJson<'f>> {
         let at = (member as usize).wrapping_sub(Member::FIRST_START as usize);
-        self.value_at(self.starts.get(at).copied().unwrap_or(0) as usize)
+        let start = self.starts.get(at).copied().filter(|start| *start > 0)?;
+        self.value_at(start as usize)
     }
 
     #[inline]
@@ -704,9 +717,6 @@ impl<'f> Params<'f> {
     /// Returns the value that starts at `start`. It has been scanned, so it is valid.
     #[inline(never)]
     fn value_at(&self, start: usize) -> Option<RawJson<'f>> {
-        if start == 0 {
-            return None;
-        }
         let bytes = self.text.as_bytes();
         let end = if byte(bytes, start) == b'"' {
             skip_string(bytes, start)
