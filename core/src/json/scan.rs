@@ -183,6 +183,10 @@ pub(crate) fn skip_member(
 fn skip_plain(text: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut is_key) = (at, true);
     while byte(text, at) == b'"' {
+        if is_key && let Some(end) = skip_info_key(text, at) {
+            (at, is_key) = (end, false);
+            continue;
+        }
         at = skip_clean(text, at + 1);
         match (byte(text, at), byte(text, at + 1)) {
             (b'"', b':') if is_key => {}
@@ -193,6 +197,18 @@ fn skip_plain(text: &[u8], at: usize) -> Option<usize> {
         (at, is_key) = (at + 2, !is_key);
     }
     None
+}
+
+/// Returns the end of a key that each `clientInfo` has, with its colon, if one is at `at`: compared
+/// as a whole, without a search for its end.
+#[cfg(not(small))]
+#[inline(always)]
+fn skip_info_key(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    if rest.starts_with(b"\"name\":") {
+        return Some(at + 7);
+    }
+    rest.starts_with(b"\"version\":").then_some(at + 10)
 }
 
 /// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
@@ -626,6 +642,8 @@ mod tests {
             (r#"{"a" :"b"}"#, false),
             (r#"{"a":"b" }"#, false),
             (r#"{"a":1}"#, false),
+            (r#"{"name":1}"#, false),
+            (r#"{"name":"a","version":null}"#, false),
             (r#"{"a":{}}"#, false),
             (r#"{"a\u0062":"b"}"#, false),
             (r#"{"a":"\""}"#, false),
@@ -635,9 +653,16 @@ mod tests {
             let end = skip_value(object, 0, 0).ok();
             assert_eq!(skip_plain(object, 1), end.filter(|_| is_plain));
         }
-        for invalid in
-            ["{", "{\"a", "{\"a\"", "{\"a\"}", "{\"a\":\"b", "{\"a\":\"b\",}", "{\"a\",\"b\"}"]
-        {
+        for invalid in [
+            "{",
+            "{\"name\":",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\"}",
+            "{\"a\":\"b",
+            "{\"a\":\"b\",}",
+            "{\"a\",\"b\"}",
+        ] {
             assert_eq!(skip_plain(invalid.as_bytes(), 1), None, "{invalid}");
         }
     }
