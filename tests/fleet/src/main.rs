@@ -44,7 +44,8 @@ async fn handle(ctx: Context, name: Arc<str>) -> HandlerResult {
             tool.set_request_state("asked");
             let form = ElicitParams::form("Go on?", RequestedSchema::new(&[]));
             let answer = tool.request_input("go", InputRequest::Elicit(form)).await?;
-            let action = answer.as_raw().get("action").and_then(RawJson::as_string).map(|it| it.to_string());
+            let action =
+                answer.as_raw().get("action").and_then(RawJson::as_string).map(|it| it.to_string());
             ctx.reply(&TextResult::new(&action.unwrap_or_default()))
         }
         "touch" => {
@@ -68,7 +69,9 @@ async fn handle(ctx: Context, name: Arc<str>) -> HandlerResult {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [name, port, redis] = &arguments[..] else { return Err("usage: node NAME PORT REDIS".into()) };
+    let [name, port, redis] = &arguments[..] else {
+        return Err("usage: node NAME PORT REDIS".into());
+    };
     let bus = Arc::new(RedisBus::connect(redis)?);
     let options = HttpOptions {
         node: Some(name.clone().into()),

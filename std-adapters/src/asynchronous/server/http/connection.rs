@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
@@ -88,8 +89,10 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     wire: &mut Wire<'_, T>,
 ) -> io::Result<()> {
     let broadcaster = &server.settings().broadcaster;
+    let mut is_first = true;
     loop {
-        let head = match wire.head(|| broadcaster.is_shutting_down()).await? {
+        let is_first = mem::replace(&mut is_first, false);
+        let head = match wire.head(is_first, || broadcaster.is_shutting_down()).await? {
             Next::Got(head) => head,
             Next::End => return wire.close().await,
             Next::HttpError(error) => {

@@ -106,9 +106,15 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
         }
     }
 
-    /// Reads the head of the next request. Ends if it is to stop before any input.
-    pub(crate) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
-        let due = later(runtime::now(), self.read_timeout);
+    /// Reads the head of the next request. Ends if it is to stop before any input. The first request
+    /// of a connection is awaited for a moment even then: the client sends it already.
+    pub(crate) async fn head(
+        &mut self,
+        is_first: bool,
+        stop: impl Fn() -> bool,
+    ) -> io::Result<Next<Head>> {
+        let mut due = later(runtime::now(), self.read_timeout);
+        let mut is_stopping = false;
         self.is_read = false;
         loop {
             if let Some(head) = self.last_head.again(&mut self.reader) {
@@ -123,8 +129,10 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
                 Err(error) => return Ok(Next::HttpError(error)),
             }
             let read = poll_fn(|cx| {
-                if stop() && self.reader.is_between_requests() {
-                    return Poll::Ready(Ok(0));
+                if self.reader.is_between_requests() && !is_stopping && stop() {
+                    is_stopping = true;
+                    let moment = if is_first { LINGER } else { Duration::ZERO };
+                    due = due.min(later(runtime::now(), moment));
                 }
                 self.poll_read_until(cx, due)
             });
