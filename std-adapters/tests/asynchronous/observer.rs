@@ -44,7 +44,9 @@ fn how(id: u32, how: &str) -> Value {
 /// Sends these messages and waits for the last response. Returns what the observer is told.
 fn observed(messages: &[Value]) -> Vec<String> {
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handler).catalog(&CATALOG).observer(recorder.clone());
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+    // A backtrace takes longer than a second on a busy machine.
+    let app = app.watch(Duration::from_secs(3600)).observer(recorder.clone());
     recorder.announce(app.broadcaster());
     talk(&app, WIDE, async move |mut client| {
         for message in messages {
