@@ -16,8 +16,11 @@ use mcp_sansio_adapters::store::{ENTRY_COST, Lease, Store, StoreError, TaskRecor
 pub struct Clock {
     /// Milliseconds since 1970.
     now: Arc<AtomicU64>,
-    told: Arc<Mutex<Vec<Box<dyn Fn(Duration) + Send>>>>,
+    told: Arc<Mutex<Vec<Told>>>,
 }
+
+/// Hears how much time passes.
+type Told = Box<dyn Fn(Duration) + Send>;
 
 impl Clock {
     /// Creates a clock.

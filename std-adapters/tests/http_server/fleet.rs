@@ -45,7 +45,7 @@ impl Bus for TestBus {
     fn publish(&self, topic: Topic, envelope: Vec<u8>) {
         let mut state = self.0.lock().unwrap();
         state.underway.push_back((topic, envelope));
-        state.waker.take().map(Waker::wake);
+        state.waker.take().into_iter().for_each(Waker::wake);
     }
 
     fn join(&self, receiver: Weak<dyn BusReceiver>) {

@@ -106,8 +106,8 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
         }
     }
 
-    /// Reads the head of the next request. Ends if it is to stop before any input. The first request
-    /// of a connection is awaited for a moment even then: the client sends it already.
+    /// Reads the head of the next request. Ends if it is to stop before any input. Even then the
+    /// first request of a connection is awaited for a moment: its client sends it already.
     pub(crate) async fn head(
         &mut self,
         is_first: bool,
@@ -403,7 +403,7 @@ mod tests {
         let (turns, mut cx) = (Turns::new(), Context::from_waker(Waker::noop()));
         for sent in [&b""[..], b"GET / HT"] {
             let mut wire = Wire::new(Peer(sent, 4), None, 0, LINGER, &turns);
-            assert!(pin!(wire.head(|| false)).poll(&mut cx).is_pending());
+            assert!(pin!(wire.head(false, || false)).poll(&mut cx).is_pending());
             assert_eq!(wire.reader.replace_storage(Vec::new()), sent);
             wire.out = memory::lend_output();
             wire.out.reserve(1000);
