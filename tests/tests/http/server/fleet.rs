@@ -349,8 +349,8 @@ fn subscription(id: u32, verb: &str, uri: &str) -> String {
 /// Returns the response of a client to the question in a stream.
 fn reply_to(stream: &str) -> String {
     let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
-    let asked = data.filter_map(|data| serde_json::from_str::<serde_json::Value>(data).ok());
-    let asked = asked.filter(|message| message["method"] == "elicitation/create").last().unwrap();
+    let mut messages = data.filter_map(|data| serde_json::from_str::<serde_json::Value>(data).ok());
+    let asked = messages.rfind(|message| message["method"] == "elicitation/create").unwrap();
     let id = &asked["id"];
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"decline"}}}}"#)
 }
@@ -489,7 +489,7 @@ fn a_session_that_was_deleted_is_gone_at_all_nodes() {
 }
 
 fn last_id(events: &str) -> String {
-    events.lines().filter_map(|line| line.strip_prefix("id: ")).last().unwrap().to_owned()
+    events.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap().to_owned()
 }
 
 #[test]
