@@ -71,11 +71,12 @@ pub(super) enum EntryKind<'c> {
 }
 
 /// What was read of the input schema and of the output schema. Firmware keeps nothing.
-pub(super) type Rows<'c> = [&'c [SchemaRow]; if cfg!(small) { 0 } else { 2 }];
+pub(super) type Rows<'c> = [&'c [SchemaRow]; SCHEMAS];
+const SCHEMAS: usize = if cfg!(small) { 0 } else { 2 };
 const NO_ROWS: Rows<'static> = pair(&[], &[]);
 
 pub(super) const fn pair<'c>(input: &'c [SchemaRow], output: &'c [SchemaRow]) -> Rows<'c> {
-    let (mut rows, mut at): (Rows<'_>, _) = ([input; _], 0);
+    let (mut rows, mut at): (Rows<'_>, _) = ([input; SCHEMAS], 0);
     while at < rows.len() {
         rows[at] = [input, output][at];
         at += 1;
