@@ -1,8 +1,8 @@
 //! Buses, which join the servers behind one address: a client does not notice which of them has its
 //! requests.
 //!
-//! [`HttpOptions::bus`](crate::asynchronous::http::HttpOptions::bus) connects a server. What goes
-//! over the bus are envelopes, which servers seal with their [`KeyRing`](crate::KeyRing) but do not
+//! [`HttpOptions::bus`](crate::asynchronous::http::HttpOptions::bus) connects a server. Envelopes
+//! go over the bus, which servers seal with their [`KeyRing`](crate::KeyRing) but do not
 //! encrypt: changes of lists and resources, and of clients with sessions (up to 2025-11-25) their
 //! responses, notifications, and what they set. Requests of 2026-07-28, and requests of sessions
 //! that none of this concerns, need no bus.
@@ -30,7 +30,7 @@ pub trait Bus: Send + Sync {
 
     /// Returns whether envelopes can be sent and received now: for
     /// [`HttpOptions::health`](crate::asynchronous::http::HttpOptions::health). It returns at once,
-    /// as [`publish`](Self::publish) does, from what is known.
+    /// from what is known.
     fn is_connected(&self) -> bool {
         true
     }

@@ -70,7 +70,7 @@ pub(super) enum EntryKind<'c> {
     Template,
 }
 
-/// What was read of the input schema and of the output schema. Firmware keeps nothing.
+/// The rows of the input schema and of the output schema. Firmware keeps none.
 pub(super) type Rows<'c> = [&'c [SchemaRow]; SCHEMAS];
 const SCHEMAS: usize = if cfg!(small) { 0 } else { 2 };
 const NO_ROWS: Rows<'static> = pair(&[], &[]);

@@ -289,7 +289,7 @@ impl Keywords {
     }
 }
 
-/// What was read of a schema or of one of its properties.
+/// The keywords of a schema, or of one of its properties, that was read.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaRow {

@@ -9,7 +9,7 @@ use crate::types::LoggingLevel;
 /// Number of bytes of what a server knows of a session: [`Server::session`].
 pub const SESSION_LEN: usize = 7;
 
-/// What a client has set in its session after `initialize`: the level of log messages, or that it
+/// A setting of a client in its session after `initialize`: the level of log messages, or that it
 /// subscribes to a resource, or does no longer. The number is the same in all processes of this
 /// version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

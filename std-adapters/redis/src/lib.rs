@@ -9,10 +9,10 @@ pub use store::RedisStore;
 use mcp_sansio_adapters::store::StoreError;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-/// What keys and channels begin with, unless the program says otherwise.
+/// The beginning of keys and channels, unless the program says otherwise.
 const PREFIX: &str = "mcp:";
 
-/// Returns what an error says to a server.
+/// Returns an error of Redis as that of a store.
 fn error_of(error: RedisError) -> StoreError {
     match error.kind() {
         _ if error.code() == Some("OOM") => StoreError::Full,

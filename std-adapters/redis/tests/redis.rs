@@ -172,7 +172,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_bus_says_what_may_be_missed_and_keeps_what_waits() {
+fn a_bus_says_what_may_be_missed_and_goes_on() {
     let mut server = Server::start("");
     let [one, other] = [(); 2].map(|()| RedisBus::connect(&server.address()).unwrap());
     let inbox = Arc::new(Inbox::default());

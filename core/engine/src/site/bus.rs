@@ -1,5 +1,5 @@
-//! What the nodes of a fleet tell each other: changes, and what a client sends to one node and
-//! another one waits for.
+//! The bus of a fleet: nodes tell each other of changes, and of what a client has sent to one of
+//! them and another one waits for.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ pub enum Topic {
 pub struct UnknownEnvelope;
 
 impl UnknownEnvelope {
-    /// What it says.
+    /// The text of the error, for events that outlive it.
     pub const TEXT: &'static str = "an envelope of the bus is sealed with another key, or of \
          another version: all nodes of a fleet need one KeyRing";
 }
@@ -61,7 +61,7 @@ pub(super) struct Fleet {
     deleted: VecDeque<u64>,
 }
 
-/// What an envelope says. Its three numbers and its bytes have a meaning for each.
+/// The kind of an envelope, by which its numbers and its bytes have their meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Kind {
@@ -161,7 +161,7 @@ impl Fleet {
             me,
             sent,
             outgoing: VecDeque::new(),
-            mask: numbers(random)[0],
+            mask: numbers(random).0,
             heard: BTreeMap::new(),
             deleted: VecDeque::new(),
         }
@@ -184,17 +184,18 @@ impl Fleet {
         }
     }
 
-    /// Sends an envelope to all nodes, if it concerns no session, and else to those of a session.
+    /// Sends an envelope to all nodes, or to those of its session.
     fn send(&mut self, envelope: Envelope<'_>) {
         if !self.node.is_on_bus {
             return;
         }
-        let topic = match envelope.session {
-            _ if matches!(envelope.kind, Kind::Change | Kind::Deleted) => Topic::All,
-            session => Topic::Session(session),
+        let (topic, number) = match envelope.kind {
+            Kind::Change | Kind::Deleted => {
+                self.sent += 1;
+                (Topic::All, self.sent)
+            }
+            _ => (Topic::Session(envelope.session), 0),
         };
-        self.sent += u64::from(topic == Topic::All);
-        let number = if topic == Topic::All { self.sent } else { 0 };
         let envelope = Envelope { sender: self.me, number, ..envelope };
         self.outgoing.push_back((topic, envelope.seal(&self.node.ring)));
     }
@@ -278,8 +279,7 @@ impl<O> Site<'_, O> {
     /// [`publish`](Self::publish). Changes of tasks are not told.
     pub fn announce(&mut self, change: &Change<'_>) {
         let Some(fleet) = &mut self.fleet else { return };
-        let lists = [Change::tools(), Change::prompts(), Change::resources()];
-        let list = lists.iter().position(|list| list == change);
+        let list = LISTS.iter().position(|list| list == change);
         let (detail, uri) = match (list, change.uri()) {
             (Some(list), _) => (list as u64, ""),
             (None, Some(uri)) => (0, uri),
@@ -309,10 +309,7 @@ impl<O> Site<'_, O> {
         match (kind, owner) {
             (Kind::Change, _) => match core::str::from_utf8(bytes) {
                 Ok("") => {
-                    let lists = [Change::tools(), Change::prompts(), Change::resources()];
-                    if let Some(list) = lists.get(detail as usize) {
-                        self.publish(list);
-                    }
+                    LISTS.iter().skip(detail as usize).take(1).for_each(|it| self.publish(it))
                 }
                 uri => self.publish(&Change::resource(uri.map_err(|_| UnknownEnvelope)?)),
             },
@@ -361,9 +358,7 @@ impl<O> Site<'_, O> {
     }
 
     fn publish_lists(&mut self) {
-        for list in [Change::tools(), Change::prompts(), Change::resources()] {
-            self.publish(&list);
-        }
+        LISTS.iter().for_each(|list| self.publish(list));
     }
 
     /// Handles what a client has sent to another node, unless it is the response to a call of
@@ -446,7 +441,7 @@ impl<O> Site<'_, O> {
     }
 }
 
-/// What an exchange is to do behind events of another node.
+/// The next step of an exchange behind events of another node.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Then {
@@ -467,15 +462,19 @@ pub(super) struct Relay {
     pub(super) until: Instant,
 }
 
-/// Returns two numbers of random bytes.
-pub(super) fn numbers(random: [u8; 16]) -> [u64; 2] {
+/// Returns a number of random bytes, and two that leave room for as many.
+pub(super) fn numbers(random: [u8; 16]) -> (u64, [u32; 2]) {
     let number = u128::from_be_bytes(random);
-    [(number >> 64) as u64, number as u64]
+    let [first, second] = [(number >> 64) as u64, number as u64];
+    (first, [first as u32 >> 1, second as u32 >> 1])
 }
 
+/// Changes of lists, by their numbers in envelopes.
+pub(super) const LISTS: [Change<'static>; 3] =
+    [Change::tools(), Change::prompts(), Change::resources()];
 const NO_FIELDS: [(&str, &str); 0] = [];
 const VERSION: u8 = 1;
-/// What envelopes are sealed for.
+/// The purpose of the seal of an envelope.
 const PURPOSE: &str = "bus";
 /// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
 const MAX_DELETED: usize = 10_000;

@@ -20,7 +20,7 @@
 //! | [`SiteStep::Ended`] | nothing; it drops the handlers of this server |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
 //! | something has changed | [`Site::publish`], in a fleet [`Site::announce`], too |
-//! | [`SiteStep::Publish`], to the other nodes of a fleet | [`Site::deliver`] there; [`Site::missed`] if some may be lost |
+//! | [`SiteStep::Publish`], to others of a fleet | [`Site::deliver`] there; after losses [`Site::missed`] |
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
 //!
 //! ```
@@ -279,7 +279,7 @@ pub enum SiteStep<'p, O> {
     /// most 128 bytes longer than 1 MiB or than [`replay`](SiteOptions::replay), and not encrypted.
     /// Only if the node is [on a bus](SiteNode::on_bus).
     Publish {
-        /// Which nodes need it.
+        /// The nodes that need it.
         topic: Topic,
         /// The bytes of the envelope.
         envelope: Vec<u8>,
@@ -369,7 +369,7 @@ impl<'c, O> Site<'c, O> {
         while let Some(key) = self.schedule.next_ready() {
             if let Some(exchange) = self.exchanges.get(key) {
                 if exchange.is_from_bus {
-                    // Nobody reads the response.
+                    // Its client has a response from the other node.
                     if !exchange.stage.is_awaited() {
                         self.close(now, ExchangeKey(key));
                     }

@@ -12,8 +12,8 @@ use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{Principal, RequestHead};
 use mcp_sansio::internal::{MessageKind, SessionSetting};
 use mcp_sansio::{
-    Change, ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN,
-    SendError, Server, ServerEvent, TxBuffer,
+    ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN, SendError,
+    Server, ServerEvent, TxBuffer,
 };
 
 use super::bus::Relay;
@@ -241,7 +241,7 @@ impl<'c, O> Site<'c, O> {
         let has_room = instance.distribute(config, |key| schedule.ready(key));
         if let Some(fleet) = fleet {
             instance.send_to_nodes(fleet);
-            // What came from the bus writes to the stream that nobody reads.
+            // Messages from the bus write to this stream, whose room nobody else waits for.
             let waiting = take(&mut instance.streams.own.waiting);
             waiting.into_iter().for_each(|key| schedule.turn(Work::Exchange(key)));
         }
@@ -461,11 +461,12 @@ impl<O> Site<'_, O> {
                 self.take_messages(key, owner, Some(ExchangeId::new(1)));
             }
             Decision::NewSession => {
-                let mut numbers = (0, 0);
-                if self.fleet.is_some() {
-                    // Those of another node that goes on with the session are others.
-                    numbers.0 = bus::numbers((self.random)())[0] as u32 >> 1;
-                }
+                // Another node that goes on with the session has other streams.
+                let own_stream = match self.fleet {
+                    Some(_) => bus::numbers((self.random)()).1[0],
+                    None => 0,
+                };
+                let numbers = (own_stream, 0);
                 let mut instance = Instance::new_session(&self.options, now, principal, numbers);
                 instance.peer = peer;
                 let owner = self.instances.insert(Box::new(instance));
@@ -529,6 +530,7 @@ impl<O> Site<'_, O> {
                 self.pass(now, key, owner)
             }
             Some(MessageKind::Notification) => {
+                // One that is too long is handled here alone.
                 let _ = self.tell_nodes(key, owner);
                 self.post(key, owner);
             }
@@ -714,7 +716,7 @@ impl<O> Site<'_, O> {
             }
             None => return Ok(()),
         };
-        let [streams, calls] = bus::numbers((self.random)()).map(|number| number as u32 >> 1);
+        let (_, [streams, calls]) = bus::numbers((self.random)());
         let mut instance = Instance::new_session(options, now, principal, (streams, calls));
         if !instance.state.server(config).resume_session(session, calls) {
             return Ok(());
@@ -722,8 +724,8 @@ impl<O> Site<'_, O> {
         instance.peer = exchange.head.peer_address();
         instance.is_initialized = true;
         // Nobody knows what the client has missed.
-        for change in [Change::tools(), Change::prompts(), Change::resources()] {
-            instance.change(config, &change);
+        for change in &bus::LISTS {
+            instance.change(config, change);
         }
         let id = Id::of(id);
         if !self.make_room(key) {

@@ -598,22 +598,18 @@ fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
 fn events_and_receipts_reach_their_own_session_only() {
     let mut nodes = Nodes::new(2);
     let [ada, bob] = [0, 1].map(|_| nodes.hosts[0].open("2025-11-25"));
-    nodes.post(0, &ada, &tool_call(5, "slow"));
+    let call = nodes.post(0, &ada, &tool_call(5, "slow"));
     let request = nodes.hosts[0].open[0];
     nodes.hosts[0].progress(request, 0);
-    let asked = nodes.post(0, &bob, &tool_call(6, "ask"));
-    nodes.settle();
-    let first = nodes.hosts[0].open.len();
-    assert_eq!(first, 1);
-    nodes.listen(1, &ada, Some("1-0"));
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (of_ada, _) = nodes.listen(1, &ada, Some(&last));
     nodes.restart(1);
-    let reply = reply_to(&asked.body);
-    let (_, events) = nodes.listen(1, &bob, Some("7-0"));
+    let (of_bob, _) = nodes.listen(1, &bob, Some("7-0"));
+    assert_eq!(of_ada, of_bob);
+    assert_eq!(nodes.post(1, &ada, PING).status, 200);
     nodes.hosts[0].progress(request, 1);
-    nodes.settle();
-    let exchange = nodes.last_exchange(1);
-    assert!(!(events + &nodes.hosts[1].rest(exchange).body).contains("progress"));
-    assert_eq!(nodes.post(1, &bob, &reply).status, 202);
+    assert_eq!(nodes.read(1, of_bob), "");
+    assert_eq!(nodes.hosts[1].site.exchanges(), 1, "it waits for its own");
 }
 
 #[test]

@@ -220,9 +220,12 @@ impl HttpServer {
         let Shared { options, settings, .. } = &*self.0;
         let credentials = options.credentials(&head);
         let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
+        let bus = options.bus.as_ref();
+        let bus = bus.filter(|_| options.health.is_some_and(|path| path == head.as_head().path()));
+        let is_connected = bus.map(|bus| bus.is_connected());
         let (mut state, now) = self.0.enter();
-        if let (Some(_), Some(bus)) = (options.health, &options.bus) {
-            state.site.set_connected(bus.is_connected());
+        if let Some(is_connected) = is_connected {
+            state.site.set_connected(is_connected);
         }
         let (key, opened) = open(&mut state.site, now, head, known);
         if let Some(credentials) = credentials
