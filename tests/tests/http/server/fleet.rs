@@ -429,6 +429,21 @@ fn what_requests_cost_on_the_bus() {
 }
 
 #[test]
+fn what_is_longer_than_a_mebibyte_is_not_passed_on() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    nodes.post(1, &id, PING);
+    nodes.sent = 0;
+    let long = "x".repeat(1 << 20);
+    let response = format!(r#"{{"jsonrpc":"2.0","id":77,"result":{{"a":"{long}"}}}}"#);
+    assert_eq!(nodes.post(1, &id, &response).status, 413);
+    let told =
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"a":"{long}"}}}}"#);
+    assert_eq!(nodes.post(1, &id, &told).status, 202);
+    assert_eq!(nodes.sent, 0);
+}
+
+#[test]
 fn a_call_of_one_node_is_cancelled_through_another() {
     let mut nodes = Nodes::new(2);
     let id = nodes.hosts[0].open("2025-06-18");
@@ -578,6 +593,8 @@ fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
         if is_silent {
             let keep_alive = SiteOptions::new().keep_alive;
             nodes.wait(keep_alive * 2 - Duration::from_millis(1));
+            let exchange = nodes.last_exchange(1);
+            nodes.hosts[1].rest(exchange);
             assert_eq!(nodes.hosts[1].site.exchanges(), 1);
             nodes.wait(Duration::from_millis(1));
         } else {
