@@ -50,7 +50,7 @@ impl<'a> Progress<'a> {
 
     /// Returns the total.
     #[cfg(feature = "tasks")]
-    pub(crate) const fn total_amount(&self) -> Option<Amount> {
+    pub const fn total_amount(&self) -> Option<Amount> {
         self.total
     }
 

@@ -99,7 +99,7 @@ pub use http_client::{
 pub use key_ring::KeyRing;
 pub use places::{CountPlaces, NoPlace, PeerAddress, PlaceLimit, Places};
 #[cfg(feature = "store")]
-pub use record::{RecordError, TaskInput, TaskOutcome, TaskRecord};
+pub use record::{RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord};
 pub use results::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
     ToolCallError, Tools, TypedResult,
@@ -128,5 +128,7 @@ pub mod internal {
         CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskQuestion, TaskResponse,
         TaskResult, TaskView, failure, is_error,
     };
+    #[cfg(feature = "store")]
+    pub use crate::task_hub::{Claim, FleetStep, LEASE};
     pub use crate::waker_set::WakerSet;
 }

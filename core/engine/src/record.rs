@@ -7,7 +7,9 @@ use core::fmt;
 use core::time::Duration;
 
 use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId, TaskInfo};
-use mcp_sansio::{OwnedJson, OwnedRpcError, RawJson, Revision};
+use mcp_sansio::{
+    ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError, SESSION_LEN,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::task_hub::{TaskResult, is_error};
@@ -55,6 +57,59 @@ pub struct TaskRecord {
     /// from its start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<TaskInput>,
+    /// Its progress and the total, as decimal numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<(String, Option<String>)>,
+    /// The run of a server of a fleet that has the task; `None` outside of a fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What another server of the fleet needs to go on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<TaskCall>,
+    /// What its handler has saved, as JSON, to go on from when it is called again.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    pub saved: Option<String>,
+}
+
+/// The call that has become a task, beside its tool and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TaskCall {
+    /// The revision of the call.
+    pub revision: String,
+    /// Capabilities of the client, as the number that this version has for them.
+    pub capabilities: u16,
+    /// The session of a client without a principal, in which the task is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<u64>,
+    /// What `initialize` has agreed on with the client, before 2026-07-28.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<[u8; SESSION_LEN]>,
+    /// The `_meta` of the call, since 2026-07-28.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    pub meta: Option<String>,
+    /// Whether the tool may be called again with the same arguments: it only reads, or is
+    /// idempotent.
+    pub is_repeatable: bool,
+    /// How often servers have begun it.
+    pub runs: u8,
+}
+
+impl TaskCall {
+    /// Creates the description of a call that has begun once.
+    #[must_use]
+    pub fn new(revision: Revision, capabilities: ClientFeatures, is_repeatable: bool) -> Self {
+        Self {
+            revision: revision.as_str().to_owned(),
+            capabilities: capabilities.bits(),
+            session: None,
+            agreed: None,
+            meta: None,
+            is_repeatable,
+            runs: 1,
+        }
+    }
 }
 
 /// How a task ended: in JSON `{"completed":{..}}`, `{"toolFailed":{..}}`, `{"failed":{..}}` or
@@ -102,6 +157,11 @@ impl TaskOutcome {
         })
     }
 
+    /// Returns the end of a task that cannot go on.
+    pub(crate) fn failed(why: &'static str) -> Option<Self> {
+        Self::of(&Err(RpcError::internal(why).into()))
+    }
+
     /// Returns the result of the handler, if there is one that can be read.
     pub(crate) fn result(&self) -> Option<TaskResult> {
         match self {
@@ -118,6 +178,8 @@ impl TaskOutcome {
 
 /// Something that a task has asked its client for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TaskInput {
     /// Number of the input request, unique in its task.
     pub number: u32,
@@ -127,6 +189,36 @@ pub struct TaskInput {
     /// The client's answer as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
     pub answer: Option<String>,
+    /// Capabilities that a client needs to see it, as the number that this version has for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub needs: u16,
+    /// Whether nothing waits for an answer any more, or the client has refused to give one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_closed: bool,
+}
+
+impl TaskInput {
+    /// Creates an input request without an answer, for any client.
+    #[must_use]
+    pub fn new(number: u32, request: impl Into<String>) -> Self {
+        Self { number, request: request.into(), answer: None, needs: 0, is_closed: false }
+    }
+
+    /// Returns whether an answer is awaited.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.answer.is_none() && !self.is_closed
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u16) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl TaskRecord {
@@ -151,6 +243,10 @@ impl TaskRecord {
             message: String::new(),
             outcome: None,
             inputs: Vec::new(),
+            progress: None,
+            node: None,
+            call: None,
+            saved: None,
         }
     }
 
@@ -162,13 +258,22 @@ impl TaskRecord {
         info.message().clone_into(&mut self.message);
     }
 
-    /// Returns what [`Tasks::restore`](mcp_sansio::tasks::Tasks::restore) takes.
+    /// Returns what [`Tasks::restore`](mcp_sansio::tasks::Tasks::restore) takes, without input
+    /// requests that are open.
     #[must_use]
     pub fn stored(&self) -> StoredTask<'_> {
         StoredTask::new(self.created_unix_ms, self.updated_unix_ms, self.ttl_ms)
             .end(self.outcome.as_ref().map(TaskOutcome::end))
             .message(&self.message)
             .last_input(self.inputs.iter().map(|input| input.number).max().unwrap_or(0))
+    }
+
+    /// Returns the numbers of the input requests that are open.
+    #[must_use]
+    pub fn open_inputs(&self) -> Vec<u32> {
+        let is_live = self.outcome.is_none();
+        let open = self.inputs.iter().filter(|input| is_live && input.is_open());
+        open.map(|input| input.number).collect()
     }
 
     /// Returns the bytes of the record, without a seal.

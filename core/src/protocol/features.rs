@@ -70,6 +70,18 @@ macro_rules! bit_set {
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
+
+            /// Returns a number for [`from_bits`](Self::from_bits) of the same version.
+            #[doc(hidden)]
+            pub const fn bits(self) -> u16 {
+                self.0
+            }
+
+            /// Returns the set of this number.
+            #[doc(hidden)]
+            pub const fn from_bits(bits: u16) -> Self {
+                Self(bits)
+            }
         }
 
         impl core::fmt::Debug for $name {

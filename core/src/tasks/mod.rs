@@ -32,7 +32,7 @@ use core::time::Duration;
 use crate::rpc::inflight::GrowingTable;
 use crate::rpc::inflight::{Slot, Table, TableState};
 use crate::time::Instant;
-use entry::{Entry, State};
+use entry::{Entry, Inputs, State};
 
 /// Limits of tasks. Shared by all connections; usually a `const` or `static`.
 #[derive(Clone, Copy, Debug)]
@@ -185,9 +185,9 @@ impl Tasks<'_> {
         self.insert(id, owner, expires, time.unix_ms, ttl_ms)
     }
 
-    /// Creates a task that was stored by an earlier run of the program: its id, its owner, and what
-    /// its [`TaskInfo`] said. The work of a live one has to be begun again, or to
-    /// [end](Self::end). Returns `None` for one whose time is over.
+    /// Creates a task that was stored by another run of the program: its id, its owner, and what its
+    /// [`TaskInfo`] said. Unless that run goes on with it, the work of a live one has to be begun
+    /// again, or to [end](Self::end). Returns `None` for one whose time is over.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -202,15 +202,25 @@ impl Tasks<'_> {
         let Some(left) = left.filter(|left| *left > 0) else { return Ok(None) };
         let expires = time.now.saturating_add(Duration::from_millis(left.min(stored.ttl_ms)));
         let key = self.insert(id, owner, expires, stored.created_unix_ms, stored.ttl_ms)?;
-        if let Some(entry) = self.index.table.get_mut(key.0) {
-            entry.updated = stored.updated_unix_ms;
-            entry.inputs.last = stored.last_input;
-            entry.message.set(&stored.message);
-            if let Some(end) = stored.end {
-                entry.state = State::Ended(end);
-            }
-        }
+        self.set_stored(key, stored);
         Ok(Some(key))
+    }
+
+    /// Brings a task to the state that another run of the program has stored: its message, its open
+    /// input requests, its end and the time of its last change.
+    pub fn set_stored(&mut self, task: TaskKey, stored: &StoredTask<'_>) {
+        let Some(entry) = self.index.table.get_mut(task.0) else { return };
+        entry.updated = stored.updated_unix_ms;
+        entry.inputs = Inputs::NONE;
+        for number in stored.open_inputs {
+            entry.inputs.last = number.saturating_sub(1);
+            entry.inputs.add();
+        }
+        entry.inputs.last = stored.last_input;
+        entry.message.set(&stored.message);
+        if let Some(end) = stored.end {
+            entry.state = State::Ended(end);
+        }
     }
 
     #[cfg_attr(small, inline(never))]
@@ -354,12 +364,22 @@ pub struct StoredTask<'a> {
     pub message: &'a str,
     /// The number of the newest input request: no number is used twice in the life of a task.
     pub last_input: u32,
+    /// [`TaskInfo::open_inputs`]
+    pub open_inputs: &'a [u32],
 }
 
 impl<'a> StoredTask<'a> {
     /// Creates a live task without a message that has asked nothing.
     pub const fn new(created_unix_ms: u64, updated_unix_ms: u64, ttl_ms: u64) -> Self {
-        Self { created_unix_ms, updated_unix_ms, ttl_ms, end: None, message: "", last_input: 0 }
+        Self {
+            created_unix_ms,
+            updated_unix_ms,
+            ttl_ms,
+            end: None,
+            message: "",
+            last_input: 0,
+            open_inputs: &[],
+        }
     }
 
     /// Sets [`end`](Self::end).
@@ -375,6 +395,11 @@ impl<'a> StoredTask<'a> {
     /// Sets [`last_input`](Self::last_input).
     pub const fn last_input(self, number: u32) -> Self {
         Self { last_input: number, ..self }
+    }
+
+    /// Sets [`open_inputs`](Self::open_inputs).
+    pub const fn open_inputs(self, numbers: &'a [u32]) -> Self {
+        Self { open_inputs: numbers, ..self }
     }
 }
 

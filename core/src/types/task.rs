@@ -236,6 +236,12 @@ impl TaskId {
         Self(random)
     }
 
+    /// Returns its bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
     /// Returns the bytes.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0

@@ -35,7 +35,9 @@ mod task;
 pub use directory::DirectoryStore;
 pub use memory::{ENTRY_COST, MemoryStore};
 #[cfg(feature = "store")]
-pub use task::{DamagedRecord, RecordError, TaskInput, TaskOutcome, TaskRecord, TaskStore};
+pub use task::{
+    DamagedRecord, RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord, TaskStore,
+};
 
 use std::error::Error;
 use std::fmt;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_sansio::tasks::TaskId;
-pub use mcp_sansio_engine::{RecordError, TaskInput, TaskOutcome, TaskRecord};
+pub use mcp_sansio_engine::{RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord};
 
 use super::{Store, StoreError};
 use crate::KeyRing;
@@ -15,8 +15,8 @@ use crate::KeyRing;
 /// before it has returned.
 #[derive(Clone)]
 pub struct TaskStore {
-    store: Arc<dyn Store>,
-    keys: KeyRing,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: KeyRing,
 }
 
 /// A record that cannot be used, for whatever reason. It stays where it is.
@@ -84,12 +84,42 @@ impl TaskStore {
     fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
         TaskRecord::decode(self.keys.open_record(key, sealed).ok_or(RecordError::Seal)?)
     }
+}
+
+#[cfg(feature = "asynchronous")]
+impl TaskStore {
+    /// Returns the record of a task; `None` also for one that cannot be used.
+    pub(crate) fn get(&self, id: TaskId) -> Result<Option<TaskRecord>, StoreError> {
+        let key = key(id);
+        let found = self.store.get(&key)?;
+        Ok(found.and_then(|sealed| self.read(&key, &sealed).ok()))
+    }
+
+    /// Puts what `change` makes of the record of a task, of `None` if there is none; nothing if it
+    /// returns `None`. It is called again if another writer came between. Returns whether something
+    /// was put.
+    pub(crate) fn change(
+        &self,
+        id: TaskId,
+        mut change: impl FnMut(Option<TaskRecord>) -> Option<TaskRecord>,
+    ) -> Result<bool, StoreError> {
+        let key = key(id);
+        loop {
+            let found = self.store.get(&key)?;
+            let record = found.as_ref().and_then(|sealed| self.read(&key, sealed).ok());
+            let Some(new) = change(record) else { return Ok(false) };
+            let bytes = new.encode().map_err(|error| StoreError::Failed(error.into()))?;
+            let (sealed, left) = (self.keys.seal_record(&key, bytes), Some(new.remaining()));
+            if self.store.compare_and_put(&key, found.as_deref(), &sealed, left)? {
+                return Ok(true);
+            }
+        }
+    }
 
     /// Calls `call` where it may wait: on a thread for blocking work, if the store
     /// [blocks](Store::blocks), else at once.
     ///
     /// A call that has begun goes on when the future is dropped.
-    #[cfg(feature = "asynchronous")]
     pub async fn run<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Self) -> T + Send + 'static,
@@ -100,7 +130,6 @@ impl TaskStore {
 
     /// Calls `call`, and does not wait for it. Without a thread a record is left, whose task has
     /// failed for the next process.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn run_apart(&self, call: impl FnOnce(&Self) + Send + 'static) {
         let this = self.clone();
         super::run_apart(self.store.blocks(), move || call(&this));

@@ -196,7 +196,7 @@ struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Told {
     fn on(&self, event: Event<'_>) {
-        if let Event::BusFailed { error } = event {
+        if let Event::FleetFailed { error } = event {
             self.0.lock().unwrap().push(error.to_owned());
         }
     }

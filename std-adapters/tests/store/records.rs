@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::Instant;
 use mcp_sansio::tasks::{TaskEnd, TaskId, TaskInfo, TaskOwner, TaskTime, TasksConfig, TasksState};
+use mcp_sansio::{ClientFeatures, Instant, Revision};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::store::{
-    MemoryStore, RecordError, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
+    MemoryStore, RecordError, Store as _, TaskCall, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
 
 /// A record with every member, as version 1 of the format was written, and sealed under
@@ -28,10 +28,8 @@ fn complete() -> TaskRecord {
     record.outcome = Some(TaskOutcome::Completed(result.to_owned()));
     let request = r#"{"method":"elicitation/create","params":{"message":"Erase?"}}"#;
     let answer = Some(r#"{"action":"accept"}"#.to_owned());
-    record.inputs = vec![
-        TaskInput { number: 1, request: request.to_owned(), answer },
-        TaskInput { number: 2, request: request.to_owned(), answer: None },
-    ];
+    record.inputs = vec![TaskInput::new(1, request), TaskInput::new(2, request)];
+    record.inputs[0].answer = answer;
     record
 }
 
@@ -63,7 +61,7 @@ fn a_task_goes_on_in_the_next_process_as_its_record_says() {
         let mut record = TaskRecord::new(before.id(), "erase", "{}", 0, 0);
         record.update(&before);
         record.outcome = end.map(|(outcome, _)| outcome);
-        record.inputs = vec![TaskInput { number: 1, request: "{}".into(), answer: None }];
+        record.inputs = vec![TaskInput::new(1, "{}")];
         let record = TaskRecord::decode(&record.encode().unwrap()).unwrap();
 
         // The clock of the next process begins anew, that of the calendar goes on.
@@ -208,12 +206,25 @@ impl Random {
             _ => TaskOutcome::Cancelled,
         });
         record.inputs = (0..self.below(3))
-            .map(|_| TaskInput {
-                number: self.next() as u32,
-                request: self.json(),
-                answer: self.maybe(Self::json),
+            .map(|_| {
+                let mut input = TaskInput::new(self.next() as u32, self.json());
+                input.answer = self.maybe(Self::json);
+                input.needs = self.next() as u16;
+                input.is_closed = self.below(2) == 0;
+                input
             })
             .collect();
+        record.progress = self.maybe(|random| (random.text(), random.maybe(Self::text)));
+        record.node = self.maybe(Self::text);
+        record.call = self.maybe(|random| {
+            let mut call = TaskCall::new(Revision::LATEST, ClientFeatures::SAMPLING, true);
+            call.session = random.maybe(Self::next);
+            call.agreed = random.maybe(|random| [random.next() as u8; 7]);
+            call.meta = random.maybe(Self::json);
+            call.runs = random.next() as u8;
+            call
+        });
+        record.saved = self.maybe(Self::json);
         record
     }
 }

@@ -18,10 +18,11 @@ use super::client::{cancel, legacy};
 use super::{CATALOG, CONFIG, call, filled_in, handle, request};
 
 /// A client with a token, which is its name, and perhaps a session.
+#[derive(Clone)]
 pub(super) struct Client {
-    server: HttpServer,
-    token: &'static str,
-    session: Option<String>,
+    pub(super) server: HttpServer,
+    pub(super) token: &'static str,
+    pub(super) session: Option<String>,
 }
 
 struct Fields(Vec<(&'static str, String)>);
@@ -34,7 +35,7 @@ impl mcp_sansio::http::Fields for Fields {
 }
 
 impl Client {
-    async fn post(&self, message: &Value) -> HttpExchange {
+    pub(super) async fn post(&self, message: &Value) -> HttpExchange {
         let mut fields = vec![
             ("Host", "localhost".to_owned()),
             ("Content-Type", "application/json".to_owned()),
@@ -81,7 +82,7 @@ impl Client {
         self.messages(message).await.1.pop().unwrap_or_default()
     }
 
-    async fn open_session(&mut self) {
+    pub(super) async fn open_session(&mut self) {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "c", "version": "1"}});
         let mut exchange = self.post(&legacy(0, "initialize", params)).await;

@@ -3,6 +3,8 @@
 #[path = "../asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
+#[cfg(feature = "store")]
+mod fleet;
 mod http;
 mod modern;
 #[cfg(feature = "store")]

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use mcp_sansio::http::server::{EventId, OutgoingResponse};
 use mcp_sansio::internal::{MessageKind, SessionSetting};
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio::{Change, Instant, Messages};
 
 use super::exchange::{Exchange, Stage};
@@ -83,6 +84,8 @@ enum Kind {
     /// Whole events for an exchange that resumes a stream. `detail` is their number, counted from
     /// 0, and in its lowest bits [what follows](Then).
     Events,
+    /// The record of the task with these bytes as its id has changed in the store.
+    Task,
 }
 
 /// An envelope, opened.
@@ -105,7 +108,7 @@ impl Envelope<'_> {
         Self { kind, sender: 0, number: 0, to: 0, session: 0, exchange: 0, detail: 0, bytes: &[] }
     }
 
-    const KINDS: [Kind; 8] = [
+    const KINDS: [Kind; 9] = [
         Kind::Change,
         Kind::Message,
         Kind::Taken,
@@ -114,6 +117,7 @@ impl Envelope<'_> {
         Kind::Deleted,
         Kind::Resume,
         Kind::Events,
+        Kind::Task,
     ];
 
     fn seal(&self, ring: &KeyRing) -> Vec<u8> {
@@ -190,7 +194,7 @@ impl Fleet {
             return;
         }
         let (topic, number) = match envelope.kind {
-            Kind::Change | Kind::Deleted => {
+            Kind::Change | Kind::Deleted | Kind::Task => {
                 self.sent += 1;
                 (Topic::All, self.sent)
             }
@@ -288,18 +292,30 @@ impl<O> Site<'_, O> {
         fleet.send(Envelope { detail, bytes: uri.as_bytes(), ..Envelope::new(Kind::Change) });
     }
 
-    /// Handles an envelope of another node, in whatever order and however often they come.
+    /// Tells the other nodes of the fleet that the record of a task has changed in the store that
+    /// all have.
+    pub fn announce_task(&mut self, id: TaskId) {
+        let Some(fleet) = &mut self.fleet else { return };
+        fleet.send(Envelope { bytes: id.as_bytes(), ..Envelope::new(Kind::Task) });
+    }
+
+    /// Handles an envelope of another node, in whatever order and however often they come. Returns
+    /// the task whose record has changed, if that is what it says.
     ///
     /// # Errors
     /// It cannot be opened. For logs: nothing happens.
-    pub fn deliver(&mut self, now: Instant, sealed: &[u8]) -> Result<(), UnknownEnvelope> {
-        let Some(fleet) = &mut self.fleet else { return Ok(()) };
+    pub fn deliver(
+        &mut self,
+        now: Instant,
+        sealed: &[u8],
+    ) -> Result<Option<TaskId>, UnknownEnvelope> {
+        let Some(fleet) = &mut self.fleet else { return Ok(None) };
         let envelope = Envelope::open(&fleet.node.ring, sealed).ok_or(UnknownEnvelope)?;
         let Envelope { kind, sender, number, to, session, exchange, detail, bytes } = envelope;
         // A bus returns what was sent. Sites of one process have no session in common.
         let is_own = sender >> SHARD_BITS == fleet.me >> SHARD_BITS;
         if is_own || ![0, fleet.me].contains(&to) {
-            return Ok(());
+            return Ok(None);
         }
         let own_exchange = fleet.exchange_of(exchange);
         if fleet.has_missed(sender, number) {
@@ -307,6 +323,7 @@ impl<O> Site<'_, O> {
         }
         let owner = self.by_id.get(&session).copied();
         match (kind, owner) {
+            (Kind::Task, _) => return Ok(bytes.try_into().ok().map(TaskId::new)),
             (Kind::Change, _) => match core::str::from_utf8(bytes) {
                 Ok("") => {
                     LISTS.iter().skip(detail as usize).take(1).for_each(|it| self.publish(it))
@@ -316,7 +333,7 @@ impl<O> Site<'_, O> {
             (Kind::Message, Some(owner)) => self.take_from_bus(now, owner, &envelope),
             (Kind::Taken, Some(owner)) => self.taken(own_exchange, owner),
             (Kind::Settings, Some(owner)) => {
-                let Some(instance) = self.instances.get_mut(owner) else { return Ok(()) };
+                let Some(instance) = self.instances.get_mut(owner) else { return Ok(None) };
                 let mut server = instance.state.server(self.config);
                 for setting in bytes.as_chunks().0 {
                     server.set_in_session(SessionSetting(u64::from_be_bytes(*setting)));
@@ -332,7 +349,7 @@ impl<O> Site<'_, O> {
                 }
             }
             (Kind::Resume, Some(owner)) => {
-                let Some(instance) = self.instances.get_mut(owner) else { return Ok(()) };
+                let Some(instance) = self.instances.get_mut(owner) else { return Ok(None) };
                 let after = EventId { stream: (detail >> 32) as u32, number: detail as u32 };
                 if let Some(before) = instance.read_for(sender, exchange, after) {
                     self.schedule.ready(before);
@@ -344,7 +361,7 @@ impl<O> Site<'_, O> {
             }
             (_, None) => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Records that envelopes of other nodes may have been lost, since this node was not connected

@@ -237,6 +237,11 @@ pub struct ExchangeKey(SlabKey);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServerKey(SlabKey);
 
+impl ServerKey {
+    /// The key of no server: for calls that go on here after their server has gone.
+    pub const NONE: Self = Self(SlabKey::from_number(u64::MAX));
+}
+
 /// A request of a client, unique in its site: [`SiteTurn::request_key`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SiteRequest {
@@ -667,6 +672,11 @@ impl<O> SiteTurn<'_, O> {
             Some(principal) => Some(principal),
             None => self.instance.principal.as_ref(),
         }
+    }
+
+    /// Returns a number of the session, the same at all nodes of a fleet, if it has an id.
+    pub fn session_number(&self) -> Option<u64> {
+        self.instance.session_number()
     }
 
     /// Returns the head of the HTTP request that has the message of the event. `None` for timeouts,

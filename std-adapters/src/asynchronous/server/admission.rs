@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 
 use mcp_sansio::{OwnedRequest, Request, ResponseKind, RpcError, Server, Target, Tx};
@@ -75,17 +75,21 @@ impl Settings {
             }
         };
         let client = || self.tasks.client(request, &origin, slot.connection());
-        let awaited = match self.tasks.handle(request, client) {
-            None => None,
-            Some(AboutTasks::Wait(task)) => Some(task),
+        let (mut awaited, mut is_elsewhere) = (OnceLock::new(), false);
+        let about = self.tasks.handle(request, client);
+        let is_about_tasks = about.is_some();
+        match about {
+            None => {}
+            Some(AboutTasks::Wait(task)) => awaited = OnceLock::from(task),
+            Some(AboutTasks::Elsewhere) => is_elsewhere = true,
             Some(AboutTasks::Response(response)) => {
                 return Admission::without_handler(request, response, observed, None);
             }
-        };
+        }
         let (mut found, mut listed) = (None, None);
-        let snapshot = match awaited {
-            Some(_) => Ok(None),
-            None => caught(|| self.snapshot_of(&origin)),
+        let snapshot = match is_about_tasks {
+            true => Ok(None),
+            false => caught(|| self.snapshot_of(&origin)),
         };
         let snapshot = match snapshot {
             Ok(snapshot) => snapshot,
@@ -142,13 +146,14 @@ impl Settings {
             handle: request.handle,
             request: OwnedRequest::from(request),
             found,
-            is_valid: AtomicBool::new(awaited.is_some()),
+            is_valid: AtomicBool::new(is_about_tasks),
             round,
             origin,
             observed,
             task,
             listed,
             awaited,
+            is_elsewhere,
             slot,
         });
         Admission { response: None, work: Some(Work::Begin(key, request)) }
@@ -164,7 +169,8 @@ impl Settings {
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        Ok(TaskWork::new(self, tool, mode, request.capabilities, client))
+        let features = (request.capabilities, server.session());
+        Ok(TaskWork::new(self, tool, mode, features, client))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The context of a handler.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
@@ -55,7 +55,9 @@ pub(crate) struct ActiveRequest {
     /// The catalog of a request for a list that is not the same for all.
     pub(crate) listed: Option<Snapshot>,
     /// The task whose result this request waits for (2025-11-25).
-    pub(crate) awaited: Option<(TaskKey, TaskId)>,
+    pub(crate) awaited: OnceLock<(TaskKey, TaskId)>,
+    /// Whether it is about tasks of other servers.
+    pub(crate) is_elsewhere: bool,
     /// Counts towards [`Limits::max_params`](super::Limits::max_params).
     pub(crate) slot: Slot,
 }
@@ -71,6 +73,8 @@ pub(crate) struct HttpOrigin {
     pub(crate) server: ServerKey,
     pub(crate) principal: Option<Arc<Principal>>,
     pub(crate) head: Option<OwnedHead>,
+    /// The number of its session at all nodes of a fleet.
+    pub(crate) session: Option<u64>,
     /// The rules for scopes, of a request for a list that shows only what the principal may use.
     pub(crate) filter: Option<Arc<HttpOptions>>,
 }
@@ -99,6 +103,19 @@ pub(crate) fn principal_of(origin: &Origin) -> Option<&Principal> {
 pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
     let Principal { issuer, subject, .. } = principal_of(origin)?;
     Some(format!("{}:{issuer}{subject}", issuer.len()))
+}
+
+/// Returns the number of the session of a request, at a server of a fleet.
+#[cfg(feature = "http")]
+pub(crate) fn session_of(origin: &Origin) -> Option<u64> {
+    origin.as_ref()?.session
+}
+
+/// Returns issuer and subject of a principal that a text names.
+#[cfg(all(feature = "http", feature = "store"))]
+pub(crate) fn parts_of_owner(text: &str) -> Option<(&str, &str)> {
+    let (length, both) = text.split_once(':')?;
+    both.split_at_checked(length.parse().ok()?)
 }
 
 #[cfg(not(feature = "http"))]

@@ -41,7 +41,12 @@ where
     F: Future<Output: IntoReply>,
 {
     request.tell(ObservedRequest::began);
-    if let Some((task, _)) = request.awaited {
+    if request.is_elsewhere
+        && let Err(response) = app.settings.tasks.answer_elsewhere(&request).await
+    {
+        return Some(refused(&request, response));
+    }
+    if let Some(&(task, _)) = request.awaited.get() {
         let share = app.settings.limits.address_share;
         let response = match app.settings.tasks.wait(task, &request, &source, share) {
             Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
@@ -88,6 +93,11 @@ where
 {
     let future = pin!(None);
     let mut handler = Handler { app, request, source, future, is_begun: false };
+    if let Some(adopted) = work.take_adopted() {
+        let (task, _) = work.begin(adopted, app.broadcaster());
+        handler.run(work, task).await;
+        return None;
+    }
     let mut permit = None;
     if !work.after().is_zero() {
         permit = Some(request.slot.permit().await);

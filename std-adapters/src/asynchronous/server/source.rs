@@ -111,7 +111,8 @@ impl dyn RequestSource + '_ {
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
         let mut result = Poll::Ready(Err(ToolError::GONE));
         self.with_server(request, &mut |server, _| {
-            let (task, inputs) = (request.awaited.map(|(_, id)| id), &mut server.input_requests);
+            let (task, inputs) =
+                (request.awaited.get().map(|(_, id)| *id), &mut server.input_requests);
             let new = input_request.take().map(|new| inputs.begin(request.handle, task, new));
             *place = new.or(*place);
             result = place.map_or(Poll::Pending, |place| inputs.poll(place, cx.waker()));

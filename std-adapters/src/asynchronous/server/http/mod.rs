@@ -12,6 +12,8 @@ mod serve;
 mod server;
 mod shards;
 mod shared;
+#[cfg(feature = "store")]
+mod tasks;
 #[cfg(feature = "tower")]
 mod tower;
 mod wire;

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll, Waker};
 use std::{fmt, io, time};
 
+#[cfg(feature = "store")]
+use futures_lite::future;
+
 use mcp_sansio::{Instant, RequestHandle};
 use mcp_sansio_engine::site::{
     ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteNode, SiteRequest, with_number,
@@ -21,6 +24,8 @@ use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::{App, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::context::Context;
+#[cfg(feature = "store")]
+use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
 use crate::asynchronous::server::reply::PendingResponse;
@@ -93,15 +98,7 @@ impl HttpServer {
     ) -> io::Result<Self> {
         getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
         let settings = Arc::clone(&app.settings);
-        let random = move || {
-            let mut bytes = [0; 16];
-            // The generator of an operating system does not fail after the first time. If it does,
-            // the server stops: ids that can be guessed would be worse.
-            while getrandom::fill(&mut bytes).is_err() {
-                std::thread::yield_now();
-            }
-            with_number(bytes, shard, shards)
-        };
+        let random = move || with_number(random_bytes(), shard, shards);
         let options = Arc::clone(options);
         let site_options = options.site_options(&settings, write_timeout);
         let mut site = Site::new(settings.config, site_options, random);
@@ -115,6 +112,9 @@ impl HttpServer {
             let node = SiteNode::new(name, keys, clock);
             let node = node.map_err(|why| invalid(why.to_string()))?.shard(shard);
             site = site.node(if options.bus.is_some() { node.on_bus() } else { node });
+            if shard == 0 {
+                settings.tasks.join(name, random_bytes());
+            }
         } else if options.bus.is_some() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_NODE));
         }
@@ -296,12 +296,16 @@ impl HttpServer {
     pub(crate) async fn drive<M: Live>(&self, table: &Mutex<Table<M>>) {
         let mut timer = LazyTimer::new();
         let mut ends_at = None;
-        poll_fn(|cx| {
+        let driving = poll_fn(|cx| {
             self.0
                 .driver
                 .poll_rounds(cx, |cx| self.round(&mut lock(table), (&mut timer, &mut ends_at), cx))
-        })
-        .await;
+        });
+        #[cfg(feature = "store")]
+        if self.0.options.node.is_some() && self.0.lock().announces {
+            return future::or(driving, self.share_tasks(table)).await;
+        }
+        driving.await;
     }
 
     /// One pass. Returns `Some` if everything has ended.
@@ -473,6 +477,11 @@ impl HttpServer {
     pub(crate) fn settings(&self) -> &Settings {
         &self.0.settings
     }
+
+    #[cfg(feature = "store")]
+    pub(crate) fn driver(&self) -> &Arc<DriverWaker> {
+        &self.0.driver
+    }
 }
 
 /// The requests of a server, and the work for them.
@@ -487,12 +496,28 @@ impl<M: Live> Table<M> {
     pub(crate) fn new(live: M) -> Self {
         Self { requests: Requests::new(live), work: VecDeque::new(), responses: Vec::new() }
     }
+
+    /// Begins a request that no client waits for.
+    #[cfg(feature = "store")]
+    pub(crate) fn begin(&mut self, work: Work<ServerKey>, settings: &Settings) {
+        self.requests.work(work, settings);
+    }
 }
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HttpServer").field(&self.0.lock().site).finish()
     }
+}
+
+/// Returns random bytes. The generator of an operating system does not fail after the first time. If
+/// it does, the server stops: ids that can be guessed would be worse.
+fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    while getrandom::fill(&mut bytes).is_err() {
+        std::thread::yield_now();
+    }
+    bytes
 }
 
 fn no_random_numbers(error: getrandom::Error) -> io::Error {

@@ -317,7 +317,8 @@ impl Shared {
         );
         let filters = is_list && principal.is_some() && !self.options.lists_unpermitted;
         let filter = filters.then(|| Arc::clone(&self.options));
-        let origin = (server, Some(HttpOrigin { server, principal, head, filter }));
+        let session = self.options.node.as_ref().and_then(|_| turn.session_number());
+        let origin = (server, Some(HttpOrigin { server, principal, head, session, filter }));
         let (mut machine, tx) = turn.parts(request.handle);
         let mut kept = 0;
         let slot = place.ok_or(FULL).and_then(|place| {
@@ -403,16 +404,22 @@ impl Receiver for Shared {
 
 impl BusReceiver for Shared {
     fn deliver(&self, envelope: &[u8]) {
-        self.with(|State { site, work, .. }, now| {
-            if site.deliver(now, envelope).is_err() && self.settings.is_observed() {
-                let event = Event::BusFailed { error: UnknownEnvelope::TEXT };
+        let task = self.with(|State { site, work, .. }, now| {
+            let delivered = site.deliver(now, envelope);
+            if delivered.is_err() && self.settings.is_observed() {
+                let event = Event::FleetFailed { error: UnknownEnvelope::TEXT };
                 work.push_back(Work::tell(Telling::Event(event)));
             }
+            delivered.ok().flatten()
         });
+        if task.is_some() {
+            self.settings.tasks.signal(task);
+        }
     }
 
     fn missed(&self) {
         self.with(|state, _| state.site.missed());
+        self.settings.tasks.signal(None);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
+#[cfg_attr(not(feature = "store"), path = "no_fleet.rs")]
+mod fleet;
 mod work;
 
-pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 #[cfg(feature = "store")]
-pub(crate) use work::NewTask;
-pub(crate) use work::{LiveTask, TaskWork};
+pub(crate) use fleet::Shared;
+pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
+pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
@@ -25,6 +27,8 @@ use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, Ta
 use mcp_sansio_engine::site::OwnedHead;
 
 use super::broadcast::Broadcaster;
+#[cfg(all(feature = "http", feature = "store"))]
+use super::context::parts_of_owner;
 use super::context::{ActiveRequest, Origin};
 use super::reply::PendingResponse;
 use super::source::RequestSource;
@@ -150,6 +154,18 @@ pub(crate) enum AboutTasks {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
+    /// What [`TaskHub::handle_elsewhere`] returns: the store knows more.
+    Elsewhere,
+}
+
+impl From<TaskAnswer> for AboutTasks {
+    fn from(answer: TaskAnswer) -> Self {
+        match answer {
+            TaskAnswer::Response(response) => Self::Response(response.into()),
+            TaskAnswer::Page(page) => Self::Response(PendingResponse::Reply(page)),
+            TaskAnswer::Wait(task, id) => Self::Wait((task, id)),
+        }
+    }
 }
 
 impl TaskHub {
@@ -202,7 +218,8 @@ impl TaskHub {
                 return TaskClient { owner, session: None };
             }
             // Servers of one application have equal keys.
-            let session = self.owners.hash_one((connection, origin.server));
+            let session = || self.owners.hash_one((connection, origin.server));
+            let session = origin.session.unwrap_or_else(session);
             let is_bound = self.options.bind_to_connection && !request.revision.is_modern();
             let owner = TaskOwner(if is_bound { session } else { 0 });
             return TaskClient { owner, session: Some(session) };
@@ -233,16 +250,24 @@ impl TaskHub {
             // Neither a lock nor the time of the hub is for those.
             _ => return None,
         };
+        if self.is_elsewhere(request) {
+            return Some(AboutTasks::Elsewhere);
+        }
+        self.handle_here(request, client)
+    }
+
+    /// Handles a request about tasks that are known here.
+    fn handle_here(
+        self: &Arc<Self>,
+        request: &Request<'_>,
+        client: TaskClient,
+    ) -> Option<AboutTasks> {
         if request.method == Method::SubscriptionsListen {
             let tasks = self.with(|state, time| state.listened(time, request, client.owner));
             let listen = TaskListen::new(self, request, tasks);
             return Some(AboutTasks::Response(PendingResponse::Listen(Box::new(listen))));
         }
-        Some(match self.with(|state, time| state.handle(time, request, client))? {
-            TaskAnswer::Response(response) => AboutTasks::Response(response.into()),
-            TaskAnswer::Page(page) => AboutTasks::Response(PendingResponse::Reply(page)),
-            TaskAnswer::Wait(task, id) => AboutTasks::Wait((task, id)),
-        })
+        self.with(|state, time| state.handle(time, request, client)).map(AboutTasks::from)
     }
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
@@ -315,6 +340,10 @@ impl TaskHub {
             Err(error) => damaged(error),
         });
         for mut record in records {
+            // One of a fleet is that of another server.
+            if record.node.is_some() {
+                continue;
+            }
             if record.outcome.is_none() {
                 let error = RpcError::internal("The server was restarted");
                 record.message = error.message.to_owned();
@@ -328,21 +357,22 @@ impl TaskHub {
     }
 
     fn restore_one(&self, record: &TaskRecord) -> bool {
-        let owner = self.owner_of_text(record.owner.as_deref());
+        let owner = self.owner_of_record(record);
         self.with(|hub, time| hub.restore(time, owner, record))
     }
 
-    fn owner_of_text(&self, text: Option<&str>) -> TaskOwner {
+    /// Returns whose task a record is of.
+    fn owner_of_record(&self, record: &TaskRecord) -> TaskOwner {
         #[cfg(feature = "http")]
-        if let Some((length, both)) = text.and_then(|text| text.split_once(':'))
-            && let Ok(length) = length.parse()
-            && let Some((issuer, subject)) = both.split_at_checked(length)
-        {
+        if let Some((issuer, subject)) = record.owner.as_deref().and_then(parts_of_owner) {
             return self.owner_of(issuer, subject);
         }
-        let _ = text;
-        // Its connection is gone.
-        TaskOwner(if self.options.bind_to_connection { u64::MAX } else { 0 })
+        if !self.options.bind_to_connection {
+            return TaskOwner(0);
+        }
+        let call = record.call.as_ref();
+        // Without a session in the fleet its connection is gone.
+        TaskOwner(call.and_then(|call| call.session).unwrap_or(u64::MAX))
     }
 }
 

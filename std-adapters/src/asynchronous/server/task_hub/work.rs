@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SendError,
-    ToolError,
+    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SESSION_LEN,
+    SendError, ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
+#[cfg(feature = "store")]
+use super::fleet::{call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
@@ -48,6 +50,12 @@ pub(crate) struct TaskWork {
     /// Whether the call must not be a call.
     is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
+    /// What `initialize` has agreed on with the client, before 2026-07-28.
+    pub(super) agreed: Option<[u8; SESSION_LEN]>,
+    /// The task that this call goes on with.
+    pub(super) adopted: Mutex<Option<NewTask>>,
+    /// What its handler has saved there.
+    pub(super) saved: Option<OwnedJson>,
     /// The progress that the client was told last, and when.
     reported: Mutex<Option<(Amount, Instant)>>,
     progress_interval: Duration,
@@ -59,7 +67,7 @@ impl TaskWork {
         settings: &Settings,
         tool: &Entry<'_>,
         mode: TaskMode,
-        features: ClientFeatures,
+        (features, agreed): (ClientFeatures, Option<[u8; SESSION_LEN]>),
         client: impl FnOnce() -> TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
@@ -76,6 +84,9 @@ impl TaskWork {
             after,
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
+            agreed,
+            adopted: Mutex::default(),
+            saved: None,
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
         }))
@@ -130,6 +141,11 @@ impl TaskWork {
         let _ = self.task.set((new.key, new.info.id()));
         let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
+    }
+
+    /// Returns the task that this call goes on with, if another server has begun it.
+    pub(crate) fn take_adopted(&self) -> Option<NewTask> {
+        lock(&self.adopted).take()
     }
 
     /// Returns whether the call must be a task.
@@ -305,14 +321,29 @@ enum Record {
 }
 
 impl NewTask {
+    /// A task that clients know, of which this server calls the handler again.
+    pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
+        let left =
+            info.ttl_ms().saturating_sub(hub.time().unix_ms.saturating_sub(info.created_unix_ms()));
+        Self {
+            hub: Arc::clone(hub),
+            key,
+            info,
+            expires: Timer::after(Duration::from_millis(left)),
+            is_told: true,
+            record: Arc::default(),
+        }
+    }
+
     /// Saves the record of the task, if there is a store.
     #[cfg(feature = "store")]
     pub(crate) async fn save(&self, request: &ActiveRequest) -> Result<(), StoreError> {
         let Some(store) = self.hub.store() else { return Ok(()) };
-        let new = record(request, &self.info, None);
+        let hub = Arc::clone(&self.hub);
+        let (new, list) = (record(&hub, request, &self.info, None), list_of(&request.origin));
         let stage = Arc::clone(&self.record);
         let save = move |store: &TaskStore| {
-            let saved = store.save(&new);
+            let saved = hub.save_new(store, list.as_deref(), &new);
             if replace(&mut *lock(&stage), Record::Saved) == Record::Withdrawn {
                 let _ = store.remove(new.id);
             }
@@ -325,6 +356,7 @@ impl NewTask {
 /// Returns the record of a task. `end` is how it has ended, if it has.
 #[cfg(feature = "store")]
 fn record(
+    hub: &TaskHub,
     request: &ActiveRequest,
     info: &TaskInfo,
     end: Option<Option<&TaskResult>>,
@@ -334,6 +366,8 @@ fn record(
     let mut record = TaskRecord::new(info.id(), request.name(), arguments, created, ttl);
     record.update(info);
     record.owner = owner_text(&request.origin);
+    record.node = hub.node();
+    record.call = record.node.as_ref().and_then(|_| call_of(request));
     record.outcome = match end {
         None => None,
         Some(Some(end)) => TaskOutcome::of(end),
@@ -401,6 +435,8 @@ impl LiveTask<'_> {
 
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
     #[cfg(feature = "store")]
+    ///
+    /// In a fleet it may have ended elsewhere, or be another server's: then that counts.
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
@@ -410,15 +446,20 @@ impl LiveTask<'_> {
         let (Some(store), Some(info)) = (hub.store(), hub.lock().info(self.new.key)) else {
             return Ok(());
         };
-        let record = record(request, &info, Some(outcome));
-        let mut saving = pin!(store.run(move |store| store.save(&record)));
-        poll_fn(|cx| {
+        let record = record(&hub, request, &info, Some(outcome));
+        let saver = Arc::clone(&hub);
+        let mut saving = pin!(store.run(move |store| saver.save_end(store, &record)));
+        let saved = poll_fn(|cx| {
             if self.poll_over(cx).is_ready() {
                 self.over();
             }
             saving.as_mut().poll(cx)
         })
-        .await
+        .await;
+        if let Ok(false) = saved {
+            hub.with(|hub, _| hub.leave_to_others(self.new.key));
+        }
+        saved.map(drop)
     }
 }
 

@@ -1,5 +1,11 @@
 //! The tasks of a server, which all its connections share: calls that go on after their response.
 
+#[cfg(feature = "store")]
+mod fleet;
+
+#[cfg(feature = "store")]
+pub use fleet::{Claim, FleetStep, LEASE};
+
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
@@ -39,6 +45,8 @@ pub struct TaskHub<S, C> {
     waiting: Places<u64>,
     last_waiting: u64,
     woken: Vec<Waker>,
+    #[cfg(feature = "store")]
+    fleet: Option<fleet::Fleet>,
 }
 
 /// The limits of a [`TaskHub`].
@@ -100,6 +108,8 @@ struct Kept<S, C> {
     waiting: Vec<Waiting<C>>,
     /// Whether there was a change that clients were not told of yet.
     is_changed: bool,
+    #[cfg(feature = "store")]
+    shared: fleet::Shared,
 }
 
 /// An input request, until the handler has the response.
@@ -145,6 +155,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             waiting: Places::new(),
             last_waiting: 0,
             woken: Vec::new(),
+            #[cfg(feature = "store")]
+            fleet: None,
         }
     }
 
@@ -157,7 +169,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     pub fn expire(&mut self, time: TaskTime) {
         while let Some(timeout) = self.tasks().handle_timeout(time) {
             match timeout {
-                TaskTimeout::Expired(task) => self.ended(task),
+                TaskTimeout::Expired(task) => {
+                    self.ended(task);
+                    self.differs(task, time);
+                }
                 TaskTimeout::Gone(task) => {
                     let kept = self.kept.get_mut(task.index()).and_then(Option::take);
                     let Some(Kept { outcome: Some(outcome), owner, .. }) = kept else { continue };
@@ -192,6 +207,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             TaskStep::Cancel(task, reply) => {
                 tasks.end(task, TaskEnd::Cancelled, time);
                 self.ended(task);
+                self.differs(task, time);
                 reply
             }
             TaskStep::Update(task, responses, reply) => {
@@ -202,6 +218,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 }
                 if is_changed {
                     self.changed(task);
+                    self.differs(task, time);
                 }
                 reply
             }
@@ -264,6 +281,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             ..Kept::new(key)
         };
         self.keep(kept);
+        self.differs(key, time);
         Ok((key, info))
     }
 
@@ -307,6 +325,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     pub fn watch(&mut self, task: TaskKey, life: &Waker) -> (bool, bool) {
         let is_live = self.is_live(task);
         let Some(kept) = self.kept(task) else { return (false, false) };
+        if !kept.is_run_here() {
+            return (false, kept.is_changed);
+        }
         kept.life = Some(life.clone());
         (is_live, kept.is_changed)
     }
@@ -331,6 +352,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         }
         if is_new {
             self.changed(task);
+            #[cfg(feature = "store")]
+            self.compare_soon(task, time.now);
         }
     }
 
@@ -359,6 +382,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 kept.outcome = Some(Arc::new(outcome));
             }
             self.ended(task);
+            self.differs(task, time);
         } else {
             self.results.give_back(len(&outcome), owner.as_ref());
         }
@@ -395,6 +419,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         needs: ClientFeatures,
         travels: bool,
     ) -> Result<u64, ToolError<'static>> {
+        #[cfg(feature = "store")]
+        if let Some(number) = self.ask_again(time, task, &json) {
+            return Ok(number.into());
+        }
         let Some(number) = self.tasks().ask(task, time) else {
             return Err(match self.is_live(task) {
                 true => ToolError::internal("The task has too many open input requests"),
@@ -402,12 +430,12 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             });
         };
         let request = OpenInput { number, request: Arc::new(json), needs };
-        let input = Input { request, response: None, waker: None, travels, asked_by: None };
         if let Some(kept) = self.kept(task) {
-            kept.inputs.push(input);
+            kept.inputs.push(Input::new(request, travels));
         }
         self.wake_askers(task);
         self.changed(task);
+        self.differs(task, time);
         Ok(number.into())
     }
 
@@ -431,6 +459,14 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     pub fn answer(&mut self, time: TaskTime, task: TaskKey, number: u32, response: Response) {
         self.respond_to_input(task, number, response);
         self.withdraw(time, task, number);
+        self.differs(task, time);
+    }
+
+    /// As [`answer`](Self::answer), with a response that is in the store.
+    #[cfg(feature = "store")]
+    fn hand_in(&mut self, time: TaskTime, task: TaskKey, number: u32, response: Response) {
+        self.wake_with(task, number, response);
+        self.withdraw(time, task, number);
     }
 
     /// The handler does not wait for an input any more.
@@ -445,6 +481,16 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 
     fn respond_to_input(&mut self, task: TaskKey, number: u32, response: Response) {
+        #[cfg(feature = "store")]
+        if self.fleet.is_some()
+            && let Some(kept) = self.kept(task)
+        {
+            kept.shared.answered(number, response.as_ref().ok().cloned());
+        }
+        self.wake_with(task, number, response);
+    }
+
+    fn wake_with(&mut self, task: TaskKey, number: u32, response: Response) {
         let inputs = self.kept(task).into_iter().flat_map(|kept| &mut kept.inputs);
         if let Some(input) = inputs.into_iter().find(|input| input.request.number == number) {
             input.response = Some(response);
@@ -456,7 +502,16 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     fn withdraw(&mut self, time: TaskTime, task: TaskKey, number: u32) {
         if self.tasks().withdraw(task, number, time) {
             self.changed(task);
+            self.differs(task, time);
         }
+    }
+
+    /// A task is not as its record says.
+    fn differs(&mut self, task: TaskKey, time: TaskTime) {
+        #[cfg(feature = "store")]
+        self.compare_at(task, time.now);
+        #[cfg(not(feature = "store"))]
+        let _ = (task, time);
     }
 
     // Requests of 2025-11-25 that wait for the result of a task.
@@ -467,6 +522,20 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// # Errors
     /// The response, if there are too many or the task has ended.
     pub fn wait(
+        &mut self,
+        task: TaskKey,
+        (client, share): (Option<u64>, u8),
+        channel: C,
+    ) -> Result<u64, Box<TaskResponse>> {
+        let waits = self.begin_to_wait(task, (client, share), channel);
+        #[cfg(feature = "store")]
+        if waits.is_err() {
+            self.unhold(task);
+        }
+        waits
+    }
+
+    fn begin_to_wait(
         &mut self,
         task: TaskKey,
         (client, share): (Option<u64>, u8),
@@ -543,6 +612,12 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// A `tasks/result` does not wait any more. Gives its place and its questions back.
     pub fn leave(&mut self, task: TaskKey, number: u64) {
+        self.give_place_back(task, number);
+        #[cfg(feature = "store")]
+        self.unhold(task);
+    }
+
+    fn give_place_back(&mut self, task: TaskKey, number: u64) {
         let Some(kept) = self.kept(task) else { return };
         let is_this = |waiting: &Waiting<C>| waiting.number == number;
         let Some(at) = kept.waiting.iter().position(is_this) else { return };
@@ -634,7 +709,17 @@ impl<S, C> Kept<S, C> {
             is_listened: false,
             waiting: Vec::new(),
             is_changed: false,
+            #[cfg(feature = "store")]
+            shared: fleet::Shared::NONE,
         }
+    }
+
+    /// Whether this server runs it, or has.
+    const fn is_run_here(&self) -> bool {
+        #[cfg(feature = "store")]
+        return !self.shared.is_foreign();
+        #[cfg(not(feature = "store"))]
+        true
     }
 
     fn content(&self) -> Content {
@@ -648,6 +733,10 @@ impl<S, C> Kept<S, C> {
 }
 
 impl Input {
+    const fn new(request: OpenInput, travels: bool) -> Self {
+        Self { request, response: None, waker: None, travels, asked_by: None }
+    }
+
     fn has_number(&self, number: u64) -> bool {
         u64::from(self.request.number) == number
     }

@@ -1,0 +1,578 @@
+//! Tasks of a fleet. Servers with one store have the same tasks: the record in the store is the
+//! truth, with which the server that runs a task compares it, and so do those whose clients follow
+//! it.
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem::{replace, take};
+use core::task::Waker;
+use core::time::Duration;
+
+use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskOwner, TaskTime};
+use mcp_sansio::{
+    Amount, ClientFeatures, Instant, OwnedJson, Progress, RawJson, Request, Revision, ToolError,
+};
+
+use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, len, share_of};
+use crate::places::PlaceLimit;
+use crate::record::{TaskInput, TaskOutcome, TaskRecord};
+
+/// The part that a server has in the tasks of its fleet.
+pub(super) struct Fleet {
+    /// Names this run of the server.
+    node: String,
+    /// When which tasks are compared.
+    due: BTreeSet<(Instant, TaskId)>,
+    renews_at: Instant,
+    sweeps_at: Instant,
+    /// Those that the others are to be told of.
+    changed: BTreeSet<TaskId>,
+    /// Wakes who takes the steps.
+    waker: Option<Waker>,
+}
+
+/// The next operation for the tasks of a fleet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FleetStep {
+    /// To store that this run of the server goes on, for [`LEASE`].
+    Renew,
+    /// To look for tasks whose servers are gone, which [`TaskRecord::claim`] takes over.
+    Sweep,
+    /// To change the record of this task with [`TaskHub::compare`].
+    Compare(TaskId),
+    /// To tell the other servers that the record of this task has changed.
+    Tell(TaskId),
+    /// There is nothing to do before this time.
+    Wait(Instant),
+}
+
+/// A task in the store as a server sees it that takes over what others have left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// It has ended, or a server that is there has it.
+    None,
+    /// It may not be repeated, so it has failed.
+    Failed,
+    /// It is this server's, to be begun again.
+    Taken,
+}
+
+/// The hub's part of a task in a fleet.
+pub(super) struct Shared {
+    /// Whether another server runs it.
+    is_foreign: bool,
+    /// When it is compared next, and when it was compared last.
+    due: Option<Instant>,
+    compared: Option<Instant>,
+    /// Whether its end is in the store.
+    is_end_stored: bool,
+    /// Responses of clients that the store may not have yet. `None`: it was refused.
+    answered: Vec<(u32, Option<OwnedJson>)>,
+    /// What it has asked when it ran elsewhere, which it asks again.
+    earlier: VecDeque<TaskInput>,
+    /// Requests that wait for it, or are about to.
+    holds: usize,
+}
+
+impl TaskRecord {
+    /// Takes a task over that the server `from` has left, for the server `by`.
+    pub fn claim(&mut self, from: &str, by: &str) -> Claim {
+        if self.outcome.is_some() || self.node.as_deref() != Some(from) {
+            return Claim::None;
+        }
+        let is_saved = self.saved.is_some();
+        let again = self.call.as_mut().filter(|call| call.is_repeatable || is_saved);
+        let error = match again {
+            Some(call) if call.runs < MAX_RUNS => {
+                call.runs += 1;
+                self.node = Some(by.to_string());
+                return Claim::Taken;
+            }
+            Some(_) => "The servers that ran the task are gone, three in a row",
+            None => "The server that ran the task is gone",
+        };
+        self.message = error.to_string();
+        self.outcome = TaskOutcome::failed(error);
+        Claim::Failed
+    }
+}
+
+impl<S: Clone, C: Clone> TaskHub<S, C> {
+    /// Makes the server a member of a fleet. `node` names this run of it.
+    pub fn join(&mut self, now: Instant, node: String) {
+        if self.fleet.is_some() {
+            return;
+        }
+        let fleet = Fleet {
+            node,
+            due: BTreeSet::new(),
+            renews_at: now,
+            sweeps_at: now.saturating_add(PERIOD),
+            changed: BTreeSet::new(),
+            waker: None,
+        };
+        self.fleet = Some(fleet);
+    }
+
+    /// Returns the name of this run of the server, if it is a member of a fleet.
+    pub fn node(&self) -> Option<&str> {
+        self.fleet.as_ref().map(|fleet| &*fleet.node)
+    }
+
+    /// Returns the next step. `waker` is woken when there may be another one.
+    pub fn next_step(&mut self, now: Instant, waker: &Waker) -> Option<FleetStep> {
+        let fleet = self.fleet.as_mut()?;
+        let next = now.saturating_add(PERIOD);
+        if fleet.renews_at <= now {
+            fleet.renews_at = next;
+            return Some(FleetStep::Renew);
+        }
+        if let Some(id) = fleet.changed.pop_first() {
+            return Some(FleetStep::Tell(id));
+        }
+        if let Some((_, id)) = fleet.due.first().copied().filter(|(due, _)| *due <= now) {
+            fleet.due.pop_first();
+            let Some(task) = self.tasks().find(id) else { return Some(FleetStep::Compare(id)) };
+            let is_live = self.is_live(task);
+            let Some(kept) = self.kept(task) else { return Some(FleetStep::Compare(id)) };
+            (kept.shared.due, kept.shared.compared) = (None, Some(now));
+            if is_live || kept.is_run_here() && !kept.shared.is_end_stored {
+                self.compare_at(task, next);
+            }
+            return Some(FleetStep::Compare(id));
+        }
+        let fleet = self.fleet.as_mut()?;
+        if fleet.sweeps_at <= now {
+            fleet.sweeps_at = next;
+            return Some(FleetStep::Sweep);
+        }
+        fleet.waker = Some(waker.clone());
+        let first = fleet.due.first().map(|(due, _)| *due);
+        let until = fleet.renews_at.min(fleet.sweeps_at);
+        Some(FleetStep::Wait(first.map_or(until, |first| first.min(until))))
+    }
+
+    /// Records that the record of a task has changed, as another server says. Without an id: that
+    /// those of all tasks may have.
+    pub fn signal(&mut self, now: Instant, id: Option<TaskId>) {
+        let all = || self.kept.iter().flatten().map(|kept| kept.key).collect();
+        let tasks: Vec<TaskKey> = match id {
+            Some(id) => self.tasks().find(id).into_iter().collect(),
+            None => all(),
+        };
+        tasks.into_iter().for_each(|task| self.compare_at(task, now));
+    }
+
+    /// Records that the record of a task was changed here.
+    pub fn tell(&mut self, now: Instant, id: TaskId) {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.changed.insert(id);
+            self.woken.extend(fleet.waker.take());
+        }
+        // Clients here may follow it, too.
+        if let Some(task) = self.tasks().find(id)
+            && self.kept(task).is_some_and(|kept| kept.shared.is_foreign)
+        {
+            self.compare_at(task, now);
+        }
+    }
+
+    /// Returns whether this server runs a task, or has its end, which is not in the store yet.
+    pub fn has(&mut self, id: TaskId) -> bool {
+        let task = self.tasks().find(id);
+        let kept = task.and_then(|task| self.kept(task));
+        kept.is_some_and(|kept| kept.is_run_here() && !kept.shared.is_end_stored)
+    }
+
+    /// Returns whether one more task has room.
+    pub fn has_room(&mut self) -> bool {
+        self.tasks().len() < usize::from(self.limits.max_tasks)
+    }
+
+    /// Returns a task that another server runs, and whether clients are to be told of a change.
+    pub fn foreign(&mut self, id: TaskId) -> Option<(TaskKey, bool)> {
+        let task = self.tasks().find(id)?;
+        let kept = self.kept(task)?;
+        kept.shared.is_foreign.then_some((task, kept.is_changed))
+    }
+
+    /// Lets a task be compared at this time, if it was not to be earlier.
+    pub(super) fn compare_at(&mut self, task: TaskKey, at: Instant) {
+        let Some(id) = self.tasks().info(task).map(|info| info.id()) else { return };
+        let Some(kept) = self.kept.get_mut(task.index()).and_then(Option::as_mut) else { return };
+        let Some(fleet) = &mut self.fleet else { return };
+        if kept.shared.due.is_some_and(|due| due <= at) {
+            return;
+        }
+        if let Some(due) = kept.shared.due.replace(at) {
+            fleet.due.remove(&(due, id));
+        }
+        fleet.due.insert((at, id));
+        self.woken.extend(fleet.waker.take());
+    }
+
+    /// A message has changed: not every one is worth a comparison.
+    pub(super) fn compare_soon(&mut self, task: TaskKey, now: Instant) {
+        let spacing = self.limits.config.poll_interval;
+        let last = self.kept(task).and_then(|kept| kept.shared.compared);
+        let at = last.map_or(now, |last| last.saturating_add(spacing).max(now));
+        self.compare_at(task, at);
+    }
+
+    /// Returns whether requests about a task are for the store: another server runs it, or none.
+    pub fn is_elsewhere(&mut self, id: TaskId) -> bool {
+        let Some(task) = self.tasks().find(id) else { return self.fleet.is_some() };
+        self.kept(task).is_some_and(|kept| kept.shared.is_foreign)
+    }
+
+    /// Compares a task with its record. Returns the record as it is to be stored, if it has to
+    /// change: then this is called again if another record is there by now.
+    pub fn compare(&mut self, time: TaskTime, record: &TaskRecord) -> Option<TaskRecord> {
+        let node = &self.fleet.as_ref()?.node;
+        let is_own = record.node.as_ref() == Some(node);
+        let task = self.tasks().find(record.id)?;
+        let info = self.tasks().info(task)?;
+        let kept = self.kept(task)?;
+        let mut new = record.clone();
+        if new.outcome.is_none() {
+            if kept.shared.is_foreign {
+                kept.write_answers(&mut new);
+                if info.end().is_some() {
+                    new.outcome = Some(TaskOutcome::Cancelled);
+                }
+                if new != *record {
+                    new.updated_unix_ms = time.unix_ms;
+                }
+            } else if is_own {
+                kept.write(&info, &mut new);
+            }
+        }
+        // Those that the store has are not written again.
+        let is_unwritten = |number: u32| {
+            let stored = record.inputs.iter().find(|stored| stored.number == number);
+            stored.is_none_or(TaskInput::is_open)
+        };
+        kept.shared.answered.retain(|(number, _)| is_unwritten(*number));
+        if !is_own {
+            // The life of a task that another server has taken over ends.
+            self.leave_to_others(task);
+        }
+        self.read(time, task, &new);
+        if let Some(kept) = self.kept(task) {
+            kept.shared.is_end_stored = record.outcome.is_some();
+        }
+        (new != *record).then_some(new)
+    }
+
+    /// Another server has taken a task over, or its end: what is known of it is in the store.
+    pub fn leave_to_others(&mut self, task: TaskKey) {
+        let Some(kept) = self.kept(task) else { return };
+        if !replace(&mut kept.shared.is_foreign, true) {
+            let life = kept.life.take();
+            let inputs = take(&mut kept.inputs);
+            self.woken.extend(life);
+            self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
+        }
+    }
+
+    /// Returns the task of a record that another server has. `None` if it has no room, or its time
+    /// is over.
+    pub fn load(
+        &mut self,
+        time: TaskTime,
+        owner: TaskOwner,
+        record: &TaskRecord,
+    ) -> Option<TaskKey> {
+        self.expire(time);
+        if let Some(task) = self.tasks().find(record.id) {
+            return Some(task);
+        }
+        let task = self.restore_shared(time, owner, record)?;
+        self.kept(task)?.shared.is_foreign = true;
+        self.read(time, task, record);
+        Some(task)
+    }
+
+    /// Creates the task of a record that this server has taken over, whose handler is to be called.
+    pub fn adopt(
+        &mut self,
+        time: TaskTime,
+        owner: TaskOwner,
+        record: &TaskRecord,
+    ) -> Option<(TaskKey, TaskInfo)> {
+        let task = self.load(time, owner, record)?;
+        let info = self.tasks().info(task)?;
+        let kept = self.kept(task)?;
+        kept.shared.is_foreign = false;
+        kept.shared.earlier = record.inputs.clone().into();
+        self.compare_at(task, time.now.saturating_add(PERIOD));
+        Some((task, info))
+    }
+
+    fn restore_shared(
+        &mut self,
+        time: TaskTime,
+        owner: TaskOwner,
+        record: &TaskRecord,
+    ) -> Option<TaskKey> {
+        // The owner has them in the fleet already.
+        let config = self.limits.config.max_per_owner(usize::MAX);
+        let restored = self.tasks.tasks(&config).restore(time, record.id, owner, &record.stored());
+        let task = restored.ok()??;
+        let call = record.call.as_ref();
+        self.keep(Kept {
+            owner: share_of(owner),
+            client: call
+                .map_or(ClientFeatures::NONE, |it| ClientFeatures::from_bits(it.capabilities)),
+            created_in: call.and_then(|call| call.session),
+            ..Kept::new(task)
+        });
+        Some(task)
+    }
+
+    /// Handles a request about a task that another server has, as its record says. Returns the
+    /// response, and the record if it has to change: as [`compare`](Self::compare).
+    pub fn handle_shared(
+        &mut self,
+        time: TaskTime,
+        request: &Request<'_>,
+        (client, owner): (TaskClient, TaskOwner),
+        record: &TaskRecord,
+    ) -> (Option<TaskAnswer>, Option<TaskRecord>) {
+        let task = self.load(time, owner, record);
+        if let Some(task) = task {
+            self.read(time, task, record);
+        }
+        let answer = self.handle(time, request, client);
+        let new = self.compare(time, record);
+        if let Some(task) = task {
+            if let Some(TaskAnswer::Wait(..)) = answer
+                && let Some(kept) = self.kept(task)
+            {
+                kept.shared.holds += 1;
+                self.compare_at(task, time.now.saturating_add(PERIOD));
+            }
+            self.release(task);
+        }
+        (answer, new)
+    }
+
+    /// A request that waited for a task, or was about to, does not any more.
+    pub(super) fn unhold(&mut self, task: TaskKey) {
+        if let Some(kept) = self.kept(task) {
+            kept.shared.holds = kept.shared.holds.saturating_sub(1);
+            self.release(task);
+        }
+    }
+
+    /// Forgets a task of another server that no client follows here.
+    pub fn release(&mut self, task: TaskKey) {
+        let is_live = self.is_live(task);
+        let Some(kept) = self.kept(task) else { return };
+        let is_followed = is_live && kept.is_listened || kept.shared.holds > 0;
+        if !kept.shared.is_foreign || is_followed || kept.life.is_some() {
+            return;
+        }
+        let (due, outcome, owner) = (kept.shared.due, kept.outcome.take(), kept.owner);
+        if let Some(outcome) = outcome {
+            self.results.give_back(len(&outcome), owner.as_ref());
+        }
+        if let (Some(due), Some(fleet), Some(info)) =
+            (due, &mut self.fleet, self.tasks.tasks(&self.limits.config).info(task))
+        {
+            fleet.due.remove(&(due, info.id()));
+        }
+        self.remove(task);
+    }
+
+    /// Returns the number of an input request that the handler has made before, when another server
+    /// ran it. Requests are made again in the same order; at the first that differs, the rest is
+    /// closed.
+    pub(super) fn ask_again(
+        &mut self,
+        time: TaskTime,
+        task: TaskKey,
+        json: &OwnedJson,
+    ) -> Option<u32> {
+        let kept = self.kept(task)?;
+        let next = kept.shared.earlier.pop_front()?;
+        let number = next.number;
+        if next.request == json.as_raw().as_str() && !next.is_closed {
+            if let Some(answer) = next.answer.as_deref().and_then(parsed) {
+                let request = OpenInput::of(&next)?;
+                let response = Some(Ok(answer));
+                let input = Input { response, ..Input::new(request, false) };
+                kept.inputs.push(input);
+            }
+            return Some(number);
+        }
+        let earlier = take(&mut kept.shared.earlier);
+        for input in core::iter::once(next).chain(earlier).filter(TaskInput::is_open) {
+            self.leave_input(time, task, input.number.into());
+        }
+        None
+    }
+
+    /// Takes over what the record of a task says.
+    fn read(&mut self, time: TaskTime, task: TaskKey, record: &TaskRecord) {
+        let Some(before) = self.tasks().info(task) else { return };
+        let open = record.open_inputs();
+        if !before.is_live() && record.outcome.is_none() {
+            return;
+        }
+        let Some(kept) = self.kept(task) else { return };
+        if !kept.shared.is_foreign && record.outcome.is_none() {
+            let Kept { inputs, .. } = kept;
+            let unanswered = inputs.iter().filter(|input| input.response.is_none());
+            let numbers: Vec<u32> = unanswered.map(|input| input.request.number).collect();
+            for stored in record.inputs.iter().filter(|stored| numbers.contains(&stored.number)) {
+                let answer = match stored.answer.as_deref().and_then(parsed) {
+                    Some(answer) => Ok(answer),
+                    None if stored.is_closed => Err(ToolError::internal(REFUSED)),
+                    None => continue,
+                };
+                self.hand_in(time, task, stored.number, answer);
+            }
+            return;
+        }
+        let travels = record.is_legacy();
+        kept.inputs.retain(|input| open.contains(&input.request.number));
+        for stored in record.inputs.iter().filter(|stored| open.contains(&stored.number)) {
+            if !kept.inputs.iter().any(|input| input.request.number == stored.number) {
+                kept.inputs
+                    .extend(OpenInput::of(stored).map(|request| Input::new(request, travels)));
+            }
+        }
+        kept.progress = record.numbers().map(Arc::new);
+        let outcome = record.outcome.as_ref().and_then(TaskOutcome::result).map(Arc::new);
+        let has_ended = record.outcome.is_some();
+        if has_ended && !replace(&mut kept.shared.is_end_stored, has_ended) {
+            // An end of its own that the store did not take does not count.
+            let size = |outcome: &Option<_>| outcome.as_deref().map_or(0, len);
+            let (new, owner) = (size(&outcome), kept.owner);
+            let old = size(&replace(&mut kept.outcome, outcome));
+            self.results.give_back(old, owner.as_ref());
+            let _ = self.results.take(new, owner.as_ref(), PlaceLimit::UNLIMITED);
+        }
+        self.tasks().set_stored(task, &record.stored().open_inputs(&open));
+        let Some(after) = self.tasks().info(task) else { return };
+        if !after.is_live() && before.is_live() {
+            self.ended(task);
+        }
+        if before.updated_unix_ms() != after.updated_unix_ms()
+            || before.is_live() != after.is_live()
+            || !before.open_inputs().eq(after.open_inputs())
+        {
+            self.changed(task);
+            self.wake_askers(task);
+        }
+    }
+}
+
+impl<S, C> Kept<S, C> {
+    /// Writes how a task is that runs here.
+    fn write(&self, info: &TaskInfo, record: &mut TaskRecord) {
+        record.update(info);
+        if !info.is_live() {
+            let outcome = self.outcome.as_deref().and_then(TaskOutcome::of);
+            record.outcome = outcome.or_else(|| match info.end() {
+                Some(_) => Some(TaskOutcome::Cancelled),
+                None => TaskOutcome::failed("The task has expired"),
+            });
+            return;
+        }
+        record.progress = self.progress.as_deref().map(|numbers| {
+            let (done, total) = (numbers.done(), numbers.total_amount());
+            (done.to_string(), total.map(|total| total.to_string()))
+        });
+        for input in &self.inputs {
+            let number = input.request.number;
+            if !record.inputs.iter().any(|stored| stored.number == number) {
+                let request = input.request.request.as_raw().as_str();
+                let mut new = TaskInput::new(number, request);
+                new.needs = input.request.needs.bits();
+                record.inputs.push(new);
+            }
+        }
+        self.write_answers(record);
+        let is_awaited = |number| info.open_inputs().any(|open| open == number);
+        for stored in record.inputs.iter_mut().filter(|stored| stored.is_open()) {
+            stored.is_closed = !is_awaited(stored.number);
+        }
+    }
+
+    fn write_answers(&self, record: &mut TaskRecord) {
+        for (number, answer) in &self.shared.answered {
+            let is_this = |stored: &&mut TaskInput| stored.number == *number && stored.is_open();
+            let Some(stored) = record.inputs.iter_mut().find(is_this) else { continue };
+            match answer {
+                Some(answer) => stored.answer = Some(answer.as_raw().as_str().to_string()),
+                None => stored.is_closed = true,
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(super) const NONE: Self = Self {
+        is_foreign: false,
+        due: None,
+        compared: None,
+        is_end_stored: false,
+        answered: Vec::new(),
+        earlier: VecDeque::new(),
+        holds: 0,
+    };
+
+    /// Records a response for the store.
+    pub(super) fn answered(&mut self, number: u32, answer: Option<OwnedJson>) {
+        self.answered.push((number, answer));
+    }
+
+    pub(super) const fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+}
+
+impl OpenInput {
+    fn of(stored: &TaskInput) -> Option<Self> {
+        Some(Self {
+            number: stored.number,
+            request: Arc::new(parsed(&stored.request)?),
+            needs: ClientFeatures::from_bits(stored.needs),
+        })
+    }
+}
+
+impl TaskRecord {
+    fn is_legacy(&self) -> bool {
+        let revision = self.call.as_ref().and_then(|call| Revision::parse(&*call.revision));
+        revision.is_some_and(|revision| !revision.is_modern())
+    }
+
+    /// Returns its progress.
+    fn numbers(&self) -> Option<Progress<'static>> {
+        let amount = |text: &String| text.parse::<f64>().ok().map(Amount::from);
+        let (done, total) = self.progress.as_ref()?;
+        let progress = Progress::of(amount(done)?);
+        Some(match total.as_ref().and_then(amount) {
+            Some(total) => progress.total(total),
+            None => progress,
+        })
+    }
+}
+
+fn parsed(json: &str) -> Option<OwnedJson> {
+    RawJson::parse(json).ok().map(OwnedJson::from)
+}
+
+/// Time for which a server says that it goes on. After it others take over what it ran.
+pub const LEASE: Duration = Duration::from_secs(15);
+/// Time between two renewals of it, between two searches for tasks that were left, and between two
+/// comparisons of a task of which nothing is heard.
+const PERIOD: Duration = Duration::from_secs(5);
+/// How often a task is begun at most: it may be what ends its servers.
+const MAX_RUNS: u8 = 3;
+const REFUSED: &str = "The client has refused the request";

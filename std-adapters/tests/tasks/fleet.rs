@@ -1,0 +1,542 @@
+//! Tasks of a fleet: servers with one store, of which any has a client's next request.
+
+use std::future::{pending, ready};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use futures_lite::future;
+use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
+use mcp_sansio::{Catalog, RawJson, entries};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer, Principal};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
+use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::client::legacy;
+use super::http::Client;
+use super::virtual_time::block_on;
+use super::{CONFIG, call, filled_in, form, name, request};
+
+const RING: KeyRing = KeyRing::new([5; 32]);
+
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
+    tool("ask", ToolAnnotations::new()),
+    tool("hold", ToolAnnotations::new()),
+    tool("count", ToolAnnotations::new()),
+    tool("again", ToolAnnotations::new().idempotent_hint(true)),
+    tool("ask-again", ToolAnnotations::new().read_only_hint(true)),
+]);
+
+const fn tool(name: &'static str, annotations: ToolAnnotations<'static>) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+        .annotations(annotations)
+        .execution(ToolExecution::new().task_support(TaskSupport::Optional))
+}
+
+/// What the handlers of all servers have in common.
+#[derive(Clone, Default)]
+struct World {
+    begun: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+    may_end: Arc<AtomicBool>,
+}
+
+struct Ends(Arc<AtomicUsize>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn handle(world: World, ctx: Context) -> HandlerResult {
+    let begun = world.begun.fetch_add(1, Ordering::SeqCst) + 1;
+    let _ends = Ends(world.ended);
+    let request = ctx.request()?;
+    let tool = ctx.tool(&request);
+    let wait = async || {
+        while !world.may_end.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    match ctx.name() {
+        "ask" | "ask-again" => {
+            let first = name(&tool.request_input("first", form("First name?")).await?)?;
+            let last = name(&tool.request_input("last", form(&format!("{first} who?"))).await?)?;
+            return ctx.reply(&TextResult::new(&format!("{first} {last}")));
+        }
+        "count" => {
+            let done = ctx.saved().and_then(RawJson::as_u64).unwrap_or(0);
+            for done in done + 1..=3 {
+                ctx.save(done).await?;
+                tool.set_status(format_args!("{done} of 3"));
+                if done == 2 {
+                    wait().await;
+                }
+            }
+            return ctx.reply(&TextResult::new(&format!("{begun} runs, from {done} on")));
+        }
+        _ => wait().await,
+    }
+    ctx.reply(&TextResult::new(&format!("run {begun}")))
+}
+
+/// Delivers envelopes, unless it is lost.
+#[derive(Default)]
+struct TestBus {
+    receivers: Mutex<Vec<Weak<dyn BusReceiver>>>,
+    underway: Mutex<Vec<Vec<u8>>>,
+    is_lost: AtomicBool,
+}
+
+impl Bus for TestBus {
+    fn publish(&self, _: Topic, envelope: Vec<u8>) {
+        self.underway.lock().unwrap().push(envelope);
+    }
+
+    fn join(&self, receiver: Weak<dyn BusReceiver>) {
+        self.receivers.lock().unwrap().push(receiver);
+    }
+}
+
+impl TestBus {
+    async fn run(&self) {
+        loop {
+            sleep(Duration::from_millis(20)).await;
+            let envelopes = std::mem::take(&mut *self.underway.lock().unwrap());
+            if self.is_lost.load(Ordering::SeqCst) {
+                continue;
+            }
+            let receivers = self.receivers.lock().unwrap().clone();
+            for envelope in envelopes {
+                receivers.iter().filter_map(Weak::upgrade).for_each(|it| it.deliver(&envelope));
+            }
+        }
+    }
+}
+
+/// A store that one server cannot reach.
+struct Reached(Arc<MemoryStore>, Arc<AtomicBool>);
+
+impl Reached {
+    fn of(&self) -> Result<&MemoryStore, StoreError> {
+        match self.1.load(Ordering::SeqCst) {
+            true => Ok(&self.0),
+            false => Err(StoreError::Unavailable("no route".into())),
+        }
+    }
+}
+
+impl Store for Reached {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.of()?.get(key)
+    }
+
+    fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
+        self.of()?.put(key, bytes, ttl)
+    }
+
+    fn compare_and_put(
+        &self,
+        key: &str,
+        expected: Option<&[u8]>,
+        bytes: &[u8],
+        ttl: Option<Duration>,
+    ) -> Result<bool, StoreError> {
+        self.of()?.compare_and_put(key, expected, bytes, ttl)
+    }
+
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.of()?.remove(key)
+    }
+
+    fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        self.of()?.keys(prefix)
+    }
+
+    fn blocks(&self) -> bool {
+        false
+    }
+}
+
+/// Three servers, as a client and the one who runs them see them.
+struct Fleet {
+    servers: [HttpServer; 3],
+    /// Whether a server runs, and reaches the store.
+    runs: [AtomicBool; 3],
+    reaches: [Arc<AtomicBool>; 3],
+    bus: Arc<TestBus>,
+    world: World,
+}
+
+impl Fleet {
+    fn client(&self, server: usize, token: &'static str) -> Client {
+        Client { server: self.servers[server].clone(), token, session: None }
+    }
+
+    async fn get(&self, server: usize, id: &Value) -> Value {
+        let asked = self.client(server, "anna");
+        asked.ask(&request(9, "tasks/get", json!({"taskId": id}))).await
+    }
+
+    /// Polls a server until the task is in this state.
+    async fn until(&self, server: usize, id: &Value, status: &str) -> Value {
+        for _ in 0..60 {
+            let state = self.get(server, id).await["result"].clone();
+            if state["status"] == status {
+                return state;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        panic!("{:?}", self.get(server, id).await);
+    }
+
+    async fn create(&self, server: usize, tool: &str) -> Value {
+        let created = self.client(server, "anna").ask(&call(1, tool, json!({}))).await;
+        assert_eq!(created["result"]["resultType"], "task", "{created}");
+        created["result"]["taskId"].clone()
+    }
+
+    async fn answer(&self, server: usize, id: &Value, key: &str, with: &str) {
+        let responses = json!({"taskId": id, "inputResponses": {key: filled_in(with)}});
+        let answered =
+            self.client(server, "anna").ask(&request(3, "tasks/update", responses)).await;
+        assert_eq!(answered["result"]["resultType"], "complete", "{answered}");
+    }
+
+    fn begun(&self) -> usize {
+        self.world.begun.load(Ordering::SeqCst)
+    }
+}
+
+fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
+    block_on(async {
+        let start = Instant::now();
+        let records = MemoryStore::new(1 << 20).clock(move || start.elapsed());
+        let (records, bus, world) =
+            (Arc::new(records), Arc::new(TestBus::default()), World::default());
+        let reaches = [(); 3].map(|()| Arc::new(AtomicBool::new(true)));
+        let apps = reaches.each_ref().map(|reached| {
+            let store = Reached(Arc::clone(&records), Arc::clone(reached));
+            let world = world.clone();
+            App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
+                .catalog(&CATALOG)
+                .key_ring(RING)
+                .tasks(TaskOptions {
+                    store: Some(TaskStore::new(store, RING)),
+                    ..TaskOptions::new()
+                })
+        });
+        let mut names = ["a", "b", "c"].into_iter();
+        let servers = apps.each_ref().map(|app| {
+            let options = HttpOptions {
+                node: names.next().map(Into::into),
+                bus: Some(bus.clone()),
+                ..HttpOptions::new()
+            };
+            let options = options.authorize(|credentials: Credentials| {
+                let subject = credentials.token().unwrap_or_default();
+                ready(Ok(Principal::new("https://auth.example.com", subject)))
+            });
+            HttpServer::new(app, options).unwrap()
+        });
+        let runs = [(); 3].map(|()| AtomicBool::new(true));
+        let fleet = Fleet { servers, runs, reaches, bus, world };
+        let run = async |number: usize| {
+            let killed = async {
+                while fleet.runs[number].load(Ordering::SeqCst) {
+                    sleep(Duration::from_millis(50)).await;
+                }
+            };
+            future::or(fleet.servers[number].run(&apps[number]), killed).await;
+            pending().await
+        };
+        let servers = future::or(future::or(run(0), run(1)), run(2));
+        future::or(future::or(servers, fleet.bus.run()), clients(&fleet)).await;
+    });
+}
+
+#[test]
+fn a_task_is_created_asked_answered_and_finished_at_three_servers() {
+    for has_bus in [true, false] {
+        fleet(async |fleet| {
+            fleet.bus.is_lost.store(!has_bus, Ordering::SeqCst);
+            let id = fleet.create(0, "ask").await;
+            let asked = fleet.until(1, &id, "input_required").await;
+            assert_eq!(asked["inputRequests"]["1"]["params"]["message"], "First name?");
+            fleet.answer(2, &id, "1", "Anna").await;
+            // What comes late is taken for nothing.
+            fleet.answer(1, &id, "1", "Ben").await;
+            let asked = loop {
+                let asked = fleet.until(1, &id, "input_required").await;
+                if asked["inputRequests"].get("2").is_some() {
+                    break asked;
+                }
+                sleep(Duration::from_secs(1)).await;
+            };
+            assert_eq!(asked["inputRequests"]["2"]["params"]["message"], "Anna who?");
+            assert_eq!(asked["inputRequests"].get("1"), None);
+            fleet.answer(0, &id, "2", "Smith").await;
+            for server in 0..3 {
+                let ended = fleet.until(server, &id, "completed").await;
+                assert_eq!(ended["result"]["content"][0]["text"], "Anna Smith");
+            }
+            assert_eq!(fleet.begun(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_task_is_cancelled_at_another_server() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "hold").await;
+        let cancelled = request(2, "tasks/cancel", json!({"taskId": id}));
+        let other = fleet.client(1, "ben").ask(&cancelled).await;
+        assert_eq!(other["error"]["code"], -32602, "it is not his");
+        assert_eq!(
+            fleet.client(1, "anna").ask(&cancelled).await["result"]["resultType"],
+            "complete"
+        );
+        for server in 0..3 {
+            fleet.until(server, &id, "cancelled").await;
+        }
+        assert_eq!(fleet.world.ended.load(Ordering::SeqCst), 1, "its handler has ended");
+    });
+}
+
+#[test]
+fn a_task_goes_on_elsewhere_when_its_server_is_gone_if_its_tool_may_be_repeated() {
+    fleet(async |fleet| {
+        let (once, again) = (fleet.create(0, "hold").await, fleet.create(0, "again").await);
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        let failed = fleet.until(1, &once, "failed").await;
+        assert_eq!(failed["error"]["message"], "The server that ran the task is gone");
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        let ended = fleet.until(2, &again, "completed").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "run 3");
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(fleet.begun(), 3, "nothing is run twice");
+    });
+}
+
+#[test]
+fn a_task_goes_on_from_what_it_has_saved() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "count").await;
+        sleep(Duration::from_secs(2)).await;
+        assert_eq!(fleet.get(1, &id).await["result"]["statusMessage"], "2 of 3");
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        let ended = fleet.until(1, &id, "completed").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "2 runs, from 2 on");
+    });
+}
+
+#[test]
+fn a_task_that_is_begun_again_has_the_answers_that_it_had() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "ask-again").await;
+        fleet.until(1, &id, "input_required").await;
+        fleet.answer(0, &id, "1", "Anna").await;
+        sleep(Duration::from_secs(2)).await;
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        let asked = fleet.until(2, &id, "input_required").await;
+        let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
+        assert_eq!(open, ["2"]);
+        fleet.answer(1, &id, "2", "Smith").await;
+        let ended = fleet.until(2, &id, "completed").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "Anna Smith");
+    });
+}
+
+#[test]
+fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "again").await;
+        fleet.reaches[0].store(false, Ordering::SeqCst);
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        fleet.reaches[0].store(true, Ordering::SeqCst);
+        sleep(Duration::from_secs(6)).await;
+        assert_eq!(fleet.world.ended.load(Ordering::SeqCst), 1, "the first run has ended");
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        for server in 0..3 {
+            let ended = fleet.until(server, &id, "completed").await;
+            assert_eq!(ended["result"]["content"][0]["text"], "run 2");
+        }
+    });
+}
+
+#[test]
+fn a_task_is_begun_three_times_at_most() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "again").await;
+        // Each server in turn is cut off, until it has lost the task.
+        let mut runs = 1;
+        for _ in 0..20 {
+            for server in 0..3 {
+                fleet.reaches[server].store(false, Ordering::SeqCst);
+                sleep(Duration::from_secs(40)).await;
+                fleet.reaches[server].store(true, Ordering::SeqCst);
+                sleep(Duration::from_secs(10)).await;
+                runs = fleet.begun();
+            }
+            if fleet.get(0, &id).await["result"]["status"] == "failed" {
+                break;
+            }
+        }
+        let failed = fleet.until(1, &id, "failed").await;
+        let why = failed["error"]["message"].as_str().unwrap();
+        assert!(why.contains("three in a row"), "{why}");
+        assert_eq!(runs, 3);
+    });
+}
+
+#[test]
+fn tasks_are_listed_and_waited_for_at_any_server() {
+    fleet(async |fleet| {
+        let mut anna = fleet.client(0, "anna");
+        anna.open_session().await;
+        let at = |server: usize| Client { server: fleet.servers[server].clone(), ..anna.clone() };
+        let params = json!({"name": "ask", "arguments": {}, "task": {}});
+        let created = at(0).ask(&legacy(1, "tools/call", params)).await;
+        let id = created["result"]["task"]["taskId"].clone();
+        for server in 0..3 {
+            let list = at(server).ask(&legacy(2, "tasks/list", json!({}))).await;
+            let tasks = list["result"]["tasks"].as_array().unwrap();
+            assert_eq!(tasks.len(), 1, "{server}: {list}");
+            assert_eq!(tasks[0]["taskId"], id);
+            let other = fleet.client(server, "ben");
+            let session = Client { session: anna.session.clone(), ..other };
+            assert_ne!(session.ask(&legacy(2, "tasks/list", json!({}))).await["result"], list);
+        }
+        // Its questions travel with the request that waits for it.
+        let waits = at(1);
+        let mut stream = waits.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+        let mut text = String::new();
+        for answer in ["Anna", "Smith"] {
+            let question = loop {
+                let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
+                text.push_str(&String::from_utf8(piece).unwrap());
+                let mut lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
+                let asked = lines.rfind(|line| line.contains("elicitation/create"));
+                if let Some(asked) = asked
+                    && text.ends_with("\n\n")
+                {
+                    break serde_json::from_str::<Value>(asked).unwrap();
+                }
+            };
+            text.clear();
+            let reply =
+                json!({"jsonrpc": "2.0", "id": question["id"], "result": filled_in(answer)});
+            assert_eq!(at(2).post(&reply).await.response().await.status, 202);
+        }
+        while !text.contains("Anna Smith") {
+            let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
+            text.push_str(&String::from_utf8(piece).unwrap());
+        }
+    });
+}
+
+#[test]
+fn a_subscription_is_told_of_a_task_of_another_server() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "hold").await;
+        let listen =
+            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+        let mut stream = fleet.client(1, "anna").post(&listen).await;
+        let mut text = String::new();
+        let mut until = async |part: &str| {
+            while !text.contains(part) {
+                let piece = stream.next_piece().await.unwrap().unwrap();
+                text.push_str(&String::from_utf8(piece).unwrap());
+            }
+        };
+        until(r#""status":"working""#).await;
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        until(r#""status":"completed""#).await;
+    });
+}
+
+#[test]
+fn a_task_of_a_store_that_is_gone_is_an_error_and_not_unknown() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "hold").await;
+        fleet.reaches[1].store(false, Ordering::SeqCst);
+        assert_eq!(fleet.get(1, &id).await["error"]["code"], -32603);
+        assert_eq!(fleet.get(0, &id).await["result"]["status"], "working");
+        fleet.reaches[1].store(true, Ordering::SeqCst);
+        assert_eq!(fleet.get(1, &id).await["result"]["status"], "working");
+    });
+}
+
+/// Whatever happens to servers and bus, each task ends once, and all servers say the same of it.
+#[test]
+fn tasks_end_once_whatever_happens_to_servers_and_bus() {
+    for seed in 1..=30 {
+        fleet(async |fleet| {
+            let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed);
+            let mut below = |n: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) as usize % n
+            };
+            let mut ids = Vec::new();
+            for tool in ["again", "count", "ask-again", "hold", "ask", "again"] {
+                ids.push(fleet.create(below(3), tool).await);
+            }
+            for _ in 0..40 {
+                let (server, other, id) = (below(3), below(3), &ids[below(6)]);
+                match below(6) {
+                    0 => fleet.reaches[server].store(below(2) == 0, Ordering::SeqCst),
+                    1 => fleet.bus.is_lost.store(below(2) == 0, Ordering::SeqCst),
+                    2 => sleep(Duration::from_millis(below(9_000) as u64)).await,
+                    3 if below(4) == 0 => {
+                        let cancel = request(4, "tasks/cancel", json!({"taskId": id}));
+                        fleet.client(server, "anna").ask(&cancel).await;
+                    }
+                    _ => {
+                        let responses = json!({"1": filled_in("Anna"), "2": filled_in("Smith")});
+                        let params = json!({"taskId": id, "inputResponses": responses});
+                        let update = request(3, "tasks/update", params);
+                        fleet.client(other, "anna").ask(&update).await;
+                    }
+                }
+            }
+            fleet.reaches.iter().for_each(|reached| reached.store(true, Ordering::SeqCst));
+            fleet.bus.is_lost.store(false, Ordering::SeqCst);
+            fleet.world.may_end.store(true, Ordering::SeqCst);
+            for _ in 0..20 {
+                sleep(Duration::from_secs(3)).await;
+                for id in &ids {
+                    let responses = json!({"1": filled_in("Anna"), "2": filled_in("Smith")});
+                    let params = json!({"taskId": id, "inputResponses": responses});
+                    fleet.client(below(3), "anna").ask(&request(3, "tasks/update", params)).await;
+                }
+            }
+            for id in &ids {
+                let says = async |server| fleet.get(server, id).await["result"].clone();
+                let first = says(0).await;
+                let status = first["status"].as_str().unwrap();
+                assert!(["completed", "failed", "cancelled"].contains(&status), "{seed}: {first}");
+                for server in 1..3 {
+                    let mut other = says(server).await;
+                    other["lastUpdatedAt"] = first["lastUpdatedAt"].clone();
+                    assert_eq!(other, first, "{seed}");
+                }
+            }
+            let (begun, ended) = (fleet.begun(), fleet.world.ended.load(Ordering::SeqCst));
+            assert_eq!(begun, ended, "no handler runs on");
+        });
+    }
+}
