@@ -67,7 +67,7 @@ pub use protocol::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatu
 pub use rpc::OwnedRpcError;
 pub use rpc::inflight::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use rpc::{PeerError, RpcError};
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "tasks"))]
 pub use server::SESSION_LEN;
 pub use server::{
     Admission, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,

@@ -5,7 +5,7 @@ mod event;
 mod receive;
 mod respond;
 mod rules;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "tasks"))]
 mod session;
 mod subscriptions;
 
@@ -19,8 +19,10 @@ pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};
 pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;
 pub use respond::{Change, LogMessage};
+#[cfg(any(feature = "http", feature = "tasks"))]
+pub use session::SESSION_LEN;
 #[cfg(feature = "http")]
-pub use session::{MessageKind, SESSION_LEN, SessionSetting};
+pub use session::{MessageKind, SessionSetting};
 #[cfg(feature = "tasks")]
 pub use subscriptions::MAX_LISTENED;
 #[cfg(feature = "tasks")]

@@ -35,6 +35,7 @@ impl SessionSetting {
 }
 
 /// The kind of a message that a client sends.
+#[cfg(feature = "http")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[doc(hidden)]
 pub enum MessageKind {

@@ -308,7 +308,7 @@ impl Owner {
     }
 
     /// Whether an entry is one of this subscriber.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) const fn has(self, entry: u64) -> bool {
         entry >> 48 == self.0 as u64
     }

@@ -548,7 +548,7 @@ impl OpenInput {
 
 impl TaskRecord {
     fn is_legacy(&self) -> bool {
-        let revision = self.call.as_ref().and_then(|call| Revision::parse(&*call.revision));
+        let revision = self.call.as_ref().and_then(|call| Revision::parse(&call.revision));
         revision.is_some_and(|revision| !revision.is_modern())
     }
 

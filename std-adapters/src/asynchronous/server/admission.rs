@@ -16,7 +16,7 @@ use super::driver_waker::DriverWaker;
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
-use super::task_hub::{AboutTasks, TaskClient, TaskWork};
+use super::task_hub::{AboutTasks, Again, TaskClient, TaskWork};
 use crate::lock::lock;
 use crate::observer::{Ended, Hooks, ObservedRequest, Refusal, Telling};
 use crate::panics::caught;
@@ -169,7 +169,7 @@ impl Settings {
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        let features = (request.capabilities, server.session());
+        let features = (request.capabilities, Again::new(server));
         Ok(TaskWork::new(self, tool, mode, features, client))
     }
 }

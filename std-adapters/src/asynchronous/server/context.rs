@@ -105,12 +105,6 @@ pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
     Some(format!("{}:{issuer}{subject}", issuer.len()))
 }
 
-/// Returns the number of the session of a request, at a server of a fleet.
-#[cfg(feature = "http")]
-pub(crate) fn session_of(origin: &Origin) -> Option<u64> {
-    origin.as_ref()?.session
-}
-
 /// Returns issuer and subject of a principal that a text names.
 #[cfg(all(feature = "http", feature = "store"))]
 pub(crate) fn parts_of_owner(text: &str) -> Option<(&str, &str)> {

@@ -93,7 +93,7 @@ where
 {
     let future = pin!(None);
     let mut handler = Handler { app, request, source, future, is_begun: false };
-    if let Some(adopted) = work.take_adopted() {
+    if let Some(adopted) = work.again.take() {
         let (task, _) = work.begin(adopted, app.broadcaster());
         handler.run(work, task).await;
         return None;

@@ -83,7 +83,7 @@ impl Settings {
         let origin = (ServerKey::NONE, Some(origin));
         let admission = self.admit(&request, origin, &mut server, &mut tx, slot, connection);
         let Some(Work::Begin(key, mut active)) = admission.work else { return None };
-        Arc::get_mut(&mut active)?.task.as_mut()?.adopt(task, record);
+        Arc::get_mut(&mut active)?.task.as_mut()?.again.adopt(task, record);
         Some(Work::Begin(key, active))
     }
 }

@@ -1,4 +1,5 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
+#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP servers form fleets"))]
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -7,18 +8,17 @@ use std::time::Duration;
 
 use mcp_sansio::tasks::{MAX_LISTENED, TaskId};
 use mcp_sansio::{
-    Encode, Method, OrToolError as _, OwnedJson, RawJson, Request, Revision, RpcError, Target,
-    ToolError,
+    Encode, Method, OrToolError as _, OwnedJson, RawJson, Request, Revision, RpcError, SESSION_LEN,
+    Server, Target, ToolError,
 };
 use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE};
 
-use super::{AboutTasks, NewTask, TaskClient, TaskHub, TaskWork};
+use super::{AboutTasks, NewTask, TaskClient, TaskHub};
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::catalog::Found;
-use crate::asynchronous::server::context::{
-    ActiveRequest, Context, Origin, owner_text, session_of,
-};
+use crate::asynchronous::server::context::{ActiveRequest, Context, Origin, owner_text};
 use crate::asynchronous::server::reply::PendingResponse;
+use crate::lock::lock;
 use crate::runtime::timer::{LazyTimer, later};
 use crate::store::{StoreError, TaskCall, TaskOutcome, TaskRecord, TaskStore};
 
@@ -387,12 +387,31 @@ impl TaskHub {
     }
 }
 
-impl TaskWork {
+/// What a call has of its task that another server can go on with it, or has begun it.
+pub(crate) struct Again {
+    /// What `initialize` has agreed on with the client, before 2026-07-28.
+    agreed: Option<[u8; SESSION_LEN]>,
+    /// The task that it goes on with.
+    task: Mutex<Option<NewTask>>,
+    /// What its handler has saved.
+    saved: Option<OwnedJson>,
+}
+
+impl Again {
+    pub(crate) fn new(server: &Server<'_>) -> Self {
+        Self { agreed: server.session(), task: Mutex::default(), saved: None }
+    }
+
     /// Makes the call that of a task which another server has begun.
     pub(crate) fn adopt(&mut self, task: NewTask, record: &TaskRecord) {
-        self.adopted = Mutex::new(Some(task));
+        self.task = Mutex::new(Some(task));
         let saved = record.saved.as_deref().and_then(|json| RawJson::parse(json).ok());
         self.saved = saved.map(OwnedJson::from);
+    }
+
+    /// Returns the task that the call goes on with.
+    pub(crate) fn take(&self) -> Option<NewTask> {
+        lock(&self.task).take()
     }
 }
 
@@ -424,7 +443,7 @@ impl Context {
     /// Returns what the handler has saved when another server has called it with this request.
     #[must_use]
     pub fn saved(&self) -> Option<RawJson<'_>> {
-        Some(self.active.task.as_ref()?.saved.as_ref()?.as_raw())
+        Some(self.active.task.as_ref()?.again.saved.as_ref()?.as_raw())
     }
 }
 
@@ -441,7 +460,7 @@ pub(super) fn call_of(request: &ActiveRequest) -> Option<TaskCall> {
     let revision = as_request.revision;
     let mut call = TaskCall::new(revision, as_request.capabilities, is_repeatable);
     call.session = session_of(&request.origin);
-    call.agreed = request.task.as_ref().and_then(|task| task.agreed);
+    call.agreed = request.task.as_ref().and_then(|task| task.again.agreed);
     let meta = as_request.params.get("_meta").filter(|_| revision.is_modern());
     call.meta = meta.map(|meta| meta.as_str().to_owned());
     Some(call)
@@ -452,6 +471,17 @@ pub(super) fn list_of(origin: &Origin) -> Option<String> {
     let owner = owner_text(origin);
     let session = || Some(format!("session:{:016x}", session_of(origin)?));
     Some(format!("{LISTS}{}", owner.or_else(session)?))
+}
+
+/// Returns the number of the session of a request.
+#[cfg(feature = "http")]
+fn session_of(origin: &Origin) -> Option<u64> {
+    origin.as_ref()?.session
+}
+
+#[cfg(not(feature = "http"))]
+const fn session_of(_: &Origin) -> Option<u64> {
+    None
 }
 
 fn id_of(request: &Request<'_>) -> Option<TaskId> {

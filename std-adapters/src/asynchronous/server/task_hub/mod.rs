@@ -4,10 +4,11 @@
 mod fleet;
 mod work;
 
-#[cfg(feature = "store")]
-pub(crate) use fleet::Shared;
+pub(crate) use fleet::Again;
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
-pub(crate) use work::{LiveTask, NewTask, TaskWork};
+pub(crate) use work::{LiveTask, TaskWork};
+#[cfg(feature = "store")]
+pub(crate) use {fleet::Shared, work::NewTask};
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};

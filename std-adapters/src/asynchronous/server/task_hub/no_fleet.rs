@@ -1,9 +1,9 @@
 //! Without a store no tasks are shared.
 
-use mcp_sansio::Request;
-use mcp_sansio::tasks::TaskId;
+use mcp_sansio::{Request, Server};
 
 use super::TaskHub;
+use super::work::NewTask;
 use crate::asynchronous::server::context::ActiveRequest;
 use crate::asynchronous::server::reply::PendingResponse;
 
@@ -13,7 +13,7 @@ impl TaskHub {
     pub(crate) const fn join(&self, _: &str, _: [u8; 8]) {}
 
     #[cfg(feature = "http")]
-    pub(crate) const fn signal(&self, _: Option<TaskId>) {}
+    pub(crate) const fn signal(&self, _: Option<mcp_sansio::tasks::TaskId>) {}
 
     pub(super) const fn is_elsewhere(&self, _: &Request<'_>) -> bool {
         false
@@ -21,5 +21,18 @@ impl TaskHub {
 
     pub(crate) async fn answer_elsewhere(&self, _: &ActiveRequest) -> Result<(), PendingResponse> {
         Ok(())
+    }
+}
+
+pub(crate) struct Again;
+
+impl Again {
+    pub(crate) const fn new(_: &Server<'_>) -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as with a store")]
+    pub(crate) const fn take(&self) -> Option<NewTask> {
+        None
     }
 }

@@ -15,11 +15,12 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SESSION_LEN,
-    SendError, ToolError,
+    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SendError,
+    ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
+use super::fleet::Again;
 #[cfg(feature = "store")]
 use super::fleet::{call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
@@ -50,12 +51,7 @@ pub(crate) struct TaskWork {
     /// Whether the call must not be a call.
     is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
-    /// What `initialize` has agreed on with the client, before 2026-07-28.
-    pub(super) agreed: Option<[u8; SESSION_LEN]>,
-    /// The task that this call goes on with.
-    pub(super) adopted: Mutex<Option<NewTask>>,
-    /// What its handler has saved there.
-    pub(super) saved: Option<OwnedJson>,
+    pub(crate) again: Again,
     /// The progress that the client was told last, and when.
     reported: Mutex<Option<(Amount, Instant)>>,
     progress_interval: Duration,
@@ -67,7 +63,7 @@ impl TaskWork {
         settings: &Settings,
         tool: &Entry<'_>,
         mode: TaskMode,
-        (features, agreed): (ClientFeatures, Option<[u8; SESSION_LEN]>),
+        (features, again): (ClientFeatures, Again),
         client: impl FnOnce() -> TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
@@ -84,9 +80,7 @@ impl TaskWork {
             after,
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
-            agreed,
-            adopted: Mutex::default(),
-            saved: None,
+            again,
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
         }))
@@ -141,11 +135,6 @@ impl TaskWork {
         let _ = self.task.set((new.key, new.info.id()));
         let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
-    }
-
-    /// Returns the task that this call goes on with, if another server has begun it.
-    pub(crate) fn take_adopted(&self) -> Option<NewTask> {
-        lock(&self.adopted).take()
     }
 
     /// Returns whether the call must be a task.
@@ -320,6 +309,7 @@ enum Record {
     Withdrawn,
 }
 
+#[cfg(feature = "store")]
 impl NewTask {
     /// A task that clients know, of which this server calls the handler again.
     pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
@@ -336,7 +326,6 @@ impl NewTask {
     }
 
     /// Saves the record of the task, if there is a store.
-    #[cfg(feature = "store")]
     pub(crate) async fn save(&self, request: &ActiveRequest) -> Result<(), StoreError> {
         let Some(store) = self.hub.store() else { return Ok(()) };
         let hub = Arc::clone(&self.hub);
