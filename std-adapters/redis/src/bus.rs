@@ -1,6 +1,7 @@
 //! Envelopes over publish and subscribe of Redis.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -222,7 +223,8 @@ impl Shared {
         Err(lost)
     }
 
-    /// Calls a function for each receiver that is still there, where no lock is held.
+    /// Calls a function for each receiver that is still there, where no lock is held. The thread
+    /// outlives a receiver that panics, for the bus would say nothing more.
     fn each(&self, call: impl Fn(&dyn BusReceiver)) {
         let mut all = Vec::new();
         self.receivers().retain(|receiver| match receiver.upgrade() {
@@ -232,7 +234,9 @@ impl Shared {
             }
             None => false,
         });
-        all.iter().for_each(|receiver| call(&**receiver));
+        for receiver in all {
+            let _ = catch_unwind(AssertUnwindSafe(|| call(&*receiver)));
+        }
     }
 
     /// Waits before the next attempt to connect, each time longer. Returns whether the bus has

@@ -163,6 +163,18 @@ impl BusReceiver for Inbox {
     }
 }
 
+struct Panics;
+
+impl BusReceiver for Panics {
+    fn deliver(&self, _: &[u8]) {
+        panic!("as the test wants");
+    }
+
+    fn missed(&self) {
+        panic!("as the test wants");
+    }
+}
+
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
@@ -188,4 +200,28 @@ fn a_bus_says_what_may_be_missed_and_goes_on() {
     wait_until("both are there", || one.is_connected() && other.is_connected());
     one.publish(Topic::All, b"later".to_vec());
     wait_until("it arrives", || inbox.0.lock().unwrap().0.last().is_some_and(|it| it == b"later"));
+}
+
+#[test]
+fn a_bus_goes_on_when_a_receiver_panics() {
+    let mut server = Server::start("");
+    let [one, other] = [(); 2].map(|()| RedisBus::connect(&server.address()).unwrap());
+    let (panics, inbox) = (Arc::new(Panics), Arc::new(Inbox::default()));
+    let first: Weak<dyn BusReceiver> = Arc::<Panics>::downgrade(&panics);
+    let second: Weak<dyn BusReceiver> = Arc::<Inbox>::downgrade(&inbox);
+    other.join(first);
+    other.join(second);
+    let arrives = |envelope: &[u8]| {
+        one.publish(Topic::All, envelope.to_vec());
+        wait_until("it arrives", || {
+            inbox.0.lock().unwrap().0.last().is_some_and(|it| it == envelope)
+        });
+    };
+    arrives(b"one");
+    arrives(b"two");
+    server.stop();
+    server.start_again();
+    wait_until("it says so", || inbox.0.lock().unwrap().1 == 1);
+    wait_until("both are there", || one.is_connected() && other.is_connected());
+    arrives(b"three");
 }
