@@ -364,6 +364,14 @@ impl Envelope<'_> {
     }
 }
 
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl Found {
+    /// Returns whether it calls one of the most frequent methods.
+    pub(crate) const fn is_common(&self) -> bool {
+        self.method.is_some()
+    }
+}
+
 /// The most frequent methods.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CommonMethod {

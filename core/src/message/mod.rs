@@ -234,6 +234,12 @@ impl<'f> Messages<'f> {
         self.cursor == Cursor::End
     }
 
+    /// Returns whether the first message is the next one, and was found to call a common method.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) fn is_known_request(&self) -> bool {
+        self.cursor == Cursor::Start && self.found.is_some_and(Found::is_common)
+    }
+
     /// Returns an empty envelope for [`peek`](Self::peek) to fill with the members of the next
     /// message.
     #[inline]

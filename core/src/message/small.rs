@@ -19,6 +19,13 @@ pub(crate) struct Envelope<'f> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {}
 
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl Found {
+    pub(crate) fn is_common(&self) -> bool {
+        match *self {}
+    }
+}
+
 impl<'f> Envelope<'f> {
     /// Creates an envelope without members, for the message in `text`.
     pub(crate) fn new(text: &'f str) -> Self {

@@ -4,7 +4,7 @@ use super::config::Extensions;
 use super::event::{Request, ServerEvent};
 use super::respond::is_response_open;
 use super::rules::{self, Refusal, Rule, refuse, respond_empty, write_result};
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "alloc"))]
 use super::session::MessageKind;
 use super::{CallKind, Phase, RequestKind, Server, Session};
 use crate::buffers::tx::{Tx, WriterId};
@@ -361,15 +361,23 @@ impl<'c> Server<'c> {
 }
 
 impl Messages<'_> {
-    /// Returns the kind of the next message, unless it is invalid or in a batch.
-    #[cfg(feature = "http")]
+    /// Returns the kind of the next message. `None` if it is invalid, a batch, or a notification
+    /// that means nothing to another server of the session.
+    #[cfg(all(feature = "http", feature = "alloc"))]
     #[doc(hidden)]
     pub fn next_kind(&self) -> Option<MessageKind> {
+        // Most messages. It need not be looked at again.
+        if self.is_known_request() {
+            return Some(MessageKind::Request);
+        }
         let mut envelope = self.envelope();
         let (Item::Message(message), _) = self.peek(&mut envelope)? else { return None };
         Some(match message {
             Classified::Request { .. } => MessageKind::Request,
-            Classified::Notification { .. } => MessageKind::Notification,
+            Classified::Notification { method } if SHARED.iter().any(|name| method == *name) => {
+                MessageKind::Notification
+            }
+            Classified::Notification { .. } => return None,
             Classified::Response { id, .. } => MessageKind::Response(id?.as_u32()?),
         })
     }
@@ -385,6 +393,11 @@ impl Messages<'_> {
         method.is_for_application() || matches!(method, Method::SubscriptionsListen)
     }
 }
+
+/// The notifications of a client that concern what another server of its session may do.
+#[cfg(all(feature = "http", feature = "alloc"))]
+const SHARED: [&str; 3] =
+    ["notifications/cancelled", "notifications/progress", "notifications/roots/list_changed"];
 
 // Checks of incoming requests: ids, version, capabilities, method and parameters.
 

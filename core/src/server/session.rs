@@ -40,6 +40,7 @@ impl SessionSetting {
 #[doc(hidden)]
 pub enum MessageKind {
     Request,
+    /// One that other servers of the session may need.
     Notification,
     /// To the call of this number.
     Response(u32),

@@ -1,7 +1,7 @@
 //! The bus of a fleet: nodes tell each other of changes, and of what a client has sent to one of
 //! them and another one waits for.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use mcp_sansio::http::server::{EventId, OutgoingResponse};
@@ -58,8 +58,10 @@ pub(super) struct Fleet {
     mask: u64,
     /// The number of the last envelope to all nodes, by its sender.
     heard: BTreeMap<u64, u64>,
-    /// Numbers of the ids of sessions that were deleted, the latest first.
-    deleted: VecDeque<u64>,
+    /// Numbers of the ids of sessions that were deleted.
+    deleted: BTreeSet<u64>,
+    /// The same, the oldest first.
+    in_order: VecDeque<u64>,
 }
 
 /// The kind of an envelope, by which its numbers and its bytes have their meaning.
@@ -167,7 +169,8 @@ impl Fleet {
             outgoing: VecDeque::new(),
             mask: numbers(random).0,
             heard: BTreeMap::new(),
-            deleted: VecDeque::new(),
+            deleted: BTreeSet::new(),
+            in_order: VecDeque::new(),
         }
     }
 
@@ -182,9 +185,13 @@ impl Fleet {
 
     /// Lets the id of a session that was deleted open it no more.
     fn forget(&mut self, number: u64) {
-        if !self.is_deleted(number) {
-            self.deleted.truncate(MAX_DELETED - 1);
-            self.deleted.push_front(number);
+        if self.deleted.insert(number) {
+            self.in_order.push_back(number);
+            if self.in_order.len() > MAX_DELETED
+                && let Some(oldest) = self.in_order.pop_front()
+            {
+                self.deleted.remove(&oldest);
+            }
         }
     }
 
@@ -421,6 +428,8 @@ impl<O> Site<'_, O> {
         if fleet.is_deleted(session) {
             fleet.send(Envelope { session, ..Envelope::new(Kind::Deleted) });
         } else if let Some(instance) = owner.and_then(|owner| self.instances.get_mut(owner)) {
+            // Its client uses it.
+            instance.is_initialized = true;
             let server = instance.state.server(self.config);
             fleet.send_settings(session, server.session_settings());
         }
@@ -493,9 +502,26 @@ const NO_FIELDS: [(&str, &str); 0] = [];
 const VERSION: u8 = 1;
 /// The purpose of the seal of an envelope.
 const PURPOSE: &str = "bus";
-/// Maximum number of deleted sessions whose ids are remembered, 8 bytes each.
+/// Maximum number of deleted sessions whose ids are remembered, about 24 bytes each.
 const MAX_DELETED: usize = 10_000;
 /// The bits of a node's number that tell its sites apart.
 pub(super) const SHARD_BITS: u32 = 16;
 /// Maximum number of nodes whose envelopes are counted.
 const MAX_HEARD: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_deleted_sessions_are_remembered() {
+        let node = SiteNode::new("a", KeyRing::new([7; 32]), Default::default);
+        let mut fleet = Fleet::new(node.expect("it is valid"), [0; 16]);
+        let last = MAX_DELETED as u64;
+        // One that is deleted twice takes one place.
+        [0, 1, 1].into_iter().chain(2..=last).for_each(|number| fleet.forget(number));
+        assert!(!fleet.is_deleted(0));
+        assert!((1..=last).all(|number| fleet.is_deleted(number)));
+        assert_eq!((fleet.deleted.len(), fleet.in_order.len()), (MAX_DELETED, MAX_DELETED));
+    }
+}

@@ -20,7 +20,7 @@ use mcp_sansio::{
 use super::bus::{Fleet, Then};
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
 use super::schedule::{SlabKey, Work};
-use super::session_id::{self, Id};
+use super::session_id::Id;
 use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::observer::Disconnect;
 use crate::places::PeerAddress;
@@ -80,6 +80,8 @@ pub(super) struct Session {
     first_call: u32,
     /// The streams that are resumed at other nodes.
     remote: Vec<RemoteReader>,
+    /// When the client has made up for what was passed on to other nodes.
+    passed_until: Instant,
 }
 
 impl<O> Instance<O> {
@@ -161,6 +163,7 @@ impl<O> Instance<O> {
             last_stream: own_stream,
             first_call,
             remote: Vec::new(),
+            passed_until: now,
         };
         let tx = response_buffer(options, Vec::new()).with_event_ids(own_stream);
         let own = Stream::new(tx, own_stream, None);
@@ -170,11 +173,22 @@ impl<O> Instance<O> {
     /// Returns the number of a session, once it has an id.
     pub(super) fn session_number(&self) -> Option<u64> {
         match &self.kind {
-            InstanceKind::Session(session) => {
-                session.id.as_ref().map(|id| session_id::number(id.as_str()))
-            }
+            InstanceKind::Session(session) => session.id.as_ref().map(|id| id.number),
             _ => None,
         }
+    }
+
+    /// Returns whether the client may send so many bytes to other nodes, and counts them: all nodes
+    /// open each envelope.
+    pub(super) fn may_pass(&mut self, now: Instant, len: usize) -> bool {
+        let InstanceKind::Session(session) = &mut self.kind else { return false };
+        let takes = Duration::from_micros(len as u64).saturating_add(PASS_INTERVAL);
+        let until = session.passed_until.max(now).saturating_add(takes);
+        let may_pass = until <= now.saturating_add(MAX_AHEAD);
+        if may_pass {
+            session.passed_until = until;
+        }
+        may_pass
     }
 
     /// Returns whether the call of this number is one of this server, open or not.
@@ -1037,6 +1051,10 @@ fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
 
 /// Minimum number of bytes that a connection takes in [`SiteOptions::write_timeout`].
 const LEAST_TAKEN: usize = 4 << 10;
+/// Time that an envelope of a client takes beside a microsecond for each of its bytes.
+const PASS_INTERVAL: Duration = Duration::from_millis(4);
+/// How far a client may be ahead with them.
+const MAX_AHEAD: Duration = Duration::from_secs(4);
 
 pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
     let text = if let ControlEvent::Endpoint(uri) = event { uri.len() } else { 0 };

@@ -18,24 +18,28 @@ use crate::KeyRing;
 use crate::key_ring::are_equal;
 
 /// The id of a session, or of a stream of HTTP+SSE. A secret.
-pub(super) struct Id(Box<str>);
+pub(super) struct Id {
+    text: Box<str>,
+    /// Its [`number`], which takes some work to read.
+    pub(super) number: u64,
+}
 
 impl Id {
     pub(super) fn random(random: [u8; 16]) -> Self {
-        Self(SessionId::from_random(random).as_str().into())
+        Self::of(SessionId::from_random(random).as_str())
     }
 
     pub(super) fn of(text: &str) -> Self {
-        Self(text.into())
+        Self { text: text.into(), number: number(text) }
     }
 
     pub(super) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Whether `text` is this id, compared in constant time.
     pub(super) fn is(&self, text: &str) -> bool {
-        are_equal(self.0.as_bytes(), text.as_bytes())
+        are_equal(self.text.as_bytes(), text.as_bytes())
     }
 }
 
@@ -129,7 +133,7 @@ impl SiteNode {
         let bytes = content.iter().chain(&tag);
         sealed.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
         URL_SAFE_NO_PAD.encode_string(sealed, &mut prefix);
-        Id(prefix.into())
+        Id::of(&prefix)
     }
 
     /// Reads the id of a session of this fleet. `None` if it is none, or was changed.
@@ -222,10 +226,14 @@ pub(super) fn site_number(id: &str) -> u32 {
 /// Returns a number by which a session is found. It is not secret.
 pub(super) fn number(id: &str) -> u64 {
     match parts_of(id) {
-        Some((_, text)) => bytes_of(text).map_or(0, |sealed| {
-            let random = sealed.get(RANDOM..).and_then(|rest| rest.first_chunk());
-            random.map_or(0, |random| u64::from_be_bytes(*random))
-        }),
+        Some((_, text)) => {
+            // Each request of a session reads it: no more than these characters.
+            let mut random = [0; 9];
+            let text = text.get(RANDOM / 3 * 4..).and_then(|rest| rest.get(..12));
+            let read = text.map(|text| URL_SAFE_NO_PAD.decode_slice(text, &mut random));
+            let [random @ .., _] = random;
+            read.map_or(0, |_| u64::from_be_bytes(random))
+        }
         None => first_digits(id).into(),
     }
 }
@@ -254,6 +262,7 @@ fn owner(ring: &KeyRing, principal: Option<&Principal>) -> [u8; OWNER] {
 
 /// The parts of a sealed id: name of the key, time, session, principal, random bytes, tag.
 const RANDOM: usize = 4 + 5 + SESSION_LEN + OWNER;
+const _: () = assert!(RANDOM % 3 == 0, "the random bytes begin with a character of base64url");
 const CONTENT: usize = RANDOM + 16;
 const SEALED: usize = CONTENT + TAG;
 const OWNER: usize = 8;

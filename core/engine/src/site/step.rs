@@ -325,7 +325,7 @@ impl<'c, O> Site<'c, O> {
             }
         };
         if let Some(id) = id {
-            self.by_id.remove(&session_id::number(id.as_str()));
+            self.by_id.remove(&id.number);
         }
         for stream in instance.streams.iter() {
             stream
@@ -367,6 +367,8 @@ enum Decision {
     Message(SlabKey),
     /// GET of HTTP+SSE.
     NewStream,
+    /// The session that it names is not here.
+    NoSession,
     Reply(OutgoingResponse, Vec<u8>),
 }
 
@@ -423,10 +425,14 @@ impl<O> Site<'_, O> {
 
     /// Handles a request with its whole body.
     fn handle(&mut self, now: Instant, key: SlabKey) {
-        if self.adopt(now, key).is_err() {
-            return self.refuse(key, &Refusal::service_unavailable());
+        let Some(mut decision) = self.decide(key) else { return };
+        if matches!(decision, Decision::NoSession) && self.fleet.is_some() {
+            if self.adopt(now, key).is_err() {
+                return self.refuse(key, &Refusal::service_unavailable());
+            }
+            let Some(of_adopted) = self.decide(key) else { return };
+            decision = of_adopted;
         }
-        let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
             Decision::NewSession => self.make_room(key),
             Decision::NewStream => self.enter_streams(key) && self.make_room(key),
@@ -447,6 +453,7 @@ impl<O> Site<'_, O> {
         };
         match decision {
             Decision::Reply(head, body) => self.reply(key, head, body),
+            Decision::NoSession => self.refuse(key, &Refusal::session_not_found()),
             Decision::Alone(revision) => {
                 let options = &self.options;
                 let mut instance =
@@ -493,7 +500,7 @@ impl<O> Site<'_, O> {
                 let path = exchange.head.as_head().path().to_owned();
                 let id = self.new_random_id();
                 let uri = format!("{path}?{PARAMETER}{}", id.as_str());
-                let number = session_id::number(id.as_str());
+                let number = id.number;
                 let tx = response_buffer(&self.options, Vec::new()).event_stream_only();
                 let own = Stream::new(tx, 0, Some(key));
                 let mut instance =
@@ -530,8 +537,8 @@ impl<O> Site<'_, O> {
                 self.pass(now, key, owner)
             }
             Some(MessageKind::Notification) => {
-                // One that is too long is handled here alone.
-                let _ = self.tell_nodes(key, owner);
+                // Otherwise it is handled here alone.
+                let _ = self.tell_nodes(now, key, owner);
                 self.post(key, owner);
             }
             _ => self.post(key, owner),
@@ -547,8 +554,8 @@ impl<O> Site<'_, O> {
 
     /// Passes a response on to the node that has made the call.
     fn pass(&mut self, now: Instant, key: SlabKey, owner: SlabKey) {
-        if !self.tell_nodes(key, owner) {
-            return self.refuse(key, &Refusal::content_too_large());
+        if let Err(refusal) = self.tell_nodes(now, key, owner) {
+            return self.refuse(key, &refusal);
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.stage = Stage::Passed(owner);
@@ -558,17 +565,26 @@ impl<O> Site<'_, O> {
         self.schedule.set_timer(Work::Exchange(key), due);
     }
 
-    /// Sends a body to the other nodes of a session. Returns `false` if it is too long.
-    fn tell_nodes(&mut self, key: SlabKey, owner: SlabKey) -> bool {
+    /// Sends a body to the other nodes of a session. `Err`: it is too long, or too soon.
+    fn tell_nodes(
+        &mut self,
+        now: Instant,
+        key: SlabKey,
+        owner: SlabKey,
+    ) -> Result<(), Refusal<'static>> {
         if let (Some(fleet), Some(exchange), Some(instance)) =
-            (&mut self.fleet, self.exchanges.get(key), self.instances.get(owner))
+            (&mut self.fleet, self.exchanges.get(key), self.instances.get_mut(owner))
             && let Some(session) = instance.session_number()
-            && exchange.body.len() <= MAX_PASSED
         {
+            if exchange.body.len() > MAX_PASSED {
+                return Err(Refusal::content_too_large());
+            }
+            if !instance.may_pass(now, exchange.body.len()) {
+                return Err(Refusal::service_unavailable());
+            }
             fleet.send_message(session, key, &exchange.body);
-            return true;
         }
-        false
+        Ok(())
     }
 
     fn take_messages(&mut self, key: SlabKey, owner: SlabKey, id: Option<ExchangeId>) {
@@ -650,26 +666,28 @@ impl<O> Site<'_, O> {
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
         let on_bus = self.fleet.as_ref().is_some_and(|fleet| fleet.node.is_on_bus);
-        let kind = on_bus.then(|| messages.next_kind()).flatten();
-        let (route, position) = self.endpoint.route_body(method, &head, &messages);
+        let (route, mut position) = self.endpoint.route_body(method, &head, &messages);
         let decision = match route {
             Route::Stateless => Decision::Alone(None),
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
             Route::NewSession => Decision::NewSession,
             Route::Session(id) => match found(id) {
                 Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
-                    Decision::Post(owner, kind)
+                    // What was found above is not read again.
+                    let mut kind =
+                        || Messages::of_body(&exchange.body, &mut position, None).next_kind();
+                    Decision::Post(owner, on_bus.then(&mut kind).flatten())
                 }
                 Some(_) => refused(&Refusal::service_unavailable()),
-                None => refused(&Refusal::session_not_found()),
+                None => Decision::NoSession,
             },
             Route::Stream { session, last_event_id } => match found(session) {
                 Some(owner) => Decision::Get(owner, last_event_id),
-                None => refused(&Refusal::session_not_found()),
+                None => Decision::NoSession,
             },
             Route::DeleteSession(id) => match found(id) {
                 Some(owner) => Decision::Delete(owner),
-                None => refused(&Refusal::session_not_found()),
+                None => Decision::NoSession,
             },
             Route::Refused(refusal) => refused(&refusal),
             // Answered before the body was read.
@@ -701,8 +719,7 @@ impl<O> Site<'_, O> {
         };
         let Some(exchange) = exchanges.get(key) else { return Ok(()) };
         let (head, principal) = (exchange.head.as_head(), exchange.principal.clone());
-        let is_body = matches!(exchange.stage, Stage::Body(Some(_))) && !exchange.waits;
-        let id = session_in(&head).filter(|_| is_body && options.has_sessions);
+        let id = session_in(&head).filter(|_| options.has_sessions);
         let Some(id) = id else { return Ok(()) };
         let number = session_id::number(id);
         if by_id.contains_key(&number) || fleet.is_deleted(number) {
@@ -805,7 +822,7 @@ impl<O> Site<'_, O> {
         }
         let principal = instance.principal.clone();
         let id = self.new_id(begun, principal.as_deref());
-        let (text, number) = (id.as_str().to_owned(), session_id::number(id.as_str()));
+        let (text, number) = (id.as_str().to_owned(), id.number);
         self.opened += 1;
         if let Some(instance) = self.instances.get_mut(owner)
             && let InstanceKind::Session(session) = &mut instance.kind
@@ -852,7 +869,7 @@ impl<O> Site<'_, O> {
     fn new_random_id(&mut self) -> Id {
         loop {
             let id = Id::random((self.random)());
-            if !self.by_id.contains_key(&session_id::number(id.as_str())) {
+            if !self.by_id.contains_key(&id.number) {
                 return id;
             }
         }

@@ -346,6 +346,10 @@ fn subscription(id: u32, verb: &str, uri: &str) -> String {
     )
 }
 
+fn notification(name: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/{name}","params":{params}}}"#)
+}
+
 /// Returns the response of a client to the question in a stream.
 fn reply_to(stream: &str) -> String {
     let data = stream.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -404,8 +408,12 @@ fn what_requests_cost_on_the_bus() {
     let opened = nodes.send(0, &initialize("2025-11-25"));
     let id = opened.field("mcp-session-id").unwrap().to_owned();
     cost(&mut nodes, "a session", 0);
-    nodes.post(0, &id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    cost(&mut nodes, "a notification", 1);
+    for (name, expected) in
+        [("initialized", 0), ("x", 0), ("cancelled", 1), ("progress", 1), ("roots/list_changed", 1)]
+    {
+        assert_eq!(nodes.post(0, &id, &notification(name, "{}")).status, 202);
+        cost(&mut nodes, name, expected);
+    }
     nodes.post(1, &id, PING);
     cost(&mut nodes, "the first request of a session at another node", 1);
     assert_eq!(nodes.post(1, &id, &tool_call(2, "echo")).status, 200);
@@ -437,10 +445,46 @@ fn what_is_longer_than_a_mebibyte_is_not_passed_on() {
     let long = "x".repeat(1 << 20);
     let response = format!(r#"{{"jsonrpc":"2.0","id":77,"result":{{"a":"{long}"}}}}"#);
     assert_eq!(nodes.post(1, &id, &response).status, 413);
-    let told =
-        format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"a":"{long}"}}}}"#);
+    let told = notification("progress", &format!(r#"{{"a":"{long}"}}"#));
     assert_eq!(nodes.post(1, &id, &told).status, 202);
     assert_eq!(nodes.sent, 0);
+}
+
+/// 1 MB a second, and no more than 200 envelopes; at once what it may send in 4 seconds.
+#[test]
+fn a_client_does_not_flood_the_bus() {
+    let mut nodes = Nodes::new(2);
+    let [ada, bob] = [0, 1].map(|_| nodes.hosts[0].open("2025-11-25"));
+    nodes.sent = 0;
+    let told = notification("roots/list_changed", "{}");
+    for _ in 0..1000 {
+        assert_eq!(nodes.post(0, &ada, &told).status, 202, "it is handled here");
+    }
+    assert_eq!(std::mem::take(&mut nodes.sent), 800);
+    nodes.post(0, &bob, &told);
+    assert_eq!(std::mem::take(&mut nodes.sent), 1, "each session has its own share");
+    nodes.wait(Duration::from_millis(10));
+    (0..9).for_each(|_| drop(nodes.post(0, &ada, &told)));
+    assert_eq!(std::mem::take(&mut nodes.sent), 2);
+    // Responses to questions that nobody has asked.
+    nodes.wait(Duration::from_secs(4));
+    let long = "x".repeat(1_000_000);
+    let response = format!(r#"{{"jsonrpc":"2.0","id":77,"result":{{"a":"{long}"}}}}"#);
+    let statuses = [0; 5].map(|_| nodes.post(0, &ada, &response).status);
+    assert_eq!(statuses, [0, 0, 0, 503, 503]);
+    assert_eq!(nodes.sent, 3);
+}
+
+#[test]
+fn a_client_that_another_node_has_seen_is_initialized() {
+    let clock = Clock::default();
+    let limited = |it: &mut SiteOptions<'_>| (it.max_sessions, it.address_share) = (1, 100);
+    let mut nodes = Nodes::new(2);
+    nodes.hosts[0] = node_of(&CONFIG, clock.node("n1", RING).on_bus(), limited);
+    let opened = nodes.send(0, &initialize("2025-11-25"));
+    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    nodes.post(1, &id, &notification("initialized", "{}"));
+    assert_eq!(nodes.send(0, &initialize("2025-11-25")).status, 503, "it is not replaced");
 }
 
 #[test]
