@@ -1,12 +1,12 @@
 //! Cases of the asynchronous HTTP server, on a connection in memory, with and without a check of
-//! access tokens: from the bytes of a call to the bytes of its response.
+//! access tokens, and in a fleet: from the bytes of a call to the bytes of its response.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
@@ -15,10 +15,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
+use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
     self, AuthorizationError, Credentials, HttpOptions, Principal, tokens,
 };
 use mcp_sansio_adapters::asynchronous::{App, HandlerResult, Listener};
+use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 
@@ -37,6 +39,8 @@ const AUDIENCE: &str = "https://mcp.example/mcp";
 #[derive(Clone, Copy, PartialEq)]
 enum Check {
     None,
+    /// None, by a server with others on a bus.
+    Fleet,
     /// By a closure that compares the token, and returns a principal that is kept.
     Closure,
     /// As a JWT that was found valid before.
@@ -53,6 +57,7 @@ pub(crate) fn cases(wanted: Option<&str>) -> Vec<Case> {
     for (era, legacy) in [("legacy", true), ("modern", false)] {
         for (name, check, token) in [
             ("none", Check::None, None),
+            ("fleet", Check::Fleet, None),
             // The field is read, and not checked.
             ("none-300", Check::None, Some(300)),
             ("none-800", Check::None, Some(800)),
@@ -87,6 +92,9 @@ fn case(
     let options = HttpOptions::new();
     let options = match check {
         Check::None => options,
+        Check::Fleet => {
+            HttpOptions { node: Some("web1".into()), bus: Some(Arc::new(Silence)), ..options }
+        }
         Check::Closure => {
             let expected = token.clone();
             let ada = Arc::new(Principal::new(ISSUER, "ada"));
@@ -105,6 +113,7 @@ fn case(
     };
     let app =
         App::new(&CONFIG, echo).catalog(if check == Check::Scope { &SCOPED } else { &CATALOG });
+    let app = if check == Check::Fleet { app.key_ring(KeyRing::new([7; 32])) } else { app };
     let wire = Rc::new(Wire::default());
     let listener = Accepts(Cell::new(Some(Rc::clone(&wire))));
     let mut served = Box::pin(http::serve(Box::new(app), listener, options));
@@ -177,6 +186,15 @@ fn token_of(length: usize) -> (String, String) {
     let (x, y) = key.public_key().as_ref()[1..].split_at(32);
     let (x, y) = (encode(x), encode(y));
     (token, format!(r#"{{"keys":[{{"kty":"EC","crv":"P-256","x":"{x}","y":"{y}"}}]}}"#))
+}
+
+/// A bus on which nobody says anything.
+struct Silence;
+
+impl Bus for Silence {
+    fn publish(&self, _: Topic, _: Vec<u8>) {}
+
+    fn join(&self, _: Weak<dyn BusReceiver>) {}
 }
 
 /// The bytes of a connection.

@@ -38,6 +38,7 @@ pub fn cases(wanted: Option<&str>) -> Vec<Case> {
     cases.extend(typed::cases());
     cases.extend(client::cases());
     cases.extend(site::cases());
+    cases.push(site::envelope());
     cases.extend(authorization::cases(wanted));
     cases
 }
