@@ -32,6 +32,8 @@ struct Shared {
     /// Whether each of the two connections is there.
     publishes: AtomicBool,
     subscribes: AtomicBool,
+    /// Whether anything has come since this server last had nothing to send.
+    has_heard: AtomicBool,
 }
 
 #[derive(Default)]
@@ -64,6 +66,7 @@ impl RedisBus {
             receivers: Mutex::default(),
             publishes: AtomicBool::new(true),
             subscribes: AtomicBool::new(true),
+            has_heard: AtomicBool::new(false),
         });
         let publishing = shared.open().map_err(error_of)?;
         let (started, start) = mpsc::channel();
@@ -135,16 +138,20 @@ impl Shared {
         Ok(connection)
     }
 
-    /// Publishes what is in the queue, and from time to time nothing, which the other connection
-    /// waits for.
+    /// Publishes what is in the queue, and nothing if nothing has come for a while: the other
+    /// connection waits for it. All servers get that, so that one of them is enough.
     fn publish(&self, connection: Connection) {
         let (mut connection, mut pause) = (Some(connection), FIRST_PAUSE);
         while let Some(envelope) = self.next() {
             loop {
                 let opened = connection.take().map_or_else(|| self.open(), Ok);
                 let sent = opened.and_then(|mut opened| {
-                    let mut command = redis::cmd("PUBLISH");
-                    command.arg(&self.channel).arg(&envelope).exec(&mut opened)?;
+                    if envelope.is_empty() && self.has_heard.swap(false, Ordering::Relaxed) {
+                        redis::cmd("PING").exec(&mut opened)?;
+                    } else {
+                        let mut command = redis::cmd("PUBLISH");
+                        command.arg(&self.channel).arg(&envelope).exec(&mut opened)?;
+                    }
                     Ok(opened)
                 });
                 self.publishes.store(sent.is_ok(), Ordering::Relaxed);
@@ -210,7 +217,9 @@ impl Shared {
         messages.subscribe(&self.channel)?;
         subscribed();
         let lost = loop {
-            match messages.get_message() {
+            let received = messages.get_message();
+            self.has_heard.store(received.is_ok(), Ordering::Relaxed);
+            match received {
                 Ok(_) if self.queue().has_ended => return Ok(()),
                 Ok(message) if message.get_payload_bytes().is_empty() => {}
                 Ok(message) => self.each(|receiver| receiver.deliver(message.get_payload_bytes())),
