@@ -2,49 +2,50 @@
 
 use core::fmt;
 
-use super::macros::{encode_one_of, names, payload};
+use super::macros::{names, one_of, payload};
 use super::{Blob, Number, ResourceContents, Text};
 use crate::encode::{DisplayText, Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::protocol::Revision;
-use serde::{Deserialize, Deserializer, de};
 
-/// A block of content. Schema type `ContentBlock`.
-///
-/// A block that the peer's revision does not define is written as a text block that describes it:
-/// audio in 2024-11-05, resource links before 2025-06-18. A block of an unknown `type` is written
-/// unchanged.
-///
-/// ```
-/// use mcp_sansio::RawJson;
-/// use mcp_sansio::types::ContentBlock;
-///
-/// let blocks = [
-///     ContentBlock::text("A red pixel:"),
-///     ContentBlock::image(b"P3 1 1 255 255 0 0", "image/x-portable-pixmap"),
-///     ContentBlock::resource_link("file:///pixel.ppm", "pixel.ppm"),
-/// ];
-/// assert!(blocks[0].as_text().is_some());
-///
-/// let received = RawJson::from_static(r#"{"type": "text", "text": "hi"}"#);
-/// let block: ContentBlock = received.to().unwrap();
-/// assert!(block.as_text().is_some_and(|text| text == "hi"));
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum ContentBlock<'a> {
-    /// Type `text`.
-    Text(TextContent<'a>),
-    /// Type `image`.
-    Image(ImageContent<'a>),
-    /// Type `audio`. Since 2025-03-26.
-    Audio(AudioContent<'a>),
-    /// Type `resource_link`. Since 2025-06-18.
-    ResourceLink(ResourceLink<'a>),
-    /// Type `resource`: the contents of a resource.
-    Resource(EmbeddedResource<'a>),
-    /// Unknown type, as JSON.
-    Other(RawJson<'a>),
+one_of! {
+    /// A block of content. Schema type `ContentBlock`.
+    ///
+    /// A block that the peer's revision does not define is written as a text block that describes
+    /// it: audio in 2024-11-05, resource links before 2025-06-18. A block of an unknown `type` is
+    /// written unchanged.
+    ///
+    /// ```
+    /// use mcp_sansio::RawJson;
+    /// use mcp_sansio::types::ContentBlock;
+    ///
+    /// let blocks = [
+    ///     ContentBlock::text("A red pixel:"),
+    ///     ContentBlock::image(b"P3 1 1 255 255 0 0", "image/x-portable-pixmap"),
+    ///     ContentBlock::resource_link("file:///pixel.ppm", "pixel.ppm"),
+    /// ];
+    /// assert!(blocks[0].as_text().is_some());
+    ///
+    /// let received = RawJson::from_static(r#"{"type": "text", "text": "hi"}"#);
+    /// let block: ContentBlock = received.to().unwrap();
+    /// assert!(block.as_text().is_some_and(|text| text == "hi"));
+    /// ```
+    #[non_exhaustive]
+    pub enum ContentBlock<'a> by "type" {
+        /// Type `text`.
+        "text" => Text(TextContent<'a>),
+        /// Type `image`.
+        "image" => Image(ImageContent<'a>),
+        /// Type `audio`. Since 2025-03-26.
+        "audio" => Audio(AudioContent<'a>),
+        /// Type `resource_link`. Since 2025-06-18.
+        "resource_link" => ResourceLink(ResourceLink<'a>),
+        /// Type `resource`: the contents of a resource.
+        "resource" => Resource(EmbeddedResource<'a>),
+    } else {
+        /// Unknown type, as JSON.
+        Other(RawJson<'a>),
+    }
 }
 
 impl<'a> ContentBlock<'a> {
@@ -92,40 +93,6 @@ impl<'a> From<Text<'a>> for ContentBlock<'a> {
 impl<'a> From<Text<'a>> for TextContent<'a> {
     fn from(text: Text<'a>) -> Self {
         Self { text, ..TextContent::new("") }
-    }
-}
-
-encode_one_of! {
-    ContentBlock<'_> {
-        Self::Text(content) => content,
-        Self::Image(content) => content,
-        Self::Audio(content) => content,
-        Self::ResourceLink(link) => link,
-        Self::Resource(content) => content,
-        Self::Other(content) => content,
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for ContentBlock<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
-            return Err(de::Error::missing_field("type"));
-        };
-        let read = if kind == "text" {
-            raw.to().map(Self::Text)
-        } else if kind == "image" {
-            raw.to().map(Self::Image)
-        } else if kind == "audio" {
-            raw.to().map(Self::Audio)
-        } else if kind == "resource_link" {
-            raw.to().map(Self::ResourceLink)
-        } else if kind == "resource" {
-            raw.to().map(Self::Resource)
-        } else {
-            Ok(Self::Other(raw))
-        };
-        read.map_err(de::Error::custom)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Multi round-trip requests: a result carries requests for input, and the client repeats its
 //! request with the responses (2026-07-28, basic/patterns/mrtr).
 
-use super::macros::{encode_one_of, payload, wrong};
+use super::macros::{one_of, payload, wrong};
 use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Map, Text};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{JsonStr, RawJson, ReadError};
@@ -108,27 +108,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     }
 }
 
-/// Response to an [`InputRequest`], told apart by its members. 2026-07-28, schema type
-/// `InputResponse`.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum InputResponse<'a> {
-    /// Result of `elicitation/create`.
-    Elicit(ElicitResult<'a>),
-    /// Result of `sampling/createMessage`. Deprecated.
-    CreateMessage(CreateMessageResult<'a>),
-    /// Result of `roots/list`. Deprecated.
-    ListRoots(ListRootsResult<'a>),
-    /// Unknown kind of result, as JSON.
-    Other(RawJson<'a>),
-}
-
-encode_one_of! {
-    InputResponse<'_> {
-        Self::Elicit(result) => result,
-        Self::CreateMessage(result) => result,
-        Self::ListRoots(result) => result,
-        Self::Other(raw) => raw,
+one_of! {
+    /// Response to an [`InputRequest`], told apart by its members. 2026-07-28, schema type
+    /// `InputResponse`.
+    #[non_exhaustive]
+    pub enum InputResponse<'a> {
+        /// Result of `elicitation/create`.
+        Elicit(ElicitResult<'a>),
+        /// Result of `sampling/createMessage`. Deprecated.
+        CreateMessage(CreateMessageResult<'a>),
+        /// Result of `roots/list`. Deprecated.
+        ListRoots(ListRootsResult<'a>),
+        /// Unknown kind of result, as JSON.
+        Other(RawJson<'a>),
     }
 }
 

@@ -312,13 +312,86 @@ macro_rules! setters {
 }
 pub(crate) use setters;
 
-/// Implements `Encode` for an enum by the value of each variant.
-macro_rules! encode_one_of {
-    ($type:ty { $($pattern:pat => $value:expr),* $(,)? }) => {
-        impl crate::encode::Encode for $type {
+/// Declares an enum of payloads, which is written as the value of its variant. With `by "member"`
+/// it is read, too: that member has the text before the variant, or the variant of `else` keeps the
+/// object as JSON.
+macro_rules! one_of {
+    ($(#[$meta:meta])* pub enum $name:ident<$lt:lifetime> {
+        $($(#[$vmeta:meta])* $variant:ident($type:ty),)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name<$lt> {
+            $($(#[$vmeta])* $variant($type),)+
+        }
+
+        impl crate::encode::Encode for $name<'_> {
             fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
                 match self {
-                    $($pattern => crate::encode::Encode::encode($value, to),)*
+                    $(Self::$variant(value) => crate::encode::Encode::encode(value, to),)+
+                }
+            }
+        }
+    };
+
+    ($(#[$meta:meta])* pub enum $name:ident<$lt:lifetime> by $key:literal {
+        $($(#[$vmeta:meta])* $tag:literal => $variant:ident($type:ty),)+
+    } else {
+        $(#[$ometa:meta])* $other:ident($json:ty),
+    }) => {
+        one_of! {
+            $(#[$meta])*
+            pub enum $name<$lt> {
+                $($(#[$vmeta])* $variant($type),)+
+                $(#[$ometa])* $other($json),
+            }
+        }
+
+        impl<'de: $lt, $lt> serde::Deserialize<'de> for $name<$lt> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let raw = RawJson::deserialize(deserializer)?;
+                let Some(tag) = raw.get($key).and_then(RawJson::as_string) else {
+                    return Err(serde::de::Error::missing_field($key));
+                };
+                let read = $(if tag == $tag {
+                    raw.to().map(Self::$variant)
+                } else)+ {
+                    Ok(Self::$other(raw))
+                };
+                read.map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// Declares the result of a list request: a page of items.
+macro_rules! page {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident<$lt:lifetime> {
+            $(#[$imeta:meta])*
+            $key:literal $field:ident: $item:ty;
+        }
+    ) => {
+        payload! {
+            $(#[$meta])*
+            pub struct $name<$lt> {
+                new {
+                    $(#[$imeta])*
+                    $key $field: list($item);
+                }
+                with {
+                    /// Cursor of the next page; absent on the last page.
+                    "nextCursor" next_cursor: text;
+                    /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
+                    /// Since 2026-07-28, where it is required.
+                    "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
+                    /// Whether caches may share the result between users; private if missing. Since
+                    /// 2026-07-28, where it is required.
+                    "cacheScope" cache_scope: of(crate::types::CacheScope)
+                        = crate::types::CacheScope::Private, since V2026_07_28;
+                    /// Metadata by key: see [`meta`](crate::types::meta).
+                    "_meta" meta: object;
                 }
             }
         }
@@ -371,7 +444,7 @@ macro_rules! names {
     };
 }
 
-pub(super) use {encode_one_of, names, payload, render};
+pub(super) use {names, one_of, page, payload, render};
 
 /// The function that writes a value.
 #[derive(Clone, Copy)]

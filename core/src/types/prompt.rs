@@ -1,7 +1,7 @@
 //! Prompts: templates of messages that a server offers and a user selects.
 
-use super::macros::payload;
-use super::{CacheScope, ContentBlock, InputResponses, Role, Text};
+use super::macros::{page, payload};
+use super::{ContentBlock, InputResponses, Role, Text};
 use crate::json::RawJson;
 
 payload! {
@@ -78,25 +78,11 @@ impl<'a> PromptMessage<'a> {
     }
 }
 
-payload! {
+page! {
     /// Result of `prompts/list`. Schema type `ListPromptsResult`.
     pub struct ListPromptsResult<'a> {
-        new {
-            /// The prompts of this page.
-            "prompts" prompts: list(Prompt<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The prompts of this page.
+        "prompts" prompts: Prompt<'a>;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Resources: data that a server provides, identified by URIs.
 
-use super::macros::payload;
 use super::macros::setters;
+use super::macros::{page, payload};
 use super::{Annotations, Blob, CacheScope, InputResponses, List, Text};
 use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
@@ -173,47 +173,19 @@ payload! {
     }
 }
 
-payload! {
+page! {
     /// Result of `resources/list`. Schema type `ListResourcesResult`.
     pub struct ListResourcesResult<'a> {
-        new {
-            /// The resources of this page.
-            "resources" resources: list(Resource<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The resources of this page.
+        "resources" resources: Resource<'a>;
     }
 }
 
-payload! {
+page! {
     /// Result of `resources/templates/list`. Schema type `ListResourceTemplatesResult`.
     pub struct ListResourceTemplatesResult<'a> {
-        new {
-            /// The templates of this page.
-            "resourceTemplates" resource_templates: list(ResourceTemplate<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The templates of this page.
+        "resourceTemplates" resource_templates: ResourceTemplate<'a>;
     }
 }
 

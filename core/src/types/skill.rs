@@ -1,7 +1,7 @@
 //! Skills: directories of instructions and files for an agent. Extension
 //! `io.modelcontextprotocol/skills` (SEP-2640), feature `skills`.
 
-use super::macros::{payload, wrong};
+use super::macros::{page, payload, wrong};
 use super::{CacheScope, List, Resource};
 use crate::encode::{Encode, Encoder};
 use crate::json::{JsonStr, RawJson};
@@ -79,25 +79,11 @@ payload! {
     }
 }
 
-payload! {
+page! {
     /// Result of `skills/list`. Type `ListSkillsResult` of the extension.
     pub struct ListSkillsResult<'a> {
-        new {
-            /// The skills of this page. A server may have more skills than it lists.
-            "skills" skills: list(Skill<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The skills of this page. A server may have more skills than it lists.
+        "skills" skills: Skill<'a>;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tools: functions of a server that a model may call.
 
-use super::macros::{names, payload};
-use super::{CacheScope, ContentBlock, InputResponses, List, TaskMetadata, Text};
+use super::macros::{names, page, payload};
+use super::{ContentBlock, InputResponses, List, TaskMetadata, Text};
 use crate::encode::{Encode, Encoder, Gate, With, object};
 use crate::json::RawJson;
 use crate::protocol::Revision;
@@ -107,25 +107,11 @@ names! {
     }
 }
 
-payload! {
+page! {
     /// Result of `tools/list`. Schema type `ListToolsResult`.
     pub struct ListToolsResult<'a> {
-        new {
-            /// The tools of this page.
-            "tools" tools: list(Tool<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The tools of this page.
+        "tools" tools: Tool<'a>;
     }
 }
 

@@ -1,11 +1,9 @@
 //! Utilities of the protocol: completion, log messages, progress, cancellation.
 
-use super::macros::setters;
-use super::macros::{encode_one_of, names, payload};
+use super::macros::{names, one_of, payload};
 use super::{List, Number, Text};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
-use serde::{Deserialize, Deserializer, de};
 
 // Completion: suggestions for the arguments of prompts and resource templates.
 
@@ -27,41 +25,18 @@ payload! {
     }
 }
 
-/// Prompt or resource template whose argument is completed: the member `ref` of schema type
-/// `CompleteRequestParams`.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum CompletionReference<'a> {
-    /// Type `ref/prompt`.
-    Prompt(PromptReference<'a>),
-    /// Type `ref/resource`.
-    Resource(ResourceTemplateReference<'a>),
-    /// Unknown type, as JSON.
-    Other(RawJson<'a>),
-}
-
-encode_one_of! {
-    CompletionReference<'_> {
-        Self::Prompt(reference) => reference,
-        Self::Resource(reference) => reference,
-        Self::Other(reference) => reference,
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for CompletionReference<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
-            return Err(de::Error::missing_field("type"));
-        };
-        let read = if kind == "ref/prompt" {
-            raw.to().map(Self::Prompt)
-        } else if kind == "ref/resource" {
-            raw.to().map(Self::Resource)
-        } else {
-            Ok(Self::Other(raw))
-        };
-        read.map_err(de::Error::custom)
+one_of! {
+    /// Prompt or resource template whose argument is completed: the member `ref` of schema type
+    /// `CompleteRequestParams`.
+    #[non_exhaustive]
+    pub enum CompletionReference<'a> by "type" {
+        /// Type `ref/prompt`.
+        "ref/prompt" => Prompt(PromptReference<'a>),
+        /// Type `ref/resource`.
+        "ref/resource" => Resource(ResourceTemplateReference<'a>),
+    } else {
+        /// Unknown type, as JSON.
+        Other(RawJson<'a>),
     }
 }
 
@@ -146,41 +121,31 @@ payload! {
     }
 }
 
-/// Suggested values for an argument: the member `completion` of schema type `CompleteResult`.
-///
-/// The protocol allows 100 values. Of a longer list, the first 100 are written, with `hasMore` and,
-/// unless it is set, the `total` of the list.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-#[must_use]
-pub struct Completion<'a> {
-    /// Suggested values, most relevant first.
-    pub values: List<'a, Text<'a>>,
-    /// Number of all matching values, those that are not in `values` included.
-    pub total: Option<u64>,
-    /// Whether there are more values than those in `values`.
-    pub has_more: Option<bool>,
+payload! {
+    /// Suggested values for an argument: the member `completion` of schema type `CompleteResult`.
+    ///
+    /// The protocol allows 100 values. Of a longer list, the first 100 are written, with `hasMore`
+    /// and, unless it is set, the `total` of the list.
+    pub struct Completion<'a> {
+        writer write_limited;
+        new {
+            /// Suggested values, most relevant first.
+            "values" values: list(Text<'a>);
+        }
+        with {
+            /// Number of all matching values, those that are not in `values` included.
+            "total" total: of(u64);
+            /// Whether there are more values than those in `values`.
+            "hasMore" has_more: of(bool);
+        }
+    }
 }
 
 /// Maximum number of values in a result (server/utilities/completion).
 const MAX_VALUES: usize = 100;
 
-impl<'a> Completion<'a> {
-    /// Creates a completion with these values, most relevant first.
-    pub const fn new(values: &'a [Text<'a>]) -> Self {
-        Self { values: List::new(values), total: None, has_more: None }
-    }
-
-    setters! {
-        /// Sets the number of all matching values.
-        total?: u64;
-        /// Sets whether there are more values than those in `values`.
-        has_more?: bool;
-    }
-}
-
-impl Encode for Completion<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
+impl Completion<'_> {
+    fn write_limited(&self, to: &mut Encoder<'_>) {
         let count = self.values.len();
         let cut = count > MAX_VALUES;
         let total = self.total.or(cut.then_some(count as u64));
@@ -208,25 +173,6 @@ impl Encode for First<'_, '_> {
             .map(Text::from_json);
         let own = self.0.as_slice().unwrap_or_default().iter().copied();
         to.array(own.chain(json).take(MAX_VALUES));
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Completion<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members { values, total, has_more } = Members::deserialize(deserializer)?;
-        Ok(Self { values, total, has_more })
-    }
-}
-
-payload! {
-    struct Members<'a> {
-        new {
-            "values" values: list(Text<'a>);
-        }
-        with {
-            "total" total: of(u64);
-            "hasMore" has_more: of(bool);
-        }
     }
 }
 

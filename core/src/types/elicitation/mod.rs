@@ -6,7 +6,7 @@ pub use validation::{FormDefaults, FormError, FormErrorKind};
 
 use core::fmt;
 
-use super::macros::{Writer, encode_one_of, names, payload, wrong};
+use super::macros::{Writer, names, one_of, payload, wrong};
 use super::{List, Number, TaskMetadata, Text};
 #[cfg(feature = "derive")]
 use crate::encode::With;
@@ -19,24 +19,24 @@ use crate::protocol::{ClientFeatures, Revision};
 use serde::{Deserialize, Deserializer, de};
 use validation::is_valid_json;
 
-/// Parameters of `elicitation/create`. Since 2025-06-18, schema type `ElicitRequestParams`.
-///
-/// ```
-/// use mcp_sansio::types::{ElicitParams, Field, RequestedSchema, StringSchema};
-///
-/// const FORM: RequestedSchema = RequestedSchema::new(&[
-///     Field::required("name", StringSchema::new().max_length(40).schema()),
-/// ]);
-/// const BY_FORM: ElicitParams = ElicitParams::form("What is your name?", FORM);
-/// const BY_URL: ElicitParams = ElicitParams::url("Please sign in.", "https://example.com/login");
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum ElicitParams<'a> {
-    /// Form mode.
-    Form(ElicitFormParams<'a>),
-    /// URL mode. Since 2025-11-25.
-    Url(ElicitUrlParams<'a>),
+one_of! {
+    /// Parameters of `elicitation/create`. Since 2025-06-18, schema type `ElicitRequestParams`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{ElicitParams, Field, RequestedSchema, StringSchema};
+    ///
+    /// const FORM: RequestedSchema = RequestedSchema::new(&[     Field::required("name",
+    /// StringSchema::new().max_length(40).schema()), ]); const BY_FORM: ElicitParams =
+    /// ElicitParams::form("What is your name?", FORM); const BY_URL: ElicitParams =
+    /// ElicitParams::url("Please sign in.", "https://example.com/login");
+    /// ```
+    #[non_exhaustive]
+    pub enum ElicitParams<'a> {
+        /// Form mode.
+        Form(ElicitFormParams<'a>),
+        /// URL mode. Since 2025-11-25.
+        Url(ElicitUrlParams<'a>),
+    }
 }
 
 impl<'a> ElicitParams<'a> {
@@ -57,13 +57,6 @@ impl<'a> ElicitParams<'a> {
             Self::Form(_) => ClientFeatures::ELICITATION_FORM,
             Self::Url(_) => ClientFeatures::ELICITATION_URL,
         }
-    }
-}
-
-encode_one_of! {
-    ElicitParams<'_> {
-        Self::Form(form) => form,
-        Self::Url(url) => url,
     }
 }
 
@@ -502,33 +495,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     }
 }
 
-/// Schema of a field. Schema type `PrimitiveSchemaDefinition`.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum PrimitiveSchema<'a> {
-    /// Type `string`.
-    String(StringSchema<'a>),
-    /// Type `number` or `integer`.
-    Number(NumberSchema<'a>),
-    /// Type `boolean`.
-    Boolean(BooleanSchema<'a>),
-    /// Type `string` with options, of which the user selects one.
-    SingleSelect(SingleSelectEnumSchema<'a>),
-    /// Type `array` with options, of which the user selects any number. Since 2025-11-25; written
-    /// as [`SingleSelect`](Self::SingleSelect) for 2025-06-18, whose value is one string.
-    MultiSelect(MultiSelectEnumSchema<'a>),
-    /// Schema that no revision allows, as JSON.
-    Other(RawJson<'a>),
-}
-
-encode_one_of! {
-    PrimitiveSchema<'_> {
-        Self::String(schema) => schema,
-        Self::Number(schema) => schema,
-        Self::Boolean(schema) => schema,
-        Self::SingleSelect(schema) => schema,
-        Self::MultiSelect(schema) => schema,
-        Self::Other(schema) => schema,
+one_of! {
+    /// Schema of a field. Schema type `PrimitiveSchemaDefinition`.
+    #[non_exhaustive]
+    pub enum PrimitiveSchema<'a> {
+        /// Type `string`.
+        String(StringSchema<'a>),
+        /// Type `number` or `integer`.
+        Number(NumberSchema<'a>),
+        /// Type `boolean`.
+        Boolean(BooleanSchema<'a>),
+        /// Type `string` with options, of which the user selects one.
+        SingleSelect(SingleSelectEnumSchema<'a>),
+        /// Type `array` with options, of which the user selects any number. Since 2025-11-25;
+        /// written as [`SingleSelect`](Self::SingleSelect) for 2025-06-18, whose value is one
+        /// string.
+        MultiSelect(MultiSelectEnumSchema<'a>),
+        /// Schema that no revision allows, as JSON.
+        Other(RawJson<'a>),
     }
 }
 

@@ -8,7 +8,7 @@ pub use validation::SamplingError;
 use core::fmt;
 
 use super::content::FallbackText;
-use super::macros::{encode_one_of, names, payload};
+use super::macros::{names, one_of, payload};
 use super::tool::knows_structured_content;
 use super::{
     AudioContent, ContentBlock, ImageContent, List, ListIter, Number, Role, TaskMetadata, Text,
@@ -236,65 +236,31 @@ payload! {
 
 // Content of sampling messages.
 
-/// A content block of a sampling message. Schema type `SamplingMessageContentBlock`.
-///
-/// A block that the peer's revision does not define is written as a text block that describes it:
-/// audio in 2024-11-05, tool use and tool results before 2025-11-25. A block of an unknown `type`
-/// is written unchanged.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum SamplingMessageContentBlock<'a> {
-    /// Type `text`.
-    Text(TextContent<'a>),
-    /// Type `image`.
-    Image(ImageContent<'a>),
-    /// Type `audio`. Since 2025-03-26.
-    Audio(AudioContent<'a>),
-    /// Type `tool_use`: the model calls a tool. Since 2025-11-25.
-    ToolUse(ToolUseContent<'a>),
-    /// Type `tool_result`: the result of a tool call. Since 2025-11-25.
-    ToolResult(ToolResultContent<'a>),
-    /// Unknown type, as JSON.
-    Other(RawJson<'a>),
-}
-
-encode_one_of! {
-    SamplingMessageContentBlock<'_> {
-        Self::Text(content) => content,
-        Self::Image(content) => content,
-        Self::Audio(content) => content,
-        Self::ToolUse(content) => content,
-        Self::ToolResult(content) => content,
-        Self::Other(content) => content,
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContentBlock<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
+one_of! {
+    /// A content block of a sampling message. Schema type `SamplingMessageContentBlock`.
+    ///
+    /// A block that the peer's revision does not define is written as a text block that describes
+    /// it: audio in 2024-11-05, tool use and tool results before 2025-11-25. A block of an unknown
+    /// `type` is written unchanged.
+    #[non_exhaustive]
+    pub enum SamplingMessageContentBlock<'a> by "type" {
+        /// Type `text`.
+        "text" => Text(TextContent<'a>),
+        /// Type `image`.
+        "image" => Image(ImageContent<'a>),
+        /// Type `audio`. Since 2025-03-26.
+        "audio" => Audio(AudioContent<'a>),
+        /// Type `tool_use`: the model calls a tool. Since 2025-11-25.
+        "tool_use" => ToolUse(ToolUseContent<'a>),
+        /// Type `tool_result`: the result of a tool call. Since 2025-11-25.
+        "tool_result" => ToolResult(ToolResultContent<'a>),
+    } else {
+        /// Unknown type, as JSON.
+        Other(RawJson<'a>),
     }
 }
 
 impl<'a> SamplingMessageContentBlock<'a> {
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
-            return Err(de::Error::missing_field("type"));
-        };
-        if kind == "text" {
-            raw.to().map(Self::Text)
-        } else if kind == "image" {
-            raw.to().map(Self::Image)
-        } else if kind == "audio" {
-            raw.to().map(Self::Audio)
-        } else if kind == "tool_use" {
-            raw.to().map(Self::ToolUse)
-        } else if kind == "tool_result" {
-            raw.to().map(Self::ToolResult)
-        } else {
-            Ok(Self::Other(raw))
-        }
-    }
-
     /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
@@ -431,14 +397,15 @@ fn show_file(mime_type: Text<'_>, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt
 /// Description of a block of an unknown type.
 const UNKNOWN: &str = "[content of an unknown type]";
 
-/// Content of a sampling message: one block or, since 2025-11-25, several. The member `content` of
-/// schema type `SamplingMessage`.
-#[derive(Clone, Copy, Debug)]
-pub enum SamplingMessageContent<'a> {
-    /// One block: an object.
-    One(SamplingMessageContentBlock<'a>),
-    /// Several blocks: an array. Since 2025-11-25.
-    Many(List<'a, SamplingMessageContentBlock<'a>>),
+one_of! {
+    /// Content of a sampling message: one block or, since 2025-11-25, several. The member `content`
+    /// of schema type `SamplingMessage`.
+    pub enum SamplingMessageContent<'a> {
+        /// One block: an object.
+        One(SamplingMessageContentBlock<'a>),
+        /// Several blocks: an array. Since 2025-11-25.
+        Many(List<'a, SamplingMessageContentBlock<'a>>),
+    }
 }
 
 impl<'a> SamplingMessageContent<'a> {
@@ -490,21 +457,12 @@ impl<'a> Iterator for SamplingMessageContentIter<'a> {
     }
 }
 
-encode_one_of! {
-    SamplingMessageContent<'_> {
-        Self::One(block) => block,
-        Self::Many(blocks) => blocks,
-    }
-}
-
 impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         match List::from_json(raw) {
             Some(blocks) => Ok(Self::Many(blocks)),
-            None => {
-                SamplingMessageContentBlock::read(raw).map(Self::One).map_err(de::Error::custom)
-            }
+            None => raw.to().map(Self::One).map_err(de::Error::custom),
         }
     }
 }
