@@ -53,7 +53,6 @@ pub struct SkillLimits {
 
 impl SkillLimits {
     /// Creates the default limits.
-    #[must_use]
     pub const fn new() -> Self {
         Self { max_file: 1 << 20, max_files: 1024, max_size: 64 << 20 }
     }

@@ -23,6 +23,7 @@ use crate::errors::CallError;
 ///
 /// The time of a result begins when it is requested, so that it is never served for too long.
 #[derive(Debug)]
+#[must_use]
 pub struct Cache {
     /// By method and parameters.
     entries: BTreeMap<(String, String), Entry>,
@@ -42,7 +43,6 @@ struct Entry {
 impl Cache {
     /// Creates a cache. An entry counts for its method, parameters, result, and 128 bytes more. At
     /// the limit, the entries go that are fresh for the shortest time.
-    #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { entries: BTreeMap::new(), used: 0, max_bytes, changed: None }
     }

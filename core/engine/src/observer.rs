@@ -290,7 +290,6 @@ pub enum Ended {
 
 impl Ended {
     /// Returns whether the request failed, not by the will of the client.
-    #[must_use]
     pub const fn is_failure(self) -> bool {
         !matches!(
             self,

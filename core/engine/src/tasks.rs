@@ -20,6 +20,7 @@ use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPol
 /// [`to_json`](Self::to_json) and [`from_json`](Self::from_json) are its stored form. Keep it as a
 /// secret: with some servers, who knows the id of a task may have its result.
 #[derive(Clone, PartialEq, Eq)]
+#[must_use]
 pub struct TaskRef {
     server: String,
     task_id: String,
@@ -34,25 +35,21 @@ pub struct TaskRef {
 
 impl TaskRef {
     /// Returns the name that the server reported; empty if it was not asked.
-    #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
     /// Returns the name of the tool that was called.
-    #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
     /// Returns the id of the task.
-    #[must_use]
     pub fn task_id(&self) -> &str {
         &self.task_id
     }
 
     /// Returns the revision of the connection that the task was created on.
-    #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
     }
@@ -60,19 +57,16 @@ impl TaskRef {
     /// Returns the time until which the server keeps the task, by the clock of this computer.
     /// `None`: without limit, or beyond the range of the clock.
     #[cfg(feature = "std")]
-    #[must_use]
     pub fn expires(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_millis(self.created))?.checked_add(self.ttl?)
     }
 
     /// Returns the same time in milliseconds since 1970.
-    #[must_use]
     pub fn expires_unix_ms(&self) -> Option<u64> {
         self.created.checked_add(millis(self.ttl?))
     }
 
     /// Returns the task as a line of JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let json = OwnedJson::new(self, Revision::LATEST);
         json.map_or_else(|_| "{}".to_owned(), |json| json.as_raw().to_string())
@@ -80,7 +74,6 @@ impl TaskRef {
 
     /// Reads what [`to_json`](Self::to_json) has written. `None` if it is something else, or of a
     /// later version of this library.
-    #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         let json = RawJson::parse(json.trim()).ok()?;
         let text = |key: &str| Some(json.get(key)?.as_string()?.to_string());
@@ -194,25 +187,21 @@ impl FollowedTask {
     }
 
     /// Returns the id.
-    #[must_use]
     pub(crate) fn id(&self) -> &str {
         &self.kept.task_id
     }
 
     /// Returns the latest known status.
-    #[must_use]
     pub(crate) const fn status(&self) -> TaskStatus {
         self.poll.status()
     }
 
     /// Returns the latest message that describes the status.
-    #[must_use]
     pub(crate) fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
     /// Returns what an application can keep of it.
-    #[must_use]
     pub(crate) const fn kept(&self) -> &TaskRef {
         &self.kept
     }
@@ -334,7 +323,6 @@ impl ToolSupport {
     }
 
     /// Returns what the list says about a tool.
-    #[must_use]
     pub(crate) fn of(&self, tool: &str) -> Option<TaskSupport> {
         self.0.get(tool).copied()
     }

@@ -138,7 +138,6 @@ pub struct SignedToken<'m> {
 
 impl<'m> SignedToken<'m> {
     /// Whether it names its key. If not, a signature that is invalid may be that of a newer key.
-    #[must_use]
     pub const fn names_key(&self) -> bool {
         self.header.kid.is_some()
     }
@@ -328,7 +327,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// Returns the text for developers.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::TooLong => "the token is longer than 16 KiB",

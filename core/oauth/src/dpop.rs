@@ -187,7 +187,6 @@ pub struct InvalidProof(&'static str);
 
 impl InvalidProof {
     /// Returns the text for developers.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         self.0
     }

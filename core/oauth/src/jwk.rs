@@ -27,7 +27,6 @@ impl Algorithm {
     pub const ALL: [Self; 4] = [Self::Rs256, Self::Ps256, Self::Es256, Self::EdDsa];
 
     /// Returns the name, for example `ES256`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rs256 => "RS256",

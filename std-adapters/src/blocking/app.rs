@@ -181,7 +181,6 @@ pub struct RequestContext<'r, 's> {
 
 impl<'r, 's> RequestContext<'r, 's> {
     /// Returns the entry of the catalog that the request is for.
-    #[must_use]
     pub const fn target(&self) -> Target<'r> {
         self.target
     }

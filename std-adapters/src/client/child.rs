@@ -36,7 +36,6 @@ impl Stderr {
     /// Passes each line to a function, on a thread of its own. Invalid UTF-8 is replaced; a line
     /// longer than 8 KiB comes in pieces. [`Printable`](mcp_sansio::Printable) escapes control
     /// characters for a terminal or a log.
-    #[must_use]
     pub fn lines(each: impl FnMut(&str) + Send + 'static) -> Self {
         Self::Lines(Arc::new(Mutex::new(each)))
     }
@@ -114,7 +113,6 @@ struct Tail {
 impl StderrLines {
     /// Returns the last lines so far, at most ten. The last ones of a process that has just ended
     /// may come some milliseconds later.
-    #[must_use]
     pub fn last(&self) -> Vec<String> {
         self.tail().lines.iter().cloned().collect()
     }

@@ -51,6 +51,7 @@ use super::port::{Port, Step, Turn};
 /// }
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct Client<'c, D: ErrorType, H, const RX: usize, const TX: usize, const N: usize = 2> {
     port: ClientPort<'c, D, RX, TX, N>,
     clock: fn() -> Instant,
@@ -104,7 +105,6 @@ where
     H: ClientHandler<D>,
 {
     /// Creates a client on a port. The clock must be monotonic; its zero is arbitrary.
-    #[must_use]
     pub const fn new(
         driver: D,
         config: &'c ClientConfig<'c>,

@@ -19,6 +19,7 @@ use super::{Error, Input, Line, is_closed};
 /// The value is as large as its buffers: build it in a `static`, or in a `main` that never returns.
 /// See the [module](super).
 #[derive(Debug)]
+#[must_use]
 pub struct Port<D: ErrorType, C> {
     connection: C,
     line: Line<D>,
@@ -70,7 +71,6 @@ where
     O: for<'m> Outcome<T::Machine<'m>>,
 {
     /// Creates a connection on a port.
-    #[must_use]
     pub const fn new(driver: D, connection: Connection<'c, T, R, W, O, N>) -> Self {
         Self {
             connection,
@@ -83,7 +83,6 @@ where
 
     /// Sets after how long a silence an unfinished line is ended. Default: never, as with
     /// `Duration::MAX`. Some seconds are right for people who type, less for programs.
-    #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
         self
@@ -208,7 +207,6 @@ where
     O: Outcome<M>,
 {
     /// Returns the time of the step.
-    #[must_use]
     pub const fn now(&self) -> Instant {
         self.turn.now()
     }

@@ -232,6 +232,7 @@ const ROUNDS: usize = 32;
 ///
 /// The value is large: build it in a `StaticCell`, or in a task that never ends. See the
 /// [module](super).
+#[must_use]
 pub struct Connection<
     'c,
     H: Handler,
@@ -291,7 +292,6 @@ impl<
     /// Creates a server with this configuration and application.
     // Inlined, so that the value is built in place and not on the stack.
     #[inline(always)]
-    #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
         let (rx, tx) = (RxBuffer::new([0; RX]), TxBuffer::new([0; TX]));
         Self {
@@ -319,7 +319,6 @@ impl<
 
     /// Sets the catalog, which responds to list requests and unknown names. Without one, the
     /// handler gets every request.
-    #[must_use]
     pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
         let catalog = &catalog.checked_when_read();
         self.catalog = Some(*catalog);
@@ -328,14 +327,12 @@ impl<
 
     /// Sets after how long a silence an unfinished line is ended. Default: never, as with
     /// `Duration::MAX`. Some seconds are right for people who type, less for programs.
-    #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
         self
     }
 
     /// Returns the application.
-    #[must_use]
     pub const fn handler(&self) -> &H {
         &self.handler
     }

@@ -26,7 +26,6 @@ pub struct StderrObserver {
 
 impl StderrObserver {
     /// Creates an observer that writes everything.
-    #[must_use]
     pub const fn new() -> Self {
         Self { only_failures: false }
     }

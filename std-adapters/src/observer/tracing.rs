@@ -45,6 +45,7 @@ macro_rules! at_level {
 /// | any other end of a request or a task | INFO |
 /// | connections | DEBUG |
 #[derive(Default)]
+#[must_use]
 pub struct TracingObserver {
     spans: Mutex<HashMap<u64, Span>>,
     on_span: Option<Box<OnSpan>>,
@@ -55,7 +56,6 @@ type OnSpan = dyn Fn(&RequestInfo, &Span) + Send + Sync;
 impl TracingObserver {
     /// Sets what is done with each new span before its handler runs: for example, sets its parent
     /// to that of [`RequestInfo::traceparent`] in a layer that exports traces.
-    #[must_use]
     pub fn on_span(self, on_span: impl Fn(&RequestInfo, &Span) + Send + Sync + 'static) -> Self {
         Self { on_span: Some(Box::new(on_span)), ..self }
     }

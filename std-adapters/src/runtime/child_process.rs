@@ -59,7 +59,6 @@ impl ChildProcess {
     }
 
     /// Returns the process id.
-    #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }

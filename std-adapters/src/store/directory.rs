@@ -25,6 +25,7 @@ use super::{Store, StoreError};
 ///
 /// Records are not encrypted. On Unix the directory has the mode 0700 and its files have 0600; on
 /// Windows they inherit the permissions of the directory above.
+#[must_use]
 pub struct DirectoryStore {
     path: PathBuf,
     limit: u64,
@@ -50,7 +51,6 @@ impl DirectoryStore {
     /// system: `$XDG_STATE_HOME/NAME` or `~/.local/state/NAME`; on macOS
     /// `~/Library/Application Support/NAME`; on Windows `%LOCALAPPDATA%\NAME`. `None` without a
     /// home directory.
-    #[must_use]
     pub fn default_path(name: &str) -> Option<PathBuf> {
         default_path(|variable| std::env::var_os(variable).map(PathBuf::from))
             .map(|it| it.join(name))
@@ -58,7 +58,6 @@ impl DirectoryStore {
 
     /// Takes the time from `clock`, counted from 1970. The default is the clock of the operating
     /// system: when it is set back, records live longer.
-    #[must_use]
     pub fn clock(self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self { clock: Box::new(clock), ..self }
     }

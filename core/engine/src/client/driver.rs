@@ -103,19 +103,16 @@ pub struct OwnedInputRequest {
 
 impl OwnedInputRequest {
     /// Returns the typed request.
-    #[must_use]
     pub fn as_input_request(&self) -> InputRequest<'_> {
         self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
     }
 
     /// Returns the request as JSON: an object with the members `method` and `params`.
-    #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         self.json.as_raw()
     }
 
     /// Returns the protocol revision of the connection.
-    #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
     }
@@ -258,7 +255,6 @@ pub struct Connected {
 
 impl Connected {
     /// Returns the server's instructions for the model.
-    #[must_use]
     pub fn instructions(&self) -> Option<JsonStr<'_>> {
         self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
     }

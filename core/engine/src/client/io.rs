@@ -56,7 +56,6 @@ impl ClientEngine<'_> {
 
     /// Returns the number of responses and cancellations that wait for room in the output: at most
     /// as many as there are open requests and calls.
-    #[must_use]
     pub fn unsent(&self) -> usize {
         self.state.unsent.len()
     }

@@ -57,6 +57,7 @@ type Core<'c> = Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>;
 /// | to wait | until [`next_timeout`](Self::next_timeout) |
 ///
 /// Time is an argument: it never goes back, and its zero is arbitrary.
+#[must_use]
 pub struct ClientEngine<'c> {
     core: Core<'c>,
     state: State,
@@ -143,7 +144,6 @@ enum Purpose {
 
 impl<'c> ClientEngine<'c> {
     /// Creates a client of a server on a stream.
-    #[must_use]
     pub fn new(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
         let memory = GrowingClientState::new(limits.in_flight);
         let rx = RxBuffer::with_limit(Vec::new(), limits.max_line);
@@ -228,7 +228,6 @@ impl<'c> ClientEngine<'c> {
     }
 
     /// Returns how far connecting is.
-    #[must_use]
     pub const fn connect_state(&self) -> &ConnectState {
         &self.state.connect_state
     }
@@ -267,7 +266,6 @@ impl<'c> ClientEngine<'c> {
 
     /// Returns the call that sets this level again, after a legacy server was connected once more.
     /// Its result need not be taken.
-    #[must_use]
     pub const fn restored(&self) -> Option<CallId> {
         self.state.restored
     }
@@ -511,14 +509,12 @@ impl<'c> ClientEngine<'c> {
     }
 
     /// Whether the result of a call was not taken yet.
-    #[must_use]
     pub fn is_known(&self, call: CallId) -> bool {
         self.state.calls.get(call).is_some()
     }
 
     /// Whether there is a call to wait for. An open [subscription](Self::listen) does not count,
     /// since it may never end.
-    #[must_use]
     pub fn has_calls(&self) -> bool {
         let mut all = self.state.own_calls();
         all.any(|pending| !pending.is_listen() || pending.result.is_some() && !pending.is_lost())
@@ -526,45 +522,38 @@ impl<'c> ClientEngine<'c> {
 
     /// Whether a [subscription](Self::listen) has ended with the connection: the next
     /// [`connect`](Self::connect) opens it again.
-    #[must_use]
     pub fn is_lost(&self, call: CallId) -> bool {
         self.state.calls.get(call).is_some_and(Pending::is_lost)
     }
 
     /// Returns the filter of a [subscription](Self::listen) as the server has acknowledged it.
-    #[must_use]
     pub fn acknowledged(&self, call: CallId) -> Option<&OwnedJson> {
         self.state.calls.get(call)?.acknowledged.as_ref()
     }
 
     /// Returns the latest known status of the task that the server runs the call as.
-    #[must_use]
     pub fn task_status(&self, call: CallId) -> Option<TaskStatus> {
         Some(self.state.calls.get(call)?.task.as_deref()?.status())
     }
 
     /// Returns the latest message that describes the status.
-    #[must_use]
     pub fn task_message(&self, call: CallId) -> Option<&str> {
         self.state.calls.get(call)?.task.as_deref()?.message()
     }
 
     /// Returns the latest progress and message of that task, as the parameters of a progress
     /// notification. `None` before there are any.
-    #[must_use]
     pub fn task_progress(&self, call: CallId) -> Option<OwnedJson> {
         self.state.calls.get(call)?.task.as_deref()?.progress()
     }
 
     /// Returns what can be kept of that task.
-    #[must_use]
     pub fn task(&self, call: CallId) -> Option<&TaskRef> {
         Some(self.state.calls.get(call)?.task.as_deref()?.kept())
     }
 
     /// Whether a tool is called as a task when the application would like that: always where the
     /// server decides (2026-07-28), and with 2025-11-25 unless the list of tools forbids it.
-    #[must_use]
     pub fn asks_for_task(&self, tool: &str) -> bool {
         self.state.has_old_tasks && self.state.support.of(tool) != Some(TaskSupport::Forbidden)
     }
@@ -639,7 +628,6 @@ impl<'c> ClientEngine<'c> {
     }
 
     /// Whether the server has not responded to a ping: the connection is probably lost.
-    #[must_use]
     pub const fn is_unresponsive(&self) -> bool {
         self.state.is_unresponsive
     }

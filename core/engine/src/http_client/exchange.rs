@@ -23,7 +23,6 @@ use crate::HttpError;
 
 impl HttpClient {
     /// Returns what an exchange waits for.
-    #[must_use]
     pub fn reading(&self, id: ExchangeId) -> Reading {
         match self.jobs.get(&id).map(|job| &job.phase) {
             Some(Phase::Sending) => Reading::Head,
@@ -36,7 +35,6 @@ impl HttpClient {
 
     /// Whether the body of this exchange has messages for which there is no
     /// [room](Self::has_room).
-    #[must_use]
     pub fn waits_for_room(&self, id: ExchangeId) -> bool {
         !self.inbox.has_room()
             && self.jobs.get(&id).is_some_and(|job| {

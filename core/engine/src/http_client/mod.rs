@@ -51,6 +51,7 @@ use tools::ToolTable;
 /// | messages that were received | 1 MiB and one message; then [`has_room`](Self::has_room) is false |
 /// | input schemas whose annotations are mirrored in header fields | 10,000 tools, 4 MiB in all; other tools are called without |
 /// | messages that open another session | 2 |
+#[must_use]
 pub struct HttpClient {
     /// Scheme and authority.
     origin: String,
@@ -238,7 +239,6 @@ enum Closing {
 impl HttpClient {
     /// Creates the client of the server with this origin, path and query, as [`Origin::parse`]
     /// returns them.
-    #[must_use]
     pub fn new(origin: &Origin<'_>, target: &str, limits: HttpLimits) -> Self {
         let scheme = if origin.is_secure { "https" } else { "http" };
         Self {
@@ -269,19 +269,16 @@ impl HttpClient {
 
     /// Returns how many sessions have begun in place of others, for
     /// [`ClientEngine::set_session`].
-    #[must_use]
     pub const fn sessions(&self) -> u32 {
         self.sessions
     }
 
     /// Returns path and query of the server, as the last redirection has them.
-    #[must_use]
     pub fn target(&self) -> &str {
         &self.target
     }
 
     /// Whether so many messages wait that others must not be sent.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.queue.is_full()
     }
@@ -338,7 +335,6 @@ impl HttpClient {
     }
 
     /// Returns the next time at which [`handle_timeouts`](Self::handle_timeouts) must be called.
-    #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
@@ -364,14 +360,12 @@ impl HttpClient {
 
     /// Whether something was [received](Self::next_received), or the connection has
     /// [failed](Self::take_failure).
-    #[must_use]
     pub fn has_received(&self) -> bool {
         !self.inbox.is_empty() || self.failed.is_some()
     }
 
     /// Whether there is room for another message. While there is none, the pieces and ends of
     /// bodies that [wait for it](Self::waits_for_room) must not be passed.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         self.inbox.has_room()
     }
@@ -383,7 +377,6 @@ impl HttpClient {
 
     /// Whether the connection has ended, and all of it was taken: it was closed, or the stream of a
     /// server of 2024-11-05 is over.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has_ended && self.inbox.is_empty() && self.failed.is_none()
     }
@@ -394,7 +387,6 @@ impl HttpClient {
     }
 
     /// Whether an exchange waits for an authorization: a person may be logging in.
-    #[must_use]
     pub const fn is_logging_in(&self) -> bool {
         self.logins > 0
     }
@@ -412,7 +404,6 @@ impl HttpClient {
     }
 
     /// Whether everything has been sent after [`close`](Self::close).
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closing == Closing::Ending && self.jobs.is_empty()
     }

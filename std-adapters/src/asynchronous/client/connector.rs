@@ -19,6 +19,7 @@ use crate::panics::{caught, caught_future};
 ///
 /// Up to [`max_in_flight`](ClientLimits::max_in_flight) requests are in flight on a connection;
 /// more wait in the order in which they were made.
+#[must_use]
 pub struct Connector {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,
@@ -32,7 +33,6 @@ pub(crate) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 
 impl Connector {
     /// Creates a connector with the default limits.
-    #[must_use]
     pub fn new(config: &'static ClientConfig<'static>) -> Self {
         Self {
             config,
@@ -48,7 +48,6 @@ impl Connector {
     /// called for each request; several may be open at once, and may take their time. Its future is
     /// dropped when the server cancels the request or the call that it belongs to is dropped. A
     /// panic in it responds with an internal error (-32603), and nothing else ends.
-    #[must_use]
     pub fn on_input_request<F>(
         self,
         handler: impl Fn(OwnedInputRequest) -> F + Send + Sync + 'static,
@@ -67,14 +66,12 @@ impl Connector {
     /// server reports, other notifications, and protocol violations of the server. The connection
     /// calls it and waits for it, so it must not wait for a call. A panic in it is caught and
     /// ignored.
-    #[must_use]
     pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
         Self { on_event: Some(Box::new(on_event)), ..self }
     }
 
     /// Sets the era that [`Client::era`] returned for this server earlier, so that it need not be
     /// detected. See [`Client::set_era`](mcp_sansio::Client::set_era).
-    #[must_use]
     pub fn era(self, era: impl Into<Option<Era>>) -> Self {
         Self { era: era.into(), ..self }
     }
@@ -82,14 +79,12 @@ impl Connector {
     /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another
     /// attempt. The first that is added is the outermost. A panic in it is caught, and the call
     /// goes on without it.
-    #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware + Send + 'static) -> Self {
         self.layers.push(Caught(middleware));
         self
     }
 
     /// Sets the limits.
-    #[must_use]
     pub fn limits(self, limits: ClientLimits) -> Self {
         Self { limits, ..self }
     }

@@ -196,7 +196,6 @@ impl Client {
 
     /// Returns the era of the server, once it is known. It can be kept, and
     /// [set](super::Connector::era) for the next connection.
-    #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.0.inner.era()
     }

@@ -64,14 +64,12 @@ impl Client {
 impl Subscription {
     /// Returns the [`SubscriptionFilter`] that the server acknowledged: of a legacy server, all
     /// that was asked for.
-    #[must_use]
     pub fn acknowledged(&self) -> RawJson<'_> {
         self.filter.as_raw()
     }
 
     /// Returns the error that ended the stream. `None` while it is open, and if the server ended
     /// it.
-    #[must_use]
     pub fn error(&self) -> Option<&CallError> {
         self.ended.as_ref()?.as_ref()
     }

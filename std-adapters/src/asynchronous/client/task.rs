@@ -112,13 +112,11 @@ impl ToolTask {
     }
 
     /// Returns the latest known status; `None` if the server responded without a task.
-    #[must_use]
     pub const fn status(&self) -> Option<TaskStatus> {
         self.status
     }
 
     /// Returns the latest message that describes the status.
-    #[must_use]
     pub fn status_message(&self) -> Option<&str> {
         self.message.as_deref()
     }
@@ -193,7 +191,6 @@ impl ToolTask {
 
     /// Leaves the task to the server. Returns what is needed to [resume](Client::resume) it later,
     /// also in another process; `None` if the server responded without a task.
-    #[must_use]
     pub fn detach(mut self) -> Option<TaskRef> {
         if let Some(call) = self.call.take() {
             let inner = Arc::clone(&self.client.0.inner);

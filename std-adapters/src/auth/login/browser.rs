@@ -42,6 +42,7 @@ pub trait Browser: Send + Sync + 'static {
 /// which a person copies the address that it has returned to.
 ///
 /// Each login has a listener of its own. At most [`MAX_LOGINS`] of them wait for their page.
+#[must_use]
 pub struct SystemBrowser {
     open: Option<Box<Open>>,
     paste: Option<Arc<Paste>>,
@@ -84,7 +85,6 @@ impl SystemBrowser {
     }
 
     /// Opens pages by this function, for example [`open_in_browser`].
-    #[must_use]
     pub fn opens(self, open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self { open: Some(Box::new(open)), ..self }
     }
@@ -92,7 +92,6 @@ impl SystemBrowser {
     /// Takes the answer from `read`, which is called on a thread of its own and returns what a
     /// person has pasted ([`pasted`]), at most [`MAX_PASTES`] times: for a browser on another
     /// machine, where the page to which it returns cannot be loaded.
-    #[must_use]
     pub fn paste(self, read: impl Fn() -> io::Result<String> + Send + Sync + 'static) -> Self {
         Self { paste: Some(Arc::new(read)), ..self }
     }
@@ -252,7 +251,6 @@ impl LoopbackListener {
     }
 
     /// Returns the redirect URI.
-    #[must_use]
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }

@@ -41,7 +41,6 @@ pub(crate) struct Login {
 
 impl HttpTransport {
     /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
-    #[must_use]
     pub fn oauth(self, oauth: OAuth) -> Self {
         let login = Arc::new(Login::new(oauth, &self.url(), Arc::clone(&self.connector)));
         Self { authorize: Some(Arc::new(Arc::clone(&login))), login: Some(login), ..self }

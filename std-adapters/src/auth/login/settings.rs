@@ -22,6 +22,7 @@ use crate::store::{Store, StoreError};
 /// It logs in when the server asks for it, and renews its tokens without the person. The requests
 /// that wait for a login that fails get the reason.
 #[derive(Clone)]
+#[must_use]
 pub struct OAuth {
     /// The name of the client, which is shown to people.
     pub client_name: String,
@@ -91,6 +92,7 @@ pub enum OAuthGrant {
 /// A client that has been registered at an authorization server beforehand:
 /// `OAuthClient { secret: Some(secret), ..OAuthClient::new("id") }`.
 #[derive(Clone)]
+#[must_use]
 pub struct OAuthClient {
     /// Its id.
     pub id: String,
@@ -122,7 +124,6 @@ impl OAuth {
     /// Creates the settings of a client of this name, which is shown to people. Without
     /// [`store`](Self::store) nothing is kept; without [`browser`](Self::browser) what needs a
     /// person fails.
-    #[must_use]
     pub fn new(client_name: impl Into<String>) -> Self {
         Self {
             client_name: client_name.into(),
@@ -145,14 +146,12 @@ impl OAuth {
 
     /// Keeps tokens and registrations in this store, which several programs may share. They are
     /// secrets: a [`DirectoryStore`](crate::store::DirectoryStore) is for its owner alone.
-    #[must_use]
     pub fn store(self, store: impl Store + 'static) -> Self {
         Self { store: Some(Arc::new(store)), ..self }
     }
 
     /// Sets what shows pages to the person, for example a
     /// [`SystemBrowser`](super::SystemBrowser).
-    #[must_use]
     pub fn browser(self, browser: impl Browser) -> Self {
         let browser = Arc::new(browser);
         let shown = Arc::clone(&browser);
@@ -168,7 +167,6 @@ impl OAuth {
 
     /// Sets what returns an assertion: the person's identity token, or a token of the platform. It
     /// gets the audience and a token endpoint, which some platforms take for the audience.
-    #[must_use]
     pub fn assertion<F>(
         self,
         assertion: impl Fn(String, String) -> F + Send + Sync + 'static,
@@ -243,7 +241,6 @@ impl OAuth {
 
 impl OAuthClient {
     /// Creates a client with this id.
-    #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), secret: None, issuer: None, key: None, method: None }
     }

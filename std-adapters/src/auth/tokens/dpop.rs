@@ -29,6 +29,7 @@ use crate::lock::lock;
 /// Seen proofs are remembered for as long as they are good, [`max_proofs`](Self::max_proofs) of
 /// them. Only [nonces](Self::nonces) help against proofs that a client made for later, and, where
 /// there are several processes, against a proof that is sent to each of them.
+#[must_use]
 pub struct Dpop {
     /// Whether bearer tokens are refused. Default: no.
     pub required: bool,
@@ -55,7 +56,6 @@ pub(super) enum BadProof {
 
 impl Dpop {
     /// Accepts bound tokens with their proofs, and unbound ones as bearer tokens.
-    #[must_use]
     pub fn new() -> Self {
         let seen = Mutex::default();
         Self { required: false, nonces: None, max_proofs: MAX_PROOFS, seen }

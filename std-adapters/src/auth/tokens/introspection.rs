@@ -66,7 +66,6 @@ impl Introspection {
     ///
     /// The endpoint is found by the metadata of the issuer. Its URL starts with `https://`, or is
     /// an `http://` URL of this machine. The feature `tls` is needed for the former.
-    #[must_use]
     pub fn new(
         issuer: impl Into<String>,
         audience: impl Into<String>,
@@ -88,7 +87,6 @@ impl Introspection {
     }
 
     /// Sets the URL of the endpoint.
-    #[must_use]
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         let url = url.into();
         self.source.allow(&url);

@@ -25,6 +25,7 @@ use crate::runtime::timer::Timer;
 ///
 /// A set has at most 256 KiB and 100 keys. Keys of unknown kinds, secrets, and keys that are not
 /// for signatures are ignored.
+#[must_use]
 pub struct Jwks {
     place: KeysAt,
     /// The age at which keys are fetched again: so long a key that was withdrawn stays good, if no
@@ -63,7 +64,6 @@ impl Jwks {
     }
 
     /// Fetches the keys from a URL.
-    #[must_use]
     pub fn from_url(url: impl Into<String>) -> Self {
         Self::at(KeysAt::Url(url.into()))
     }

@@ -56,7 +56,6 @@ impl Jwt {
     ///
     /// The keys are found by the metadata of the issuer. Its URL starts with `https://`, or is an
     /// `http://` URL of this machine. The feature `tls` is needed for the former.
-    #[must_use]
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
         let algorithms = Cow::Borrowed(&Algorithm::ALL[..]);
         let signed = Signed { keys: Jwks::discovered(), algorithms };
@@ -64,7 +63,6 @@ impl Jwt {
     }
 
     /// Sets where the keys come from.
-    #[must_use]
     pub fn keys(mut self, keys: Jwks) -> Self {
         if let Some(url) = keys.url() {
             self.source.allow(url);

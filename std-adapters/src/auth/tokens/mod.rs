@@ -34,6 +34,7 @@ use jwks::Source;
 
 /// A check of access tokens, with the settings of both kinds, [`Jwt`] and [`Introspection`]:
 /// `Jwt { scope: Some("files:read".into()), ..Jwt::new(issuer, audience) }`.
+#[must_use]
 pub struct Checker<V> {
     /// The scope that each challenge names, which a client should request. It is not checked here.
     /// Default: none.
@@ -90,7 +91,6 @@ impl<V> Checker<V> {
 
     /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
     /// feature `tls`, else TCP.
-    #[must_use]
     pub fn connector(mut self, connector: impl Connect) -> Self {
         self.source.set_connector(connector);
         self

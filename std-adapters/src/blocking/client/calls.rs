@@ -319,13 +319,11 @@ impl<'c> Client<'c> {
     }
 
     /// Returns what is known of the server, since the last time that it was connected.
-    #[must_use]
     pub const fn connected(&self) -> Option<&Connected> {
         self.connected.as_ref()
     }
 
     /// Returns the era of the server, which can be kept for [`Connector::era`].
-    #[must_use]
     pub fn era(&self) -> Option<Era> {
         Some(self.connected.as_ref()?.revision.era())
     }

@@ -11,6 +11,7 @@ use crate::client::Caught;
 
 /// Builder of a [`Client`]:
 /// `Connector::new(&CONFIG).handler(handler).connect(Process::new(command))`.
+#[must_use]
 pub struct Connector<'c> {
     config: &'c ClientConfig<'c>,
     handler: Box<dyn Handler + 'c>,
@@ -38,7 +39,6 @@ pub enum Direction {
 
 impl<'c> Connector<'c> {
     /// Creates a connector without a handler and without a trace.
-    #[must_use]
     pub fn new(config: &'c ClientConfig<'c>) -> Self {
         let begun = std::time::Instant::now();
         let clock = move || {
@@ -56,19 +56,16 @@ impl<'c> Connector<'c> {
     }
 
     /// Sets the handler of input requests and of events. Default: `()`, which refuses all requests.
-    #[must_use]
     pub fn handler(self, handler: impl Handler + 'c) -> Self {
         Self { handler: Box::new(handler), ..self }
     }
 
     /// Sets a function that sees each message.
-    #[must_use]
     pub fn trace(self, trace: impl FnMut(Direction, &[u8]) + Send + 'c) -> Self {
         Self { trace: Some(Box::new(trace)), ..self }
     }
 
     /// Sets the era of the server, if it is known ([`Client::era`]). Default: find it out.
-    #[must_use]
     pub fn era(self, era: impl Into<Option<Era>>) -> Self {
         Self { era: era.into(), ..self }
     }
@@ -76,21 +73,18 @@ impl<'c> Connector<'c> {
     /// Adds code around every call: a [`Cache`](super::Cache), a limit of the rate, another
     /// attempt. The first that is added is the outermost. A panic in it is caught, and the call
     /// goes on without it.
-    #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware + Send + 'c) -> Self {
         self.layers.push(Caught(middleware));
         self
     }
 
     /// Sets the limits.
-    #[must_use]
     pub fn limits(self, limits: ClientLimits) -> Self {
         Self { limits, ..self }
     }
 
     /// Sets the clock, for tests and simulations. Timeouts follow this clock, also those that are
     /// passed to the [`Transport`]. Default: the monotonic clock of the system.
-    #[must_use]
     pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
         Self { clock: Box::new(clock), ..self }
     }

@@ -16,6 +16,7 @@ use crate::asynchronous::client::http::{HttpLink, HttpTransport};
 /// Streamable HTTP or HTTP+SSE, for a client that blocks:
 /// `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
+#[must_use]
 pub struct BlockingHttpTransport {
     http: HttpTransport,
     link: Option<HttpLink>,
@@ -23,7 +24,6 @@ pub struct BlockingHttpTransport {
 
 impl BlockingHttpTransport {
     /// Creates a blocking transport from an async one.
-    #[must_use]
     pub const fn new(http: HttpTransport) -> Self {
         Self { http, link: None }
     }

@@ -14,6 +14,7 @@ use crate::client::{Stderr, StderrLines};
 /// closed; if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
 /// Fields can be changed before it is connected.
 #[derive(Debug)]
+#[must_use]
 pub struct Process {
     command: Command,
     /// Where its standard error goes. Default: [`Stderr::Keep`].
@@ -40,19 +41,16 @@ type Pipes = super::ThreadedStreams;
 impl Process {
     /// Creates a server from a command. The standard streams of the command are overridden; its
     /// arguments, environment and working directory are not.
-    #[must_use]
     pub fn new(command: Command) -> Self {
         Self { command, stderr: Stderr::Keep, exit_timeouts: [EXIT_TIMEOUT; 2], running: None }
     }
 
     /// Returns the last lines of its standard error, while it runs and is connected.
-    #[must_use]
     pub fn stderr_lines(&self) -> Option<StderrLines> {
         self.running.as_ref().map(|running| running.stderr_lines.clone())
     }
 
     /// Returns the process id while it runs.
-    #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.running.as_ref().map(|running| running.child.id())
     }

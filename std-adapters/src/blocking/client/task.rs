@@ -38,13 +38,11 @@ impl Client<'_> {
 
     /// Returns the latest known status of the task that the server runs the call as; `None` before
     /// it has said so, and if it does not.
-    #[must_use]
     pub fn task_status(&self, call: CallId) -> Option<TaskStatus> {
         self.engine.task_status(call)
     }
 
     /// Returns the latest message that describes the status.
-    #[must_use]
     pub fn task_message(&self, call: CallId) -> Option<&str> {
         self.engine.task_message(call)
     }

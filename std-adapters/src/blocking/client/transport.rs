@@ -119,7 +119,6 @@ pub enum Shutdown {
 
 impl ConnectionEnd {
     /// Creates the end of a connection of which only the server's name is known.
-    #[must_use]
     pub fn new(server: String) -> Self {
         Self { server, ..Self::default() }
     }

@@ -14,6 +14,7 @@ use super::connector::{Connect, Connector, boxed};
 /// `connector.connect(HttpTransport::new("http://127.0.0.1:8000/mcp")?)`. It connects when there is
 /// a message to send.
 #[derive(Clone)]
+#[must_use]
 pub struct HttpTransport {
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -73,14 +74,12 @@ impl HttpTransport {
     }
 
     /// Adds a header field to every request, e.g. for a gateway in front of the server.
-    #[must_use]
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
 
     /// Sets the bearer token of every request: `Authorization: Bearer ...`.
-    #[must_use]
     pub fn bearer(self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self }.with_bearer()
     }
@@ -91,7 +90,6 @@ impl HttpTransport {
     /// which the request is sent once more. With `None` the request fails. The time limits of
     /// this call and of those that wait for it stand still meanwhile, up to
     /// [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
-    #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<String>> + Send + 'static,
@@ -106,19 +104,16 @@ impl HttpTransport {
     }
 
     /// Sets the function that gets diagnostics that belong to no call.
-    #[must_use]
     pub fn on_diagnostic(self, on_diagnostic: impl Fn(Diagnostic) + Send + Sync + 'static) -> Self {
         Self { on_diagnostic: Some(Arc::new(on_diagnostic)), ..self }
     }
 
     /// Sets the limits.
-    #[must_use]
     pub fn limits(self, limits: HttpLimits) -> Self {
         Self { limits, ..self }
     }
 
     /// Returns the URL of the server.
-    #[must_use]
     pub fn url(&self) -> String {
         self.url_of(&self.target)
     }

@@ -20,6 +20,7 @@ use crate::runtime::{BoxedStream, unblock};
 /// By default a certificate is checked as the operating system does. On Linux that is a list of
 /// certificates, which is read once in a process; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others.
 #[derive(Clone)]
+#[must_use]
 pub struct Tls<C = TcpConnector> {
     config: Option<Arc<ClientConfig>>,
     connector: C,
@@ -27,7 +28,6 @@ pub struct Tls<C = TcpConnector> {
 
 impl Tls {
     /// Creates a connector over TCP that trusts the certificates that the operating system trusts.
-    #[must_use]
     pub const fn new() -> Self {
         Self { config: None, connector: TcpConnector }
     }
@@ -53,7 +53,6 @@ impl Tls {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn with_config(config: ClientConfig) -> Self {
         Self { config: Some(http(config)), ..Self::new() }
     }
@@ -62,7 +61,6 @@ impl Tls {
 impl<C> Tls<C> {
     /// Makes its connections with `connector` instead of over TCP. That gets each [`Dial`] without
     /// [`is_secure`](Dial::is_secure).
-    #[must_use]
     pub fn over<D: Connect>(self, connector: D) -> Tls<D> {
         Tls { config: self.config, connector }
     }
