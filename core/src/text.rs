@@ -37,6 +37,22 @@ macro_rules! error_type {
 
 pub(crate) use error_type;
 
+/// Implements `Debug` for a type that shows these fields only: the others are secrets, long, or
+/// have no `Debug`. The parameters of the type stand before it, in brackets. Not public API.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! opaque_debug {
+    ($([$parameter:ident])? $name:ident $(<$($argument:tt),+>)? { $($field:ident),* }) => {
+        impl $(<$parameter>)? ::core::fmt::Debug for $name $(<$($argument),+>)? {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.debug_struct(::core::stringify!($name))
+                    $(.field(::core::stringify!($field), &self.$field))*
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {
     ($($text:expr),* $(,)?) => {{

@@ -67,14 +67,7 @@ fn base64url<'m>(hash: &[u8; 32], memory: &'m mut [u8; 43]) -> &'m str {
     out.finish().unwrap_or_default()
 }
 
-impl fmt::Debug for Proof<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proof")
-            .field("method", &self.method)
-            .field("url", &self.url)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Proof<'_> { method, url });
 
 // The side of the server.
 
@@ -171,15 +164,7 @@ impl<'m> CheckedProof<'m> {
     }
 }
 
-impl fmt::Debug for ProvenRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProvenRequest")
-            .field("method", &self.method)
-            .field("url", &self.url)
-            .field("jkt", &self.jkt)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ProvenRequest<'_> { method, url, jkt });
 
 /// Reason why a proof is invalid. Its `Display` output is the text for developers in a challenge.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -74,11 +74,7 @@ impl Signer for Ed25519<'_> {
     }
 }
 
-impl fmt::Debug for Ed25519<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ed25519").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Ed25519<'_> { id });
 
 #[cfg(test)]
 mod tests {

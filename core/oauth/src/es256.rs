@@ -84,11 +84,7 @@ impl Signer for Es256<'_> {
     }
 }
 
-impl fmt::Debug for Es256<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Es256").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Es256<'_> { id });
 
 #[cfg(test)]
 mod tests {

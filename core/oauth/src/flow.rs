@@ -399,14 +399,7 @@ impl<'m> Request<'m> {
     }
 }
 
-impl fmt::Debug for Request<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
-            .field("purpose", &self.purpose)
-            .field("url", &self.url)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Request<'_> { purpose, url });
 
 /// The answer to a 401 or 403 of the MCP server, returned by
 /// [`Authorization::challenged`](super::Authorization::challenged).

@@ -282,11 +282,7 @@ impl fmt::Debug for ResourceMetadata<'_> {
     }
 }
 
-impl fmt::Debug for ServerMetadata<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerMetadata").field("issuer", &self.issuer).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ServerMetadata<'_> { issuer });
 
 /// The members of an object that have one of `N` names, in the order of the names.
 pub(super) struct Document<'j, const N: usize>(pub(super) [Member<'j>; N]);
@@ -482,14 +478,7 @@ impl<'s> ClientMetadata<'s> {
     }
 }
 
-impl fmt::Debug for ClientMetadata<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientMetadata")
-            .field("client_name", &self.client_name)
-            .field("redirect_uris", &self.redirect_uris)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ClientMetadata<'_> { client_name, redirect_uris });
 
 /// The answer to a registration (RFC 7591, 3.2.1), borrowed from its JSON text. `Debug` does not
 /// show the secret.
@@ -548,14 +537,7 @@ impl<'j> RegistrationResponse<'j> {
     }
 }
 
-impl fmt::Debug for RegistrationResponse<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegistrationResponse")
-            .field("client_id", &self.client_id)
-            .field("token_endpoint_auth_method", &self.token_endpoint_auth_method)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(RegistrationResponse<'_> { client_id, token_endpoint_auth_method });
 
 // The query with which the browser returns from the authorization server.
 

@@ -195,24 +195,9 @@ impl TokenEndpointAuth {
     pub(super) const ALL: [Self; 4] = [Self::PrivateKeyJwt, Self::Basic, Self::Post, Self::None];
 }
 
-impl fmt::Debug for Setup<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup")
-            .field("endpoint", &self.endpoint)
-            .field("grant", &self.grant)
-            .field("clients", &self.clients)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Setup<'_> { endpoint, grant, clients });
 
-impl fmt::Debug for RegisteredClient<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisteredClient")
-            .field("id", &self.id)
-            .field("issuer", &self.issuer)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(RegisteredClient<'_> { id, issuer });
 
 /// A failed authorization. Its `Display` output says which step failed, at which URL, what the
 /// server answered, and what to do. It is safe for terminals, has no secret, and is bounded: URL

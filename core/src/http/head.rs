@@ -1,7 +1,5 @@
 //! Heads of requests and responses, independent of the HTTP library that parsed them.
 
-use core::fmt;
-
 /// Header fields, read from the HTTP library's own type without copying.
 ///
 /// An implementation takes a few lines:
@@ -146,14 +144,7 @@ impl<'h> RequestHead<'h> {
     }
 }
 
-impl fmt::Debug for RequestHead<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestHead")
-            .field("method", &self.method)
-            .field("target", &self.target)
-            .finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(RequestHead<'_> { method, target });
 
 /// The head of a response.
 #[derive(Clone, Copy)]
@@ -171,11 +162,7 @@ impl<'h> ResponseHead<'h> {
     }
 }
 
-impl fmt::Debug for ResponseHead<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseHead").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(ResponseHead<'_> { status });
 
 /// Returns a value as text, without surrounding white space (RFC 9110, 5.5).
 fn text(value: &[u8]) -> Option<&str> {

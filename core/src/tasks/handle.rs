@@ -1,7 +1,5 @@
 //! Requests about tasks, and the responses to them.
 
-use core::fmt;
-
 use super::entry::{EXPIRED, Inputs, State, TaskEnd, TaskInfo, TaskOwner, number};
 use super::{TaskId, TaskKey, TaskTime, Tasks};
 use crate::buffers::tx::Tx;
@@ -601,11 +599,7 @@ impl<'t> TaskList<'t> {
     }
 }
 
-impl fmt::Debug for TaskList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskList").field("from", &self.from).finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(TaskList<'_> { from });
 
 /// Number of tasks in a page of a list.
 const PAGE: usize = 16;

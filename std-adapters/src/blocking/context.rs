@@ -1,6 +1,5 @@
 //! A server and its output. Calls write pending bytes out whenever the buffer is full.
 
-use std::fmt;
 use std::io::Write;
 
 use mcp_sansio::{
@@ -159,11 +158,7 @@ impl<'s> Context<'s> {
     }
 }
 
-impl fmt::Debug for Context<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("turn", &self.turn).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Context<'_> { turn });
 
 /// Number of pending bytes at which they are written although there is more to read.
 const WRITE_THRESHOLD: usize = 64 << 10;

@@ -1,9 +1,9 @@
 //! A server in the memory of its client, in virtual time: for tests.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use std::{fmt, io};
 
 use mcp_sansio::{
     ClientConfig, Connection, Era, GrowingServerState, Instant, RxBuffer, ServerConfig, Step,
@@ -196,8 +196,4 @@ impl<'c, H: Handler + Send + 'c> Transport for Memory<'c, H> {
     }
 }
 
-impl<H> fmt::Debug for Memory<'_, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").field("connection", &self.connection).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([H] Memory<'_, H> { connection });

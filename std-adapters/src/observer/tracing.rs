@@ -126,11 +126,7 @@ impl TracingObserver {
     }
 }
 
-impl fmt::Debug for TracingObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TracingObserver").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(TracingObserver {});
 
 impl Observer for TracingObserver {
     fn on(&self, event: Event<'_>) {

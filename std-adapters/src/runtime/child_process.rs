@@ -1,6 +1,5 @@
 //! Servers as child processes.
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
@@ -112,8 +111,4 @@ impl Drop for ChildProcess {
     }
 }
 
-impl fmt::Debug for ChildProcess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildProcess").field("child", &self.child).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ChildProcess { child });

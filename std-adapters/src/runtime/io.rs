@@ -1,6 +1,5 @@
 //! Streams of any type, and pairs of a reader and a writer.
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -57,12 +56,7 @@ impl AsyncWrite for AcceptedStream {
     }
 }
 
-impl fmt::Debug for AcceptedStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let peer = &self.peer_address;
-        f.debug_struct("AcceptedStream").field("peer_address", peer).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(AcceptedStream { peer_address });
 
 /// A listener whose streams are boxed.
 #[cfg(any(feature = "smol", feature = "tokio"))]

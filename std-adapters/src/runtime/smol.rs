@@ -1,7 +1,6 @@
 //! smol: the timers and sockets of async-io, the threads of `blocking`.
 
 use std::any::Any;
-use std::fmt;
 use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read};
@@ -141,11 +140,7 @@ where
     }
 }
 
-impl<T> fmt::Debug for Socket<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Socket").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([T] Socket<T> {});
 
 impl Listener for Async<TcpListener> {
     type Stream = Socket<TcpStream>;

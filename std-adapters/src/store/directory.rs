@@ -1,6 +1,5 @@
 //! A store in a directory.
 
-use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -198,11 +197,7 @@ impl Store for DirectoryStore {
     }
 }
 
-impl fmt::Debug for DirectoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DirectoryStore").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(DirectoryStore { path });
 
 /// A file: its version, the end of the record in milliseconds since 1970, the length of the key,
 /// the key, and the bytes.

@@ -538,16 +538,8 @@ impl HttpClient {
     }
 }
 
-/// The session is a secret.
-impl fmt::Debug for HttpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpClient")
-            .field("origin", &self.origin)
-            .field("target", &self.target)
-            .field("session", &self.session)
-            .finish_non_exhaustive()
-    }
-}
+// The session is a secret.
+mcp_sansio::opaque_debug!(HttpClient { origin, target, session });
 
 /// Maximum time of the end of a session.
 const LINGER: Duration = Duration::from_secs(1);

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -157,11 +156,7 @@ impl Browser for SystemBrowser {
     }
 }
 
-impl fmt::Debug for SystemBrowser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SystemBrowser").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(SystemBrowser {});
 
 /// Default of [`SystemBrowser::time_limit`]: 10 minutes.
 pub const LOGIN_TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -338,14 +333,8 @@ impl LoopbackListener {
     }
 }
 
-/// Omits the path, which is a secret of a kind.
-impl fmt::Debug for LoopbackListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoopbackListener")
-            .field("authority", &self.authority)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the path, which is a secret of a kind.
+mcp_sansio::opaque_debug!(LoopbackListener { authority });
 
 /// Returns the query of a redirect that a person has copied from the address bar of a browser on
 /// another machine: the whole address, or its part behind `?`.

@@ -1,9 +1,9 @@
 //! Settings of a login.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::{fmt, io};
 
 use mcp_sansio::http::client::Origin;
 use mcp_sansio_oauth::{
@@ -256,18 +256,10 @@ impl OAuthClient {
     }
 }
 
-impl fmt::Debug for OAuth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuth").field("client_name", &self.client_name).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(OAuth { client_name });
 
-/// Omits the secret.
-impl fmt::Debug for OAuthClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuthClient").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+// Omits the secret.
+mcp_sansio::opaque_debug!(OAuthClient { id });
 
 /// The key of the login for a server.
 pub(super) fn key(url: &str) -> String {

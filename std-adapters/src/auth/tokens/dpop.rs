@@ -1,6 +1,5 @@
 //! Proofs of possession (RFC 9449): the sender of a bound token has its key.
 
-use std::fmt;
 use std::sync::Mutex;
 
 use mcp_sansio_engine::internal::{SeenProof, SeenProofs};
@@ -110,11 +109,7 @@ impl Default for Dpop {
     }
 }
 
-impl fmt::Debug for Dpop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dpop").field("required", &self.required).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Dpop { required });
 
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];

@@ -1,6 +1,5 @@
 //! Tokens that only the authorization server understands: introspection (RFC 7662).
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -169,12 +168,8 @@ impl Verifier for Introspected {
     }
 }
 
-/// Omits the credentials.
-impl fmt::Debug for Introspected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Introspected").finish_non_exhaustive()
-    }
-}
+// Omits the credentials.
+mcp_sansio::opaque_debug!(Introspected {});
 
 /// Writes a form, percent-encoded.
 fn form(pairs: &[(&str, &str)]) -> String {

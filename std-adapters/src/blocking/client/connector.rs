@@ -1,7 +1,5 @@
 //! Settings of a client, and connecting.
 
-use std::fmt;
-
 use mcp_sansio::{ClientConfig, Era, Instant};
 use mcp_sansio_engine::{Layers, Middleware};
 
@@ -99,11 +97,4 @@ impl<'c> Connector<'c> {
     }
 }
 
-impl fmt::Debug for Connector<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector")
-            .field("config", self.config)
-            .field("era", &self.era)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Connector<'_> { config, era });

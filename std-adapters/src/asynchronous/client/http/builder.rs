@@ -1,6 +1,5 @@
 //! Configuration of the HTTP transport.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -123,16 +122,8 @@ impl HttpTransport {
     }
 }
 
-/// Omits fields and tokens, which may be secrets.
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("target", &self.target)
-            .finish_non_exhaustive()
-    }
-}
+// Omits fields and tokens, which may be secrets.
+mcp_sansio::opaque_debug!(HttpTransport { host, port, target });
 
 /// Maximum number of connections that are kept for the next request.
 pub const MAX_IDLE_CONNECTIONS: usize = 8;

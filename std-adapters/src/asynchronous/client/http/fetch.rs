@@ -48,12 +48,8 @@ impl Answer {
     }
 }
 
-/// Omits the body, which may be a secret.
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+// Omits the body, which may be a secret.
+mcp_sansio::opaque_debug!(Answer { status });
 
 /// The reason why there is no response. It has nothing of the request in it.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! TLS over any connection.
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock};
 
@@ -94,11 +93,7 @@ impl<C: Connect> Connect for Tls<C> {
     }
 }
 
-impl<C> fmt::Debug for Tls<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([C] Tls<C> {});
 
 /// Returns the configuration that trusts what the operating system trusts. All connections share
 /// it, so that they can resume the sessions of others.
