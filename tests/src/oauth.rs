@@ -43,26 +43,26 @@ fn documents(body: &[u8]) {
     let member = |name: &str| json.as_ref().map(|json| json.get(name).cloned().unwrap_or_default());
     let same = |name, text: String| assert!(member(name).is_none_or(|value| value == text));
     if let Ok(metadata) = ResourceMetadata::parse(body) {
-        same("resource", metadata.resource().to_string());
+        same("resource", metadata.resource.to_string());
         let servers: Vec<String> =
-            metadata.authorization_servers().iter().map(|text| text.to_string()).collect();
+            metadata.authorization_servers.iter().map(|text| text.to_string()).collect();
         let there = member("authorization_servers").unwrap_or_default();
         let strings = there.as_array().into_iter().flatten().filter_map(Value::as_str);
         assert!(json.is_none() || servers.iter().eq(strings), "{servers:?} {there}");
     }
     if let Ok(metadata) = ServerMetadata::parse(body) {
-        let issuer = metadata.issuer().to_string();
+        let issuer = metadata.issuer.to_string();
         assert!(metadata.is_of_issuer(&issuer) && !metadata.is_of_issuer("https://other"));
         same("issuer", issuer);
-        if let Some(url) = metadata.token_endpoint() {
+        if let Some(url) = metadata.token_endpoint {
             same("token_endpoint", url.to_string());
         }
     }
     if let Ok(answer) = TokenResponse::parse(body) {
-        let token = answer.access_token().to_string();
+        let token = answer.access_token.to_string();
         assert!(token.bytes().all(|byte| byte.is_ascii_graphic()) && !token.is_empty());
         same("access_token", token);
-        let _ = (answer.token_type(), answer.expires_in());
+        let _ = (answer.token_type(), answer.expires_in);
     }
     if let Some(error) = OAuthError::parse(body) {
         let text = error.to_string();

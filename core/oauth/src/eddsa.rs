@@ -1,7 +1,5 @@
 //! EdDSA: Ed25519 (RFC 8037; RFC 8032).
 
-use core::fmt;
-
 use super::arena::{Writer, put_base64url};
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};

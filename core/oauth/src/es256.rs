@@ -1,7 +1,5 @@
 //! ES256: ECDSA with P-256 and SHA-256 (RFC 7518, 3.4).
 
-use core::fmt;
-
 use super::arena::{Writer, put_base64url};
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};

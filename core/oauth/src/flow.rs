@@ -924,15 +924,15 @@ impl Authorization<'_> {
         self.drop_client();
         let issuer = self.flow.issuer;
         for (tag, text) in [
-            (Tag::ClientId, Some(answer.client_id())),
-            (Tag::ClientSecret, answer.client_secret()),
-            (Tag::ClientMethod, answer.token_endpoint_auth_method()),
+            (Tag::ClientId, Some(answer.client_id)),
+            (Tag::ClientSecret, answer.client_secret),
+            (Tag::ClientMethod, answer.token_endpoint_auth_method),
         ] {
             if let Some(text) = text {
                 self.keep(tag, text)?;
             }
         }
-        if let Some(ends) = answer.client_secret_expires_at() {
+        if let Some(ends) = answer.client_secret_expires_at {
             self.arena.set_number(Tag::SecretEnds.of(issuer), ends)?;
         }
         self.arena.copy(Tag::Redirect, Tag::RegisteredRedirect.of(issuer))?;

@@ -317,8 +317,8 @@ impl Authorization<'_> {
         let issuer = self.flow.issuer;
         let is_refresh = self.flow.phase == Phase::Refresh;
         // The new tokens stand beside the old ones until all of them are there.
-        self.write_new(Tag::NewAccessToken, answer.access_token())?;
-        match answer.refresh_token() {
+        self.write_new(Tag::NewAccessToken, answer.access_token)?;
+        match answer.refresh_token {
             Some(token) => self.write_new(Tag::NewRefreshToken, token)?,
             None if is_refresh => {
                 self.arena.copy(Tag::RefreshToken.of(issuer), Tag::NewRefreshToken)?;
@@ -337,8 +337,8 @@ impl Authorization<'_> {
                 Ok::<_, Reason>(())
             })?;
         }
-        self.write_granted_scope(answer.scope());
-        if let Some((now, expires_in)) = now.zip(answer.expires_in().filter(|secs| *secs > 0)) {
+        self.write_granted_scope(answer.scope);
+        if let Some((now, expires_in)) = now.zip(answer.expires_in.filter(|secs| *secs > 0)) {
             let due = expires_in - EARLY.min(expires_in / 2);
             self.arena.set_number(Tag::NewDue, now.as_secs().saturating_add(due))?;
         }
@@ -390,10 +390,10 @@ impl Authorization<'_> {
         }
         // Its token type is `N_A`.
         let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
-        if answer.issued_token_type().is_none_or(|issued| issued != *ID_JAG) {
+        if answer.issued_token_type.is_none_or(|issued| issued != *ID_JAG) {
             return Err(Reason::TokenType);
         }
-        self.write_new(Tag::Grant, answer.access_token())?;
+        self.write_new(Tag::Grant, answer.access_token)?;
         self.arena.remove(Tag::Assertion);
         self.flow.phase = Phase::Token;
         Ok(())

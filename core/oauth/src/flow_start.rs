@@ -407,17 +407,17 @@ impl Authorization<'_> {
 
     fn use_resource(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let metadata = ResourceMetadata::parse(body).map_err(Reason::Document)?;
-        self.decode(metadata.resource())?;
+        self.decode(metadata.resource)?;
         if !resource_matches(self.decoded(), self.setup.endpoint) {
             return Err(Reason::OtherResource);
         }
         self.arena.copy(Tag::Decoded, Tag::Resource)?;
-        let algs = metadata.dpop_signing_algs();
-        if self.setup.dpop.is_some_and(|key| metadata.requires_dpop() || algs.contains(key.alg())) {
+        let algs = metadata.dpop_signing_algs;
+        if self.setup.dpop.is_some_and(|key| metadata.requires_dpop || algs.contains(key.alg())) {
             self.flow.wants_proof = true;
         }
-        self.choose_issuer(metadata.authorization_servers())?;
-        self.keep_scopes(metadata.scopes_supported())?;
+        self.choose_issuer(metadata.authorization_servers)?;
+        self.keep_scopes(metadata.scopes_supported)?;
         let issuer = self.flow.issuer;
         let can_refresh = self.flow.tokens == issuer
             && self.arena.has(Tag::RefreshToken.of(issuer))
@@ -495,7 +495,7 @@ impl Authorization<'_> {
             return Err(Reason::IssuerMismatch);
         }
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
-        let has_pkce = metadata.code_challenge_methods_supported().contains("S256");
+        let has_pkce = metadata.code_challenge_methods_supported.contains("S256");
         if is_code && !has_pkce && !self.setup.policy.without_pkce.contains(&issuer) {
             return Err(Reason::NoPkce);
         }
@@ -508,7 +508,7 @@ impl Authorization<'_> {
         let base = Url::parse(endpoint).map_err(Reason::Url)?.origin_text();
         let metadata = body.map(ServerMetadata::parse).transpose().map_err(Reason::Document)?;
         if let Some(metadata) = &metadata {
-            let named = metadata.issuer();
+            let named = metadata.issuer;
             self.decode(named)?;
             let named = self.decoded();
             if named.strip_suffix('/').unwrap_or(named) != base {
@@ -556,13 +556,13 @@ impl Authorization<'_> {
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         self.arena.remove(Tag::ReadAt.of(issuer));
         for (tag, url, required) in [
-            (Tag::TokenEndpoint, metadata.token_endpoint(), Some("token_endpoint")),
+            (Tag::TokenEndpoint, metadata.token_endpoint, Some("token_endpoint")),
             (
                 Tag::AuthorizationEndpoint,
-                metadata.authorization_endpoint(),
+                metadata.authorization_endpoint,
                 is_code.then_some("authorization_endpoint"),
             ),
-            (Tag::RegistrationEndpoint, metadata.registration_endpoint(), None),
+            (Tag::RegistrationEndpoint, metadata.registration_endpoint, None),
         ] {
             let Some(url) = url else {
                 if let Some(name) = required {
@@ -625,8 +625,8 @@ impl ServerFlags {
     const OFFLINE_ACCESS: u64 = 1 << 7;
 
     fn read(metadata: &ServerMetadata<'_>, setup: &Setup<'_>) -> Self {
-        let methods = metadata.token_endpoint_auth_methods_supported();
-        let dpop = metadata.dpop_signing_algs();
+        let methods = metadata.token_endpoint_auth_methods_supported;
+        let dpop = metadata.dpop_signing_algs;
         let mut bits = 0;
         for method in TokenEndpointAuth::ALL {
             if methods.contains(method.name()) {
@@ -635,9 +635,9 @@ impl ServerFlags {
         }
         for (is_set, bit) in [
             (setup.dpop.is_some_and(|key| dpop.contains(key.alg())), Self::DPOP),
-            (metadata.sends_issuer(), Self::SENDS_ISSUER),
-            (metadata.supports_client_id_metadata_document(), Self::METADATA_DOCUMENTS),
-            (metadata.scopes_supported().contains(scope::OFFLINE_ACCESS), Self::OFFLINE_ACCESS),
+            (metadata.sends_issuer, Self::SENDS_ISSUER),
+            (metadata.supports_client_id_metadata_document, Self::METADATA_DOCUMENTS),
+            (metadata.scopes_supported.contains(scope::OFFLINE_ACCESS), Self::OFFLINE_ACCESS),
         ] {
             if is_set {
                 bits |= bit;

@@ -25,217 +25,110 @@ pub enum DocumentError {
     Doubled(&'static str),
 }
 
-/// Metadata of a protected resource, borrowed from its JSON text.
-#[derive(Clone, Copy)]
-pub struct ResourceMetadata<'j> {
-    resource: JsonStr<'j>,
-    authorization_servers: List<'j>,
-    scopes_supported: List<'j>,
-    dpop_signing_algs: List<'j>,
-    dpop_bound_access_tokens_required: bool,
-    resource_name: Option<JsonStr<'j>>,
+/// Declares a document that is borrowed from its JSON text: for each field the member that has it,
+/// and the method of [`Member`] that reads it.
+macro_rules! document {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$member_meta:meta])* $member:literal $field:ident: $kind:ident;)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        #[non_exhaustive]
+        pub struct $name<'j> {
+            $($(#[$member_meta])* pub $field: document!(@type $kind),)+
+        }
+
+        impl<'j> $name<'j> {
+            /// Reads a document.
+            ///
+            /// # Errors
+            /// [`DocumentError`] if it is no object, lacks a member whose field is no `Option`,
+            /// list or `bool`, or if a member that is used here has a wrong type or occurs twice.
+            pub fn parse(body: &'j [u8]) -> Result<Self, crate::DocumentError> {
+                let [$($field),+] = crate::metadata::Document::parse(body, &[$($member),+])?.0;
+                Ok(Self { $($field: $field.$kind()?),+ })
+            }
+        }
+    };
+
+    (@type string) => { Option<JsonStr<'j>> };
+    (@type filled) => { Option<JsonStr<'j>> };
+    (@type list) => { List<'j> };
+    (@type flag) => { bool };
+    (@type seconds) => { Option<u64> };
+    (@type end) => { Option<u64> };
+    (@type $required:ident) => { JsonStr<'j> };
 }
+pub(super) use document;
 
-impl<'j> ResourceMetadata<'j> {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`] if it is no object, has no `resource`, or a member that is used here has a
-    /// wrong type or occurs twice.
-    pub fn parse(body: &'j [u8]) -> Result<Self, DocumentError> {
-        const NAMES: [&str; 6] = [
-            "resource",
-            "authorization_servers",
-            "scopes_supported",
-            "dpop_signing_alg_values_supported",
-            "dpop_bound_access_tokens_required",
-            "resource_name",
-        ];
-        let [resource, servers, scopes, dpop_algs, dpop_required, name] =
-            Document::parse(body, &NAMES)?.0;
-        Ok(Self {
-            resource: resource.required()?,
-            authorization_servers: servers.list()?,
-            scopes_supported: scopes.list()?,
-            dpop_signing_algs: dpop_algs.list()?,
-            dpop_bound_access_tokens_required: dpop_required.flag()?,
-            resource_name: name.string()?,
-        })
-    }
-
-    /// Returns the identifier of the resource.
-    pub const fn resource(&self) -> JsonStr<'j> {
-        self.resource
-    }
-
-    /// Returns the issuers of the authorization servers.
-    pub const fn authorization_servers(&self) -> List<'j> {
-        self.authorization_servers
-    }
-
-    /// Returns the scopes of the resource.
-    pub const fn scopes_supported(&self) -> List<'j> {
-        self.scopes_supported
-    }
-
-    /// Returns the signature algorithms of DPoP proofs (RFC 9449, 5.1).
-    pub const fn dpop_signing_algs(&self) -> List<'j> {
-        self.dpop_signing_algs
-    }
-
-    /// Whether every token must be bound to a key.
-    pub const fn requires_dpop(&self) -> bool {
-        self.dpop_bound_access_tokens_required
-    }
-
-    /// Returns the name for people.
-    pub const fn resource_name(&self) -> Option<JsonStr<'j>> {
-        self.resource_name
+document! {
+    /// Metadata of a protected resource, borrowed from its JSON text.
+    pub struct ResourceMetadata {
+        /// Identifier of the resource.
+        "resource" resource: required;
+        /// Issuers of the authorization servers.
+        "authorization_servers" authorization_servers: list;
+        /// Scopes of the resource.
+        "scopes_supported" scopes_supported: list;
+        /// Signature algorithms of DPoP proofs (RFC 9449, 5.1).
+        "dpop_signing_alg_values_supported" dpop_signing_algs: list;
+        /// Whether every token must be bound to a key.
+        "dpop_bound_access_tokens_required" requires_dpop: flag;
+        /// Name for people.
+        "resource_name" resource_name: string;
     }
 }
 
-/// Metadata of an authorization server, borrowed from its JSON text. URLs are not checked here.
-#[derive(Clone, Copy)]
-pub struct ServerMetadata<'j> {
-    issuer: JsonStr<'j>,
-    urls: [Option<JsonStr<'j>>; 6],
-    lists: [List<'j>; 7],
-    client_id_metadata_document: bool,
-    authorization_response_iss: bool,
+mcp_sansio::opaque_debug!(ResourceMetadata<'_> { resource, authorization_servers });
+
+document! {
+    /// Metadata of an authorization server, borrowed from its JSON text. URLs are not checked here.
+    pub struct ServerMetadata {
+        /// Issuer: see [`is_of_issuer`](Self::is_of_issuer).
+        "issuer" issuer: required;
+        /// URL that a person opens.
+        "authorization_endpoint" authorization_endpoint: string;
+        /// URL of token requests.
+        "token_endpoint" token_endpoint: string;
+        /// URL of dynamic registration (RFC 7591).
+        "registration_endpoint" registration_endpoint: string;
+        /// URL of the keys with which tokens are signed (RFC 7517).
+        "jwks_uri" jwks_uri: string;
+        /// URL of token introspection (RFC 7662).
+        "introspection_endpoint" introspection_endpoint: string;
+        /// URL of token revocation (RFC 7009).
+        "revocation_endpoint" revocation_endpoint: string;
+        /// Scopes that can be asked for.
+        "scopes_supported" scopes_supported: list;
+        /// Grant types. Absent, they are `authorization_code` and `implicit`.
+        "grant_types_supported" grant_types_supported: list;
+        /// Methods of PKCE. Absent, the server has none.
+        "code_challenge_methods_supported" code_challenge_methods_supported: list;
+        /// Ways to authenticate at the token endpoint. Absent, it is `client_secret_basic`.
+        "token_endpoint_auth_methods_supported" token_endpoint_auth_methods_supported: list;
+        /// Signature algorithms of `private_key_jwt`.
+        "token_endpoint_auth_signing_alg_values_supported" token_endpoint_auth_signing_algs: list;
+        /// Signature algorithms of DPoP proofs (RFC 9449, 5.1).
+        "dpop_signing_alg_values_supported" dpop_signing_algs: list;
+        /// Grant profiles, for example `urn:ietf:params:oauth:grant-profile:id-jag`.
+        "authorization_grant_profiles_supported" authorization_grant_profiles_supported: list;
+        /// Whether a client id can be the URL of a metadata document.
+        "client_id_metadata_document_supported" supports_client_id_metadata_document: flag;
+        /// Whether the answer to an authorization request must name the issuer (RFC 9207, 3).
+        "authorization_response_iss_parameter_supported" sends_issuer: flag;
+    }
 }
 
-impl<'j> ServerMetadata<'j> {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`] if it is no object, has no `issuer`, or a member that is used here has a
-    /// wrong type or occurs twice.
-    pub fn parse(body: &'j [u8]) -> Result<Self, DocumentError> {
-        const NAMES: [&str; 16] = [
-            "issuer",
-            "authorization_endpoint",
-            "token_endpoint",
-            "registration_endpoint",
-            "jwks_uri",
-            "introspection_endpoint",
-            "revocation_endpoint",
-            "scopes_supported",
-            "grant_types_supported",
-            "code_challenge_methods_supported",
-            "token_endpoint_auth_methods_supported",
-            "token_endpoint_auth_signing_alg_values_supported",
-            "dpop_signing_alg_values_supported",
-            "authorization_grant_profiles_supported",
-            "client_id_metadata_document_supported",
-            "authorization_response_iss_parameter_supported",
-        ];
-        let [issuer, a, t, r, j, i, v, scopes, grants, pkce, auth, algs, dpop, profiles, id, iss] =
-            Document::parse(body, &NAMES)?.0;
-        Ok(Self {
-            issuer: issuer.required()?,
-            urls: [a.string()?, t.string()?, r.string()?, j.string()?, i.string()?, v.string()?],
-            lists: [
-                scopes.list()?,
-                grants.list()?,
-                pkce.list()?,
-                auth.list()?,
-                algs.list()?,
-                dpop.list()?,
-                profiles.list()?,
-            ],
-            client_id_metadata_document: id.flag()?,
-            authorization_response_iss: iss.flag()?,
-        })
-    }
-
-    /// Returns the issuer.
-    pub const fn issuer(&self) -> JsonStr<'j> {
-        self.issuer
-    }
-
+impl ServerMetadata<'_> {
     /// Whether the document is that of the issuer from which its URL was made: byte for byte
     /// (2026-07-28, basic/authorization/authorization-server-discovery; RFC 8414, 3.3). If not,
     /// nothing of it may be used.
     pub fn is_of_issuer(&self, issuer: &str) -> bool {
         self.issuer == *issuer
     }
-
-    /// Returns the URL that a person opens.
-    pub const fn authorization_endpoint(&self) -> Option<JsonStr<'j>> {
-        self.urls[0]
-    }
-
-    /// Returns the URL of token requests.
-    pub const fn token_endpoint(&self) -> Option<JsonStr<'j>> {
-        self.urls[1]
-    }
-
-    /// Returns the URL of dynamic registration (RFC 7591).
-    pub const fn registration_endpoint(&self) -> Option<JsonStr<'j>> {
-        self.urls[2]
-    }
-
-    /// Returns the URL of the keys with which tokens are signed (RFC 7517).
-    pub const fn jwks_uri(&self) -> Option<JsonStr<'j>> {
-        self.urls[3]
-    }
-
-    /// Returns the URL of token introspection (RFC 7662).
-    pub const fn introspection_endpoint(&self) -> Option<JsonStr<'j>> {
-        self.urls[4]
-    }
-
-    /// Returns the URL of token revocation (RFC 7009).
-    pub const fn revocation_endpoint(&self) -> Option<JsonStr<'j>> {
-        self.urls[5]
-    }
-
-    /// Returns the scopes that can be asked for.
-    pub const fn scopes_supported(&self) -> List<'j> {
-        self.lists[0]
-    }
-
-    /// Returns the grant types. Absent, they are `authorization_code` and `implicit`.
-    pub const fn grant_types_supported(&self) -> List<'j> {
-        self.lists[1]
-    }
-
-    /// Returns the methods of PKCE. Absent, the server has none.
-    pub const fn code_challenge_methods_supported(&self) -> List<'j> {
-        self.lists[2]
-    }
-
-    /// Returns the ways to authenticate at the token endpoint. Absent, it is
-    /// `client_secret_basic`.
-    pub const fn token_endpoint_auth_methods_supported(&self) -> List<'j> {
-        self.lists[3]
-    }
-
-    /// Returns the signature algorithms of `private_key_jwt`.
-    pub const fn token_endpoint_auth_signing_algs(&self) -> List<'j> {
-        self.lists[4]
-    }
-
-    /// Returns the signature algorithms of DPoP proofs (RFC 9449, 5.1).
-    pub const fn dpop_signing_algs(&self) -> List<'j> {
-        self.lists[5]
-    }
-
-    /// Returns the grant profiles, for example `urn:ietf:params:oauth:grant-profile:id-jag`.
-    pub const fn authorization_grant_profiles_supported(&self) -> List<'j> {
-        self.lists[6]
-    }
-
-    /// Whether a client id can be the URL of a metadata document.
-    pub const fn supports_client_id_metadata_document(&self) -> bool {
-        self.client_id_metadata_document
-    }
-
-    /// Whether the answer to an authorization request must name the issuer (RFC 9207, 3).
-    pub const fn sends_issuer(&self) -> bool {
-        self.authorization_response_iss
-    }
 }
+
+mcp_sansio::opaque_debug!(ServerMetadata<'_> { issuer });
 
 /// An array of strings, borrowed from JSON text. Its `Display` output has those that are scope
 /// tokens, with spaces between them.
@@ -271,18 +164,6 @@ impl fmt::Debug for List<'_> {
         fmt::Debug::fmt(&self.0.unwrap_or(RawJson::NULL), f)
     }
 }
-
-impl fmt::Debug for ResourceMetadata<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers = &self.authorization_servers;
-        f.debug_struct("ResourceMetadata")
-            .field("resource", &self.resource)
-            .field("authorization_servers", servers)
-            .finish_non_exhaustive()
-    }
-}
-
-mcp_sansio::opaque_debug!(ServerMetadata<'_> { issuer });
 
 /// The members of an object that have one of `N` names, in the order of the names.
 pub(super) struct Document<'j, const N: usize>(pub(super) [Member<'j>; N]);
@@ -330,8 +211,43 @@ impl<'j> Member<'j> {
         self.read(RawJson::as_string)
     }
 
+    /// A string; an empty one counts as absent.
+    pub(super) fn filled(self) -> Result<Option<JsonStr<'j>>, DocumentError> {
+        Ok(self.string()?.filter(|text| !text.inner().is_empty()))
+    }
+
+    fn id(self) -> Result<JsonStr<'j>, DocumentError> {
+        let id = self.required()?;
+        if id.inner().is_empty() { Err(DocumentError::Invalid(self.name)) } else { Ok(id) }
+    }
+
+    /// A token that can stand in a header field.
+    pub(super) fn token(self) -> Result<JsonStr<'j>, DocumentError> {
+        let token = self.id()?;
+        let is_valid = token.chars().all(|c| c.is_ascii_graphic());
+        if is_valid { Ok(token) } else { Err(DocumentError::Invalid(self.name)) }
+    }
+
     fn flag(self) -> Result<bool, DocumentError> {
         Ok(self.read(RawJson::as_bool)?.unwrap_or(false))
+    }
+
+    /// Reads seconds. Some servers write the number as a string, and some with a fraction, which is
+    /// cut off. They are not read as `f64`: its parser and its tables are 18 KB of flash.
+    pub(super) fn seconds(self) -> Result<Option<u64>, DocumentError> {
+        let Some(value) = self.value else { return Ok(None) };
+        let text = value.as_string().map_or(value.as_str(), JsonStr::inner);
+        let (whole, fraction) = split_once(text, '.').unwrap_or((text, "0"));
+        // An exponent would change what is before the point.
+        let is_plain =
+            [whole, fraction].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+        let seconds = if is_plain { whole.parse().ok() } else { None };
+        seconds.map(Some).ok_or(DocumentError::Invalid(self.name))
+    }
+
+    /// A time, where zero is none.
+    fn end(self) -> Result<Option<u64>, DocumentError> {
+        Ok(self.seconds()?.filter(|at| *at > 0))
     }
 
     pub(super) fn list(self) -> Result<List<'j>, DocumentError> {
@@ -344,18 +260,6 @@ impl<'j> Member<'j> {
     ) -> Result<Option<T>, DocumentError> {
         self.value.map(|value| read(value).ok_or(DocumentError::Invalid(self.name))).transpose()
     }
-}
-
-/// Reads seconds. Some servers write the number as a string, and some with a fraction, which is cut
-/// off. They are not read as `f64`: its parser and its tables are 18 KB of flash.
-pub(super) fn seconds(member: Member<'_>) -> Result<Option<u64>, DocumentError> {
-    let Some(value) = member.value else { return Ok(None) };
-    let text = value.as_string().map_or(value.as_str(), JsonStr::inner);
-    let (whole, fraction) = split_once(text, '.').unwrap_or((text, "0"));
-    // An exponent would change what is before the point.
-    let is_plain = [whole, fraction].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
-    let seconds = if is_plain { whole.parse().ok() } else { None };
-    seconds.map(Some).ok_or(DocumentError::Invalid(member.name))
 }
 
 impl fmt::Display for DocumentError {
@@ -480,60 +384,18 @@ impl<'s> ClientMetadata<'s> {
 
 mcp_sansio::opaque_debug!(ClientMetadata<'_> { client_name, redirect_uris });
 
-/// The answer to a registration (RFC 7591, 3.2.1), borrowed from its JSON text. `Debug` does not
-/// show the secret.
-#[derive(Clone, Copy)]
-pub struct RegistrationResponse<'j> {
-    client_id: JsonStr<'j>,
-    client_secret: Option<JsonStr<'j>>,
-    client_secret_expires_at: Option<u64>,
-    token_endpoint_auth_method: Option<JsonStr<'j>>,
-}
-
-impl<'j> RegistrationResponse<'j> {
-    /// Reads an answer.
-    ///
-    /// # Errors
-    /// [`DocumentError`] if it is no object, has no `client_id`, or a member that is used here has
-    /// a wrong type or occurs twice.
-    pub fn parse(body: &'j [u8]) -> Result<Self, DocumentError> {
-        const NAMES: [&str; 4] = [
-            "client_id",
-            "client_secret",
-            "client_secret_expires_at",
-            "token_endpoint_auth_method",
-        ];
-        let [id, secret, expires_at, method] = Document::parse(body, &NAMES)?.0;
-        let client_id = id.required()?;
-        if client_id.inner().is_empty() {
-            return Err(DocumentError::Invalid(id.name));
-        }
-        Ok(Self {
-            client_id,
-            client_secret: secret.string()?.filter(|secret| !secret.inner().is_empty()),
-            client_secret_expires_at: seconds(expires_at)?.filter(|at| *at > 0),
-            token_endpoint_auth_method: method.string()?,
-        })
-    }
-
-    /// Returns the client id.
-    pub const fn client_id(&self) -> JsonStr<'j> {
-        self.client_id
-    }
-
-    /// Returns the secret.
-    pub const fn client_secret(&self) -> Option<JsonStr<'j>> {
-        self.client_secret
-    }
-
-    /// Returns when the secret ends, in seconds since 1970; `None` if it does not.
-    pub const fn client_secret_expires_at(&self) -> Option<u64> {
-        self.client_secret_expires_at
-    }
-
-    /// Returns how the client authenticates at the token endpoint.
-    pub const fn token_endpoint_auth_method(&self) -> Option<JsonStr<'j>> {
-        self.token_endpoint_auth_method
+document! {
+    /// The answer to a registration (RFC 7591, 3.2.1), borrowed from its JSON text. `Debug` does
+    /// not show the secret.
+    pub struct RegistrationResponse {
+        /// Client id, not empty.
+        "client_id" client_id: id;
+        /// Secret, not empty.
+        "client_secret" client_secret: filled;
+        /// When the secret ends, in seconds since 1970; `None` if it does not.
+        "client_secret_expires_at" client_secret_expires_at: end;
+        /// How the client authenticates at the token endpoint.
+        "token_endpoint_auth_method" token_endpoint_auth_method: string;
     }
 }
 
@@ -671,25 +533,25 @@ mod metadata_tests {
         )
         .unwrap();
         assert!(metadata.is_of_issuer("https://as.test"));
-        assert_eq!(metadata.token_endpoint().unwrap(), "https://as.test/t");
-        assert!(metadata.registration_endpoint().is_none());
-        assert!(metadata.authorization_endpoint().is_none());
-        assert!(metadata.code_challenge_methods_supported().contains("S256"));
-        assert!(!metadata.code_challenge_methods_supported().contains("s256"));
-        assert!(metadata.sends_issuer() && !metadata.supports_client_id_metadata_document());
-        assert!(!metadata.grant_types_supported().is_present());
-        assert_eq!(metadata.scopes_supported().to_string(), "a d");
+        assert_eq!(metadata.token_endpoint.unwrap(), "https://as.test/t");
+        assert!(metadata.registration_endpoint.is_none());
+        assert!(metadata.authorization_endpoint.is_none());
+        assert!(metadata.code_challenge_methods_supported.contains("S256"));
+        assert!(!metadata.code_challenge_methods_supported.contains("s256"));
+        assert!(metadata.sends_issuer && !metadata.supports_client_id_metadata_document);
+        assert!(!metadata.grant_types_supported.is_present());
+        assert_eq!(metadata.scopes_supported.to_string(), "a d");
         let resource = ResourceMetadata::parse(
             br#"{"resource":"https://rs.test/mcp","authorization_servers":[],"resource_name":"R",
             "dpop_bound_access_tokens_required":true,"dpop_signing_alg_values_supported":["ES256"]}"#,
         )
         .unwrap();
-        assert_eq!(resource.resource(), "https://rs.test/mcp");
-        let servers = resource.authorization_servers();
+        assert_eq!(resource.resource, "https://rs.test/mcp");
+        let servers = resource.authorization_servers;
         assert!(servers.is_present() && servers.iter().next().is_none());
-        assert!(!resource.scopes_supported().is_present());
-        assert!(resource.requires_dpop() && resource.dpop_signing_algs().contains("ES256"));
-        assert_eq!(resource.resource_name().unwrap(), "R");
+        assert!(!resource.scopes_supported.is_present());
+        assert!(resource.requires_dpop && resource.dpop_signing_algs.contains("ES256"));
+        assert_eq!(resource.resource_name.unwrap(), "R");
     }
 
     #[test]

@@ -5,20 +5,29 @@ use core::fmt;
 use super::arena::{Entries, Full, Key, MAX_ISSUERS, Tag, Writer, put_entry};
 use super::dpop::put_thumbprint;
 use super::flow::{Authorization, Phase};
-use super::metadata::{Document, DocumentError, seconds};
+use super::metadata::{Document, document};
 use mcp_sansio::{JsonStr, Printable, RawJson};
 
-/// The answer to a token request (RFC 6749, 5.1), borrowed from its JSON text. `Debug` does not
-/// show tokens.
-#[derive(Clone, Copy)]
-pub struct TokenResponse<'j> {
-    access_token: JsonStr<'j>,
-    token_type: JsonStr<'j>,
-    expires_in: Option<u64>,
-    refresh_token: Option<JsonStr<'j>>,
-    scope: Option<JsonStr<'j>>,
-    issued_token_type: Option<JsonStr<'j>>,
-    id_token: Option<JsonStr<'j>>,
+document! {
+    /// The answer to a token request (RFC 6749, 5.1), borrowed from its JSON text. `Debug` does not
+    /// show tokens.
+    pub struct TokenResponse {
+        /// Access token, or the token that was asked for by a token exchange (RFC 8693). It can
+        /// stand in a header field.
+        "access_token" access_token: token;
+        /// The type as it was written: see [`token_type`](Self::token_type).
+        "token_type" token_type_text: required;
+        /// For how many seconds the token is good, if the server says so.
+        "expires_in" expires_in: seconds;
+        /// Refresh token, not empty.
+        "refresh_token" refresh_token: filled;
+        /// Scope that was granted; `None` if it is the one that was asked for.
+        "scope" scope: string;
+        /// Type of the token of a token exchange (RFC 8693, 2.2.1).
+        "issued_token_type" issued_token_type: string;
+        /// Identity token of OpenID Connect.
+        "id_token" id_token: string;
+    }
 }
 
 /// Scheme with which a token is sent.
@@ -30,85 +39,19 @@ pub enum TokenType {
     Dpop,
 }
 
-impl<'j> TokenResponse<'j> {
-    /// Reads an answer.
-    ///
-    /// # Errors
-    /// [`DocumentError`] if it is no object, has no `access_token` that can stand in a header field
-    /// or no `token_type`, or a member that is used here has a wrong type or occurs twice.
-    pub fn parse(body: &'j [u8]) -> Result<Self, DocumentError> {
-        const NAMES: [&str; 7] = [
-            "access_token",
-            "token_type",
-            "expires_in",
-            "refresh_token",
-            "scope",
-            "issued_token_type",
-            "id_token",
-        ];
-        let [access, kind, expires, refresh, scope, issued, id] = Document::parse(body, &NAMES)?.0;
-        let access_token = access.required()?;
-        let mut chars = access_token.chars();
-        if access_token.inner().is_empty() || !chars.all(|c| c.is_ascii_graphic()) {
-            return Err(DocumentError::Invalid(access.name));
-        }
-        Ok(Self {
-            access_token,
-            token_type: kind.required()?,
-            expires_in: seconds(expires)?,
-            refresh_token: refresh.string()?.filter(|token| !token.inner().is_empty()),
-            scope: scope.string()?,
-            issued_token_type: issued.string()?,
-            id_token: id.string()?,
-        })
-    }
-
-    /// Returns the access token, or the token that was asked for by a token exchange (RFC 8693).
-    pub const fn access_token(&self) -> JsonStr<'j> {
-        self.access_token
-    }
-
+impl TokenResponse<'_> {
     /// Returns how the token is sent; `None` for a type that is not known. Compared without case.
     pub fn token_type(&self) -> Option<TokenType> {
-        let is = |name| self.token_type.as_plain().is_some_and(|t| t.eq_ignore_ascii_case(name));
+        let is =
+            |name| self.token_type_text.as_plain().is_some_and(|t| t.eq_ignore_ascii_case(name));
         if is("Bearer") { Some(TokenType::Bearer) } else { is("DPoP").then_some(TokenType::Dpop) }
-    }
-
-    /// Returns the type as it was written.
-    pub const fn token_type_text(&self) -> JsonStr<'j> {
-        self.token_type
-    }
-
-    /// Returns for how many seconds the token is good, if the server says so.
-    pub const fn expires_in(&self) -> Option<u64> {
-        self.expires_in
-    }
-
-    /// Returns the refresh token.
-    pub const fn refresh_token(&self) -> Option<JsonStr<'j>> {
-        self.refresh_token
-    }
-
-    /// Returns the scope that was granted; `None` if it is the one that was asked for.
-    pub const fn scope(&self) -> Option<JsonStr<'j>> {
-        self.scope
-    }
-
-    /// Returns the type of the token of a token exchange (RFC 8693, 2.2.1).
-    pub const fn issued_token_type(&self) -> Option<JsonStr<'j>> {
-        self.issued_token_type
-    }
-
-    /// Returns the identity token of OpenID Connect.
-    pub const fn id_token(&self) -> Option<JsonStr<'j>> {
-        self.id_token
     }
 }
 
 impl fmt::Debug for TokenResponse<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenResponse")
-            .field("token_type", &self.token_type)
+            .field("token_type", &self.token_type_text)
             .field("expires_in", &self.expires_in)
             .field("scope", &self.scope)
             .field("has_refresh_token", &self.refresh_token.is_some())
@@ -361,6 +304,7 @@ mod tests {
     use std::string::ToString as _;
 
     use super::*;
+    use crate::DocumentError;
 
     #[test]
     fn auth_82_auth_83_auth_84_a_token_response_is_read() {
@@ -378,9 +322,9 @@ mod tests {
             let body = format!(r#"{{"access_token":"t","refresh_token":"",{members}}}"#);
             let token = TokenResponse::parse(body.as_bytes()).unwrap();
             assert_eq!(token.token_type(), token_type, "{body}");
-            assert_eq!(token.expires_in(), expires_in, "{body}");
-            assert_eq!(token.scope().map(|scope| scope.to_string()).as_deref(), scope);
-            assert!(token.refresh_token().is_none());
+            assert_eq!(token.expires_in, expires_in, "{body}");
+            assert_eq!(token.scope.map(|scope| scope.to_string()).as_deref(), scope);
+            assert!(token.refresh_token.is_none());
         }
     }
 

@@ -96,11 +96,10 @@ fn document(text: String) -> Work {
     Work::new(text.len(), move || {
         let body = text.as_bytes();
         if let Ok(read) = ServerMetadata::parse(body) {
-            black_box((read.is_of_issuer("i"), read.scopes_supported().to_string()));
-            black_box(read.scopes_supported().contains("zz"));
+            black_box((read.is_of_issuer("i"), read.scopes_supported.to_string()));
+            black_box(read.scopes_supported.contains("zz"));
         }
-        black_box(ResourceMetadata::parse(body).map(|read| read.scopes_supported().to_string()))
-            .ok();
+        black_box(ResourceMetadata::parse(body).map(|read| read.scopes_supported.to_string())).ok();
         black_box(TokenResponse::parse(body).is_ok());
         black_box(OAuthError::parse(body).map(|error| error.to_string()));
     })

@@ -197,10 +197,7 @@ fn auth_128_support_of_enterprise_managed_authorization_is_read() {
         metadata["authorization_grant_profiles_supported"] = profiles;
         let text = metadata.to_string();
         let metadata = ServerMetadata::parse(text.as_bytes()).unwrap();
-        assert_eq!(
-            metadata.authorization_grant_profiles_supported().contains(profile),
-            is_supported
-        );
+        assert_eq!(metadata.authorization_grant_profiles_supported.contains(profile), is_supported);
     }
 }
 

@@ -100,7 +100,7 @@ impl Introspection {
             Some(url) => url,
             None => {
                 let found = self.source.discover("introspection_endpoint", |metadata| {
-                    metadata.introspection_endpoint().map(|url| url.to_string())
+                    metadata.introspection_endpoint.map(|url| url.to_string())
                 });
                 let found = found.await?;
                 *lock(endpoint) = Some(found.clone());

@@ -187,9 +187,8 @@ impl Jwks {
         let url = match &self.place {
             KeysAt::Url(url) => url.clone(),
             _ => {
-                let jwks_uri = source.discover("jwks_uri", |metadata| {
-                    metadata.jwks_uri().map(|url| url.to_string())
-                });
+                let jwks_uri = source
+                    .discover("jwks_uri", |metadata| metadata.jwks_uri.map(|url| url.to_string()));
                 jwks_uri.await?
             }
         };

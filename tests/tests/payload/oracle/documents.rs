@@ -143,12 +143,12 @@ fn auth_20_documents_of_resources_are_read_as_serde_json_does() {
     compare(10, &members, &["resource"], |text, value| {
         let Ok(read) = ResourceMetadata::parse(text.as_bytes()) else { return false };
         let Some(value) = value else { return true };
-        is(Some(read.resource()), value, "resource");
-        is(read.resource_name(), value, "resource_name");
-        is_list(read.authorization_servers(), value, "authorization_servers");
-        is_list(read.scopes_supported(), value, "scopes_supported");
-        is_list(read.dpop_signing_algs(), value, "dpop_signing_alg_values_supported");
-        is_flag(read.requires_dpop(), value, "dpop_bound_access_tokens_required");
+        is(Some(read.resource), value, "resource");
+        is(read.resource_name, value, "resource_name");
+        is_list(read.authorization_servers, value, "authorization_servers");
+        is_list(read.scopes_supported, value, "scopes_supported");
+        is_list(read.dpop_signing_algs, value, "dpop_signing_alg_values_supported");
+        is_flag(read.requires_dpop, value, "dpop_bound_access_tokens_required");
         true
     });
 }
@@ -178,25 +178,25 @@ fn auth_24_auth_28_documents_of_servers_are_read_as_serde_json_does() {
         let Ok(read) = ServerMetadata::parse(text.as_bytes()) else { return false };
         let Some(value) = value else { return true };
         assert!(read.is_of_issuer(value["issuer"].as_str().unwrap()));
-        is(read.authorization_endpoint(), value, "authorization_endpoint");
-        is(read.token_endpoint(), value, "token_endpoint");
-        is(read.registration_endpoint(), value, "registration_endpoint");
-        is(read.jwks_uri(), value, "jwks_uri");
-        is(read.introspection_endpoint(), value, "introspection_endpoint");
-        is(read.revocation_endpoint(), value, "revocation_endpoint");
-        is_list(read.scopes_supported(), value, "scopes_supported");
-        is_list(read.grant_types_supported(), value, "grant_types_supported");
-        is_list(read.code_challenge_methods_supported(), value, "code_challenge_methods_supported");
+        is(read.authorization_endpoint, value, "authorization_endpoint");
+        is(read.token_endpoint, value, "token_endpoint");
+        is(read.registration_endpoint, value, "registration_endpoint");
+        is(read.jwks_uri, value, "jwks_uri");
+        is(read.introspection_endpoint, value, "introspection_endpoint");
+        is(read.revocation_endpoint, value, "revocation_endpoint");
+        is_list(read.scopes_supported, value, "scopes_supported");
+        is_list(read.grant_types_supported, value, "grant_types_supported");
+        is_list(read.code_challenge_methods_supported, value, "code_challenge_methods_supported");
         let methods = "token_endpoint_auth_methods_supported";
-        is_list(read.token_endpoint_auth_methods_supported(), value, methods);
+        is_list(read.token_endpoint_auth_methods_supported, value, methods);
         let algs = "token_endpoint_auth_signing_alg_values_supported";
-        is_list(read.token_endpoint_auth_signing_algs(), value, algs);
-        is_list(read.dpop_signing_algs(), value, "dpop_signing_alg_values_supported");
+        is_list(read.token_endpoint_auth_signing_algs, value, algs);
+        is_list(read.dpop_signing_algs, value, "dpop_signing_alg_values_supported");
         let profiles = "authorization_grant_profiles_supported";
-        is_list(read.authorization_grant_profiles_supported(), value, profiles);
+        is_list(read.authorization_grant_profiles_supported, value, profiles);
         let documents = "client_id_metadata_document_supported";
-        is_flag(read.supports_client_id_metadata_document(), value, documents);
-        is_flag(read.sends_issuer(), value, "authorization_response_iss_parameter_supported");
+        is_flag(read.supports_client_id_metadata_document, value, documents);
+        is_flag(read.sends_issuer, value, "authorization_response_iss_parameter_supported");
         true
     });
 }
@@ -217,13 +217,13 @@ fn auth_82_auth_83_answers_are_read_as_serde_json_does() {
         let text = text.replacen('{', r#"{"access_token":"a",  "#, 1).replace(",  }", "}");
         let Ok(read) = TokenResponse::parse(text.as_bytes()) else { return false };
         let Some(value) = value else { return true };
-        is(Some(read.token_type_text()), value, "token_type");
-        assert_eq!(read.expires_in(), value["expires_in"].as_u64());
+        is(Some(read.token_type_text), value, "token_type");
+        assert_eq!(read.expires_in, value["expires_in"].as_u64());
         let refresh = value["refresh_token"].as_str().filter(|token| !token.is_empty());
-        assert_eq!(read.refresh_token().map(|token| token.to_string()).as_deref(), refresh);
-        is(read.scope(), value, "scope");
-        is(read.issued_token_type(), value, "issued_token_type");
-        is(read.id_token(), value, "id_token");
+        assert_eq!(read.refresh_token.map(|token| token.to_string()).as_deref(), refresh);
+        is(read.scope, value, "scope");
+        is(read.issued_token_type, value, "issued_token_type");
+        is(read.id_token, value, "id_token");
         true
     });
     let members = [
@@ -241,11 +241,11 @@ fn auth_82_auth_83_answers_are_read_as_serde_json_does() {
         let (Ok(read), Some(id)) = (&read, text("client_id")) else {
             return read.is_err() && text("client_id").is_none();
         };
-        assert_eq!(read.client_id(), id);
-        assert_eq!(read.client_secret().map(|it| it.to_string()).as_deref(), text("client_secret"));
+        assert_eq!(read.client_id, id);
+        assert_eq!(read.client_secret.map(|it| it.to_string()).as_deref(), text("client_secret"));
         let ends = value["client_secret_expires_at"].as_u64().filter(|ends| *ends > 0);
-        assert_eq!(read.client_secret_expires_at(), ends);
-        is(read.token_endpoint_auth_method(), value, "token_endpoint_auth_method");
+        assert_eq!(read.client_secret_expires_at, ends);
+        is(read.token_endpoint_auth_method, value, "token_endpoint_auth_method");
         true
     });
     compare(14, &[("error", Text)], &["error"], |text, value| {
@@ -277,8 +277,7 @@ fn auth_83_seconds_are_read_as_some_servers_write_them() {
         ("[1]", None),
     ] {
         let body = format!(r#"{{"access_token":"a","token_type":"b","expires_in":{written}}}"#);
-        let read =
-            TokenResponse::parse(body.as_bytes()).ok().map(|read| read.expires_in().unwrap());
+        let read = TokenResponse::parse(body.as_bytes()).ok().map(|read| read.expires_in.unwrap());
         assert_eq!(read, expected, "{written}");
     }
 }
