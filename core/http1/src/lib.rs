@@ -142,32 +142,34 @@ enum Chunk {
     Trailers(usize),
 }
 
-enum Step {
+/// What a reader finds in the bytes that it has.
+enum Found {
+    Head(Taken),
     Piece(Taken),
-    More,
     End,
 }
 
 impl Body {
     const CHUNKED: Self = Self::Chunked(Chunk::Size);
 
-    /// Takes the next available bytes.
-    fn step<S: Storage + ?Sized>(&mut self, window: &mut Window<S>) -> Result<Step, HttpError> {
+    /// Takes the next available bytes; `None` if more are needed.
+    fn step<S: Storage + ?Sized>(
+        &mut self,
+        window: &mut Window<S>,
+    ) -> Result<Option<Found>, HttpError> {
+        let piece = |window: &mut Window<S>, n| (n > 0).then(|| Found::Piece(window.take(n)));
         loop {
             match self {
-                Self::Length(0) => return Ok(Step::End),
+                Self::Length(0) => return Ok(Some(Found::End)),
                 Self::Length(left) | Self::Chunked(Chunk::Data(left @ 1..)) => {
                     let n = usize::try_from(*left).unwrap_or(usize::MAX).min(window.len());
                     *left -= n as u64;
-                    return Ok(if n == 0 { Step::More } else { Step::Piece(window.take(n)) });
+                    return Ok(piece(window, n));
                 }
-                Self::UntilClose => {
-                    let n = window.len();
-                    return Ok(if n == 0 { Step::More } else { Step::Piece(window.take(n)) });
-                }
+                Self::UntilClose => return Ok(piece(window, window.len())),
                 Self::Chunked(chunk) => match chunk.line(window)? {
-                    None => return Ok(Step::More),
-                    Some(Next::End) => return Ok(Step::End),
+                    None => return Ok(None),
+                    Some(Next::End) => return Ok(Some(Found::End)),
                     Some(Next::Chunk(next)) => *chunk = next,
                 },
             }

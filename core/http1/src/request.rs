@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 #[cfg(feature = "alloc")]
 use super::OwnedFields;
-use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
-use super::{Body, HttpError, Part, Step};
+use super::head::{self, Framing, HeadFields, MAX_FIELDS, Window};
+use super::{Body, Found, HttpError, Part};
 use mcp_sansio::Storage;
 use mcp_sansio::http::RequestHead;
 
@@ -218,9 +218,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             }
             State::Body(body) => {
                 let before = self.window.len();
-                let step = body.step(&mut self.window)?;
-                let piece =
-                    if let Step::Piece(piece) = step { self.window.bytes(piece).len() } else { 0 };
+                let found = body.step(&mut self.window)?;
+                let piece = match found {
+                    Some(Found::Piece(piece)) => self.window.bytes(piece).len(),
+                    _ => 0,
+                };
                 self.read += piece as u64;
                 self.around += (before - self.window.len() - piece) as u64;
                 if self.read > self.max_body
@@ -228,14 +230,10 @@ impl<S: Storage + ?Sized> RequestReader<S> {
                 {
                     return Err(TOO_LARGE);
                 }
-                match step {
-                    Step::More => Ok(None),
-                    Step::End => {
-                        self.state = State::Done;
-                        Ok(Some(Found::End))
-                    }
-                    Step::Piece(piece) => Ok(Some(Found::Piece(piece))),
+                if let Some(Found::End) = found {
+                    self.state = State::Done;
                 }
+                Ok(found)
             }
         }
     }
@@ -284,12 +282,6 @@ enum State {
     Body(Body),
     Done,
     Failed(HttpError),
-}
-
-enum Found {
-    Head(Taken),
-    Piece(Taken),
-    End,
 }
 
 /// Maximum length of the framing of a chunked body beyond [`max_body`](RequestReader::max_body), in

@@ -1,7 +1,7 @@
 //! Incremental parser of responses.
 
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
-use super::{Body, HttpError, Part, Step};
+use super::{Body, Found, HttpError, Part};
 use mcp_sansio::Storage;
 use mcp_sansio::http::ResponseHead;
 
@@ -97,8 +97,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 }
                 Ok(Some(Found::Head(taken))) => {
                     if self.take_head(taken)? {
-                        return parse(self.window.bytes(taken))
-                            .map(|parsed| Some(Part::Head(parsed.head)));
+                        let parsed = parse(self.window.bytes(taken));
+                        return parsed.map(|(head, ..)| Some(Part::Head(head)));
                     }
                 }
                 Err(error) => {
@@ -155,21 +155,20 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 let too_long = HttpError::bad("the response head exceeds the limit");
                 Ok(self.window.head(too_long, too_long)?.map(Found::Head))
             }
-            State::Body(body) => match body.step(&mut self.window)? {
-                Step::More => Ok(None),
-                Step::Piece(piece) => Ok(Some(Found::Piece(piece))),
-                Step::End => {
+            State::Body(body) => {
+                let found = body.step(&mut self.window)?;
+                if let Some(Found::End) = found {
                     self.state = State::Idle;
-                    Ok(Some(Found::End))
                 }
-            },
+                Ok(found)
+            }
         }
     }
 
     /// Returns `false` for an interim response.
     fn take_head(&mut self, taken: Taken) -> Result<bool, HttpError> {
-        let parsed = parse(self.window.bytes(taken))
-            .map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
+        let parsed = parse(self.window.bytes(taken));
+        let parsed = parsed.map(|(head, body, keeps_alive)| (head.status, body, keeps_alive));
         let error = match parsed {
             Ok((101, ..)) => HttpError::bad("unexpected status 101 (Switching Protocols)"),
             Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
@@ -196,13 +195,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     }
 }
 
-struct Parsed<'f> {
-    head: IncomingResponse<'f>,
-    body: Body,
-    keeps_alive: bool,
-}
-
-fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
+fn parse(bytes: &[u8]) -> Result<(IncomingResponse<'_>, Body, bool), HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut response = httparse::Response::new(&mut fields);
     match response.parse(bytes) {
@@ -220,11 +213,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
         fields: HeadFields::after_first_line(bytes),
     };
-    Ok(Parsed {
-        head,
-        body: body.unwrap_or(Body::UntilClose),
-        keeps_alive: framing.keeps_alive(version),
-    })
+    Ok((head, body.unwrap_or(Body::UntilClose), framing.keeps_alive(version)))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -236,12 +225,6 @@ enum State {
     /// The connection has ended, and the response with it.
     Ending,
     Failed(HttpError),
-}
-
-enum Found {
-    Head(Taken),
-    Piece(Taken),
-    End,
 }
 
 /// Maximum number of interim responses (1xx) before a response.
