@@ -67,10 +67,8 @@
 mod app;
 pub mod client;
 mod context;
-mod handler;
 mod input;
 mod memory;
-mod on_request;
 #[cfg(unix)]
 mod polled;
 mod tools;
@@ -78,7 +76,7 @@ mod tools;
 pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, RequestContext};
 pub use context::Context;
-pub use handler::{Error, Handler};
+pub use context::{Error, Handler};
 pub use input::{Input, Threaded};
 pub use memory::Memory;
 #[cfg(unix)]

@@ -1,7 +1,6 @@
 //! What depends on the runtime of the asynchronous adapter, or on the operating system: the only
 //! place there that knows smol, tokio or unix.
 
-mod child_process;
 mod current;
 mod io;
 #[cfg(feature = "smol")]
@@ -11,13 +10,13 @@ pub(crate) mod timer;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-pub use child_process::ChildProcess;
 #[cfg(feature = "http")]
 pub(crate) use current::poll_on_thread;
 #[cfg(any(feature = "http", feature = "store"))]
 pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};
+pub use io::ChildProcess;
 pub use io::{AcceptedStream, BoxedListener, BoxedStream, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;

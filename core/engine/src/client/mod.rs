@@ -1,6 +1,5 @@
 //! A client as a value: what it sends, what it waits for, and when.
 
-mod call_events;
 mod calls;
 mod driver;
 mod events;
@@ -28,7 +27,6 @@ use mcp_sansio::{
     RxBuffer, SendError, Step, Tx, methods,
 };
 
-pub use call_events::{CallEvent, CallEvents, Change};
 pub use calls::CallId;
 use calls::{Asked, Calls, LISTEN, Pending};
 pub use driver::{
@@ -36,6 +34,7 @@ pub use driver::{
     OwnedInputRequest, Question,
 };
 pub use middleware::{Before, Layers, Middleware, OutgoingCall};
+pub use shared::{CallEvent, CallEvents, Change};
 pub use shared::{ClientApplication, Command, End, SharedClient};
 
 use crate::errors::{CallError, InputResponse};

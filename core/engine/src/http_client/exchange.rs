@@ -16,7 +16,7 @@ use mcp_sansio::internal::copy;
 use mcp_sansio::{Frame, Instant, RawJson};
 
 use super::job::{Ask, Errand, Job, Kind, Phase, To};
-use super::queue::{Received, hold};
+use super::job::{Received, hold};
 use super::tools::{AfterPage, Listing};
 use super::{Diagnostic, ExchangeId, HttpClient, Reading, Request};
 use crate::HttpError;

@@ -1,16 +1,19 @@
 //! A job of the client: a message with its response, or a stream, over as many exchanges as that
 //! takes.
 
+use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post};
 use mcp_sansio::http::sse::EventReader;
 
 use super::tools::Listing;
-use crate::HttpError;
+use crate::{ClientEngine, Driver, HttpError};
 
 pub(super) struct Job {
     pub(super) kind: Kind,
@@ -209,5 +212,273 @@ impl Job {
     pub(super) fn due(&self) -> Option<Instant> {
         let resumes = if let Phase::Waiting(at) = self.phase { Some(at) } else { None };
         [self.limit, resumes].into_iter().flatten().min()
+    }
+}
+
+// Messages that wait to be sent, and those that were received.
+
+/// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
+#[derive(Default)]
+pub(super) struct Queue {
+    messages: VecDeque<Queued>,
+    bytes: usize,
+}
+
+pub(super) struct Queued {
+    pub(super) post: Post,
+    /// Id of a request, as JSON.
+    pub(super) id: Option<String>,
+    /// Whether it opens a session: only responses may be sent at the same time.
+    pub(super) opens: bool,
+    is_answer: bool,
+    /// Start of the login during which its time limit stands still.
+    pub(super) held: Option<Instant>,
+}
+
+impl Queue {
+    /// Returns whether a limit is reached.
+    pub(super) fn is_full(&self) -> bool {
+        self.messages.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(super) fn push(&mut self, post: Post) {
+        let message = post.message();
+        let (id, opens, is_answer) =
+            (message.id().map(str::to_owned), message.is_handshake(), message.method().is_none());
+        self.bytes += post.body().len();
+        self.messages.push_back(Queued { post, id, opens, is_answer, held: None });
+    }
+
+    /// Takes the next message that may be sent. `one_way` is the number of those in flight without
+    /// a response. A message that opens a session goes first; it may wait for a response in the
+    /// queue.
+    pub(super) fn next(&mut self, is_opening: bool, one_way: usize) -> Option<Queued> {
+        let may_go = |queued: &Queued| {
+            queued.opens
+                || (!is_opening || queued.is_answer)
+                    && (queued.id.is_some() || one_way < MAX_ONE_WAY_POSTS)
+        };
+        let at = self.messages.iter().position(may_go)?;
+        let queued = self.messages.remove(at)?;
+        self.bytes -= queued.post.body().len();
+        Some(queued)
+    }
+
+    /// Stops the time limits of the requests that wait, or lets them go on.
+    pub(super) fn hold(&mut self, is_logging_in: bool, now: Instant, inbox: &mut Inbox) {
+        for queued in &mut self.messages {
+            hold(&mut queued.held, queued.id.as_deref(), is_logging_in, now, inbox);
+        }
+    }
+
+    /// Keeps the messages for which `keep` returns true.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Queued) -> bool) {
+        self.messages.retain(keep);
+        self.bytes = self.messages.iter().map(|queued| queued.post.body().len()).sum();
+    }
+}
+
+/// Stops the time limit of the call with this id, or lets it go on. `held` is the time at which it
+/// was stopped.
+pub(super) fn hold(
+    held: &mut Option<Instant>,
+    id: Option<&str>,
+    is_logging_in: bool,
+    now: Instant,
+    inbox: &mut Inbox,
+) {
+    let Some(id) = id else { return };
+    match *held {
+        None if is_logging_in => {
+            *held = Some(now);
+            inbox.push(Received::Postponed(id.to_owned(), AUTHORIZATION_LIMIT));
+        }
+        Some(since) if !is_logging_in => {
+            *held = None;
+            let used = now.saturating_duration_since(since);
+            let unused = AUTHORIZATION_LIMIT.saturating_sub(used);
+            inbox.push(Received::BroughtForward(id.to_owned(), unused));
+        }
+        _ => {}
+    }
+}
+
+/// A message, or the failure of a request, for the client.
+#[derive(Clone, Debug)]
+pub enum Received {
+    /// A message of the server, or a batch.
+    Message(Vec<u8>),
+    /// The request with this id failed.
+    Failed {
+        /// The id, as JSON.
+        id: String,
+        /// The reason.
+        error: HttpError,
+    },
+    /// The request with this id waits for an authorization, and has this much more time.
+    Postponed(String, Duration),
+    /// It has used less of it, by this much.
+    BroughtForward(String, Duration),
+}
+
+/// Messages and failures until the client handles them: up to [`ENOUGH`] bytes and one message.
+#[derive(Default)]
+pub(super) struct Inbox {
+    items: VecDeque<Received>,
+    bytes: usize,
+}
+
+impl Inbox {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Returns whether another message may be added.
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes < ENOUGH
+    }
+
+    pub(super) fn push(&mut self, item: Received) {
+        self.bytes += item.bytes();
+        self.items.push_back(item);
+    }
+
+    /// Takes the oldest.
+    pub(super) fn pop(&mut self) -> Option<Received> {
+        let item = self.items.pop_front();
+        self.bytes -= item.as_ref().map_or(0, Received::bytes);
+        item
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Received {
+    /// Hands it to the client.
+    pub fn hand_to(self, client: &mut ClientEngine<'_>, now: Instant, driver: &mut impl Driver) {
+        match self {
+            Self::Message(message) => client.message(now, &message, driver),
+            Self::Failed { id, error } => client.fail(now, &id, error.as_core(), driver),
+            Self::Postponed(id, by) => client.postpone(&id, by),
+            Self::BroughtForward(id, by) => client.bring_forward(&id, by),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let text = match self {
+            Self::Message(message) => message.len(),
+            Self::Failed { id, .. } | Self::Postponed(id, _) | Self::BroughtForward(id, _) => {
+                id.len()
+            }
+        };
+        text + size_of::<Self>()
+    }
+}
+
+/// Maximum number of messages that wait to be sent. At the limit the client waits, and the server
+/// with it.
+const MAX_MESSAGES: usize = 256;
+/// Maximum number of bytes of them.
+const MAX_BYTES: usize = 1 << 20;
+/// Maximum number of POST requests in flight without a response: notifications, and responses to
+/// the server's requests. Requests are limited by the table of the client.
+pub const MAX_ONE_WAY_POSTS: usize = 16;
+/// Time for getting other credentials, a person's login included. The time limits of calls stand
+/// still meanwhile.
+pub const AUTHORIZATION_LIMIT: Duration = Duration::from_secs(600);
+/// Number of bytes that may wait before another message is added.
+const ENOUGH: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use alloc::{collections::BTreeMap, vec};
+
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, ClientState, Era, TxBuffer};
+
+    use super::*;
+
+    static CONFIG: ClientConfig<'_> =
+        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+
+    /// Returns a request or a notification with parameters of this length.
+    fn post(is_request: bool, length: usize) -> Post {
+        let mut state: ClientState = ClientState::new();
+        let mut client = state.client(&CONFIG);
+        client.set_era(Some(Era::Modern));
+        let mut tx = TxBuffer::for_http_requests(Vec::new(), 1 << 20);
+        let now = Instant::from_millis(0);
+        client.connect(now, &mut tx).unwrap();
+        let params = BTreeMap::from([("x", "x".repeat(length))]);
+        if is_request {
+            client
+                .request(now, "y", &mcp_sansio::Json(&params), CallOptions::new(), &mut tx)
+                .unwrap();
+        } else {
+            client.notify("y", &mcp_sansio::Json(&params), &mut tx).unwrap();
+        }
+        tx.take_post().unwrap()
+    }
+
+    fn fill(queue: &mut Queue, length: usize) -> usize {
+        let mut pushed = 0;
+        while !queue.is_full() {
+            queue.push(post(false, length));
+            pushed += 1;
+        }
+        pushed
+    }
+
+    #[test]
+    fn c1_the_queue_is_full_with_so_many_messages_or_so_many_bytes() {
+        let mut queue = Queue::default();
+        assert_eq!(fill(&mut queue, 1), MAX_MESSAGES);
+        queue.retain(|_| false);
+        let length = post(false, 100_000).body().len();
+        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(length));
+        let mut taken = 0;
+        while queue.next(false, 0).is_some() {
+            taken += 1;
+            assert!(!queue.is_full());
+        }
+        assert_eq!((taken, queue.bytes), (11, 0));
+    }
+
+    #[test]
+    fn c1_messages_without_a_response_wait_for_others_to_be_accepted_and_requests_do_not() {
+        let mut queue = Queue::default();
+        queue.push(post(false, 1));
+        queue.push(post(true, 1));
+        let first = queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id);
+        assert_eq!(first.as_deref(), Some("1"));
+        assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());
+        // While a session is being opened, only responses are sent.
+        assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_none());
+        assert!(queue.next(false, MAX_ONE_WAY_POSTS - 1).is_some());
+    }
+
+    #[test]
+    fn c2_a_message_has_no_room_when_enough_waits_and_memory_is_given_back() {
+        let mut inbox = Inbox::default();
+        for _ in 0..3 {
+            let mut messages = 0;
+            while inbox.has_room() {
+                inbox.push(Received::Message(vec![b'x'; 1023]));
+                messages += 1;
+            }
+            let each = 1023 + size_of::<Received>();
+            assert_eq!(messages, ENOUGH.div_ceil(each));
+            while inbox.pop().is_some() {}
+            assert_eq!(inbox.bytes, 0);
+        }
+        inbox.push(Received::Message(Vec::new()));
+        inbox.clear();
+        assert!(inbox.is_empty() && inbox.pop().is_none());
     }
 }

@@ -3,10 +3,9 @@
 
 mod exchange;
 mod job;
-mod queue;
 mod tools;
 
-pub use queue::{AUTHORIZATION_LIMIT, MAX_ONE_WAY_POSTS, Received};
+pub use job::{AUTHORIZATION_LIMIT, MAX_ONE_WAY_POSTS, Received};
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -22,7 +21,7 @@ use mcp_sansio::{Instant, Printable, Revision};
 
 use crate::{ClientEngine, HttpError};
 use job::{Ask, Job, Kind, Phase};
-use queue::{Inbox, Queue, hold};
+use job::{Inbox, Queue, hold};
 use tools::ToolTable;
 
 /// A client over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the

@@ -105,17 +105,12 @@
 //! Where panics unwind, a panic of the [input handler](Connector::on_input_request) ends its own
 //! input request with -32603, and one of [`on_event`](Connector::on_event) ends nothing.
 
-mod application;
-mod call;
 mod connection;
 mod connector;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
 mod inner;
-mod lines;
-mod listen;
-mod methods;
 mod task;
 mod transport;
 
@@ -130,7 +125,7 @@ pub use crate::client::{
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::Connector;
 pub use handle::Client;
-pub use listen::Subscription;
+pub use handle::Subscription;
 pub use mcp_sansio_engine::Change;
 pub use task::ToolTask;
 pub use transport::Transport;

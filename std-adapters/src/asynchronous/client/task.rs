@@ -11,8 +11,8 @@ use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 use mcp_sansio_engine::internal::CallEvent;
 use mcp_sansio_engine::{CallError, CallId};
 
-use super::call::PendingCall;
 use super::handle::Client;
+use super::inner::PendingCall;
 use super::inner::{Command, Session};
 use crate::client::{Named, TaskRef};
 

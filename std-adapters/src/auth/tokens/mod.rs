@@ -8,7 +8,6 @@ pub(crate) mod jwks;
 pub(crate) mod jwt;
 #[cfg(test)]
 pub(crate) mod tests;
-pub(crate) mod turns;
 
 pub use dpop::Dpop;
 pub use introspection::{Introspected, Introspection};

@@ -73,19 +73,15 @@
 //! exit status and the last lines of its standard error; [`reconnect`](Client::reconnect) starts it
 //! again.
 
-mod application;
 mod calls;
 mod connector;
 mod error;
-mod event_loop;
-mod handler;
 #[cfg(all(feature = "http", feature = "smol"))]
 mod http;
 mod methods;
 #[cfg(unix)]
 mod polled;
 mod process;
-mod task;
 mod threaded;
 mod transport;
 
@@ -98,9 +94,9 @@ pub use crate::client::{
     Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
+pub use connector::Handler;
 pub use connector::{Clock, Connector, Direction, Trace};
 pub use error::Error;
-pub use handler::Handler;
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
 pub use mcp_sansio_engine::CallId;

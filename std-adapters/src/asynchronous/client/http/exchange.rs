@@ -1,14 +1,25 @@
 //! One exchange: a request, on an idle connection or a new one, and its response.
 
-use std::future::poll_fn;
-use std::task::Poll;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant as SystemInstant};
 
-use mcp_sansio_engine::{ExchangeId, Reading};
+use mcp_sansio::Instant;
+use mcp_sansio::http::client::Origin;
+use mcp_sansio_engine::{Diagnostic, ExchangeId, HttpClient, Reading};
 
 use super::authorize::{Credentials, Refused, Tried};
-use super::transport_state::TransportState;
-use super::wire;
+use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
+use super::connector::{Connector, Dial, Purpose};
+use super::wire::{self, Wire};
 use crate::client::HttpError;
+use crate::lock::lock;
+use crate::panics::{caught, caught_future};
+use crate::runtime;
+use crate::runtime::timer::Timer;
 
 impl TransportState {
     /// Sends the request of an exchange, and passes the response to the client.
@@ -102,3 +113,157 @@ impl TransportState {
         })
     }
 }
+
+// State that all exchanges of a transport share, and its connections.
+
+/// The part of the transport that its exchanges share.
+pub(crate) struct TransportState {
+    pub(crate) http: HttpTransport,
+    state: Mutex<State>,
+}
+
+/// The state behind the mutex of the transport.
+struct State {
+    client: HttpClient,
+    /// The time at which the clock of the client began, by the runtime that polls it.
+    began: Option<SystemInstant>,
+    idle: Vec<Wire>,
+    /// Of the exchanges that wait for room.
+    wakers: Vec<Waker>,
+}
+
+impl TransportState {
+    pub(crate) fn new(http: HttpTransport) -> Self {
+        let origin = Origin {
+            is_secure: http.is_secure,
+            authority: &http.authority,
+            host: &http.host,
+            port: http.port,
+        };
+        let client = HttpClient::new(&origin, &http.target, http.limits);
+        let state = State { client, began: None, idle: Vec::new(), wakers: Vec::new() };
+        Self { http, state: Mutex::new(state) }
+    }
+
+    /// Locks the client; never held across an await.
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut HttpClient, Instant) -> R) -> R {
+        let state = &mut *lock(&self.state);
+        let began = *state.began.get_or_insert_with(runtime::now);
+        let now = u64::try_from(runtime::elapsed(began).as_millis()).unwrap_or(u64::MAX);
+        call(&mut state.client, Instant::from_millis(now))
+    }
+
+    /// Returns the time at which the client has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<SystemInstant> {
+        let state = lock(&self.state);
+        let due = state.client.next_timeout()?;
+        state.began?.checked_add(Duration::from_millis(due.as_millis()))
+    }
+
+    /// Wakes the exchanges that wait for room, if there is room.
+    pub(crate) fn wake(&self) {
+        let state = &mut *lock(&self.state);
+        if !state.wakers.is_empty() && state.client.has_room() {
+            std::mem::take(&mut state.wakers).into_iter().for_each(Waker::wake);
+        }
+    }
+
+    pub(crate) fn wait_for_room(&self, waker: &Waker) {
+        let wakers = &mut lock(&self.state).wakers;
+        if !wakers.iter().any(|waiting| waiting.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    pub(crate) fn report(&self, diagnostic: Diagnostic) {
+        if let Some(on_diagnostic) = &self.http.on_diagnostic {
+            let _ = caught(|| on_diagnostic(diagnostic));
+        }
+    }
+
+    /// Returns the URL, the prefix of error messages.
+    pub(crate) fn url(&self) -> String {
+        self.http.url_of(lock(&self.state).client.target())
+    }
+
+    /// Sends a request, on an idle connection or on a new one.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        target: &str,
+        request: &[u8],
+    ) -> Result<Wire, HttpError> {
+        // A stream of events takes an idle one, too: while it is dialled, calls would overtake it,
+        // and servers drop notifications for which there is no stream.
+        while let Some(mut wire) = { lock(&self.state).idle.pop() } {
+            if wire.is_fresh() && wire.send(method, request).await.is_ok() {
+                return Ok(wire);
+            }
+        }
+        let http = &self.http;
+        let dial = Dial {
+            host: http.host.clone(),
+            port: http.port,
+            is_secure: http.is_secure,
+            url: http.url_of(target),
+            purpose: if method == "GET" { Purpose::Events } else { Purpose::Messages },
+            #[cfg(feature = "auth")]
+            rules: None,
+        };
+        let connected = connect(&http.connector, dial, http.limits.connect_timeout).await;
+        let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
+        wire.send(method, request).await?;
+        Ok(wire)
+    }
+
+    /// Keeps a connection whose response has been read.
+    pub(crate) fn release(&self, mut wire: Wire) {
+        if wire.rest() {
+            let idle = &mut lock(&self.state).idle;
+            if idle.len() >= MAX_IDLE_CONNECTIONS {
+                idle.remove(0);
+            }
+            idle.push(wire);
+        }
+    }
+
+    /// Reads the rest of a response and keeps the connection, if the rest is short.
+    pub(crate) async fn drain(&self, mut wire: Wire) {
+        if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
+            self.release(wire);
+        }
+    }
+}
+
+/// Makes a connection within this time.
+pub(crate) async fn connect(
+    connector: &Connector,
+    dial: Dial,
+    limit: Duration,
+) -> io::Result<Wire> {
+    let connecting = caught(|| connector(dial)).ok();
+    let connecting = async {
+        caught_future(connecting)
+            .await
+            .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
+    };
+    timeout(limit, connecting).await?.map(Wire::new)
+}
+
+/// Limits the time of a future; `Duration::MAX` is no limit.
+pub(crate) async fn timeout<R>(
+    limit: Duration,
+    future: impl Future<Output = R>,
+) -> Result<R, io::Error> {
+    let (mut future, mut timer) = (pin!(future), Timer::after(limit));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(result) => Poll::Ready(Ok(result)),
+        Poll::Pending => pin!(&mut timer).poll(cx).map(|_| Err(io::ErrorKind::TimedOut.into())),
+    })
+    .await
+}
+
+/// Maximum number of bytes of an unneeded response that are read to keep its connection.
+const MAX_DRAINED: usize = 64 << 10;
+/// Maximum time for that.
+const LINGER: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use mcp_sansio::Instant;
 use mcp_sansio_engine::{ClientEngine, Driver, ExchangeId, Step};
 
 use super::builder::HttpTransport;
-use super::transport_state::TransportState;
+use super::exchange::TransportState;
 use crate::asynchronous::client::inner::Session;
 use crate::asynchronous::client::transport::{Link, Transport};
 use crate::client::HttpError;

@@ -78,13 +78,12 @@
 pub(crate) mod authorize;
 pub(crate) mod builder;
 pub(crate) mod connector;
-mod exchange;
+pub(crate) mod exchange;
 #[cfg(feature = "auth")]
 pub(crate) mod fetch;
 mod link;
 #[cfg(feature = "tls")]
 mod tls;
-pub(crate) mod transport_state;
 mod wire;
 
 #[cfg(feature = "auth")]
