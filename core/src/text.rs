@@ -15,10 +15,23 @@ type Entries = &'static [&'static str];
 type Entries = &'static str;
 
 /// Implements `Error` for a type with `Display`, whose words `Debug` writes, too: it is what a
-/// program sees of an error that `main` returns. The function returns the source. Not public API.
+/// program sees of an error that `main` returns. The function returns the source. With a text for
+/// each variant it implements `Display`, too. Not public API.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_type {
+    ($type:ident { $($variant:ident => $text:expr),+ $(,)? }) => {
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $text,)+
+                })
+            }
+        }
+
+        $crate::error_type!($type);
+    };
+
     ($type:ty $(, $source:expr)?) => {
         impl ::core::fmt::Debug for $type {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -42,8 +55,8 @@ pub(crate) use error_type;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! opaque_debug {
-    ($([$parameter:ident])? $name:ident $(<$($argument:tt),+>)? { $($field:ident),* }) => {
-        impl $(<$parameter>)? ::core::fmt::Debug for $name $(<$($argument),+>)? {
+    ($([$($parameter:tt)+])? $name:ident $(<$($argument:tt),+>)? { $($field:ident),* }) => {
+        impl $(<$($parameter)+>)? ::core::fmt::Debug for $name $(<$($argument),+>)? {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.debug_struct(::core::stringify!($name))
                     $(.field(::core::stringify!($field), &self.$field))*

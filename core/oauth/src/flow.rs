@@ -438,18 +438,12 @@ pub enum NotReady {
     ArenaFull,
 }
 
-impl fmt::Display for NotReady {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Authorizing => "an authorization runs: take its steps first",
-            Self::NoClock => "a proof of possession needs the time of the day",
-            Self::Signature => "the key did not sign the proof of possession",
-            Self::ArenaFull => "the memory for the authorization has no room: give it more",
-        })
-    }
-}
-
-mcp_sansio::error_type!(NotReady);
+mcp_sansio::error_type!(NotReady {
+    Authorizing => "an authorization runs: take its steps first",
+    NoClock => "a proof of possession needs the time of the day",
+    Signature => "the key did not sign the proof of possession",
+    ArenaFull => "the memory for the authorization has no room: give it more",
+});
 
 /// Maximum length of a response's body, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;

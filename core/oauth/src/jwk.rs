@@ -1,7 +1,5 @@
 //! Public keys (JSON Web Keys, RFC 7517), and the signatures that are made with them.
 
-use core::fmt;
-
 use super::arena::Object;
 use super::jws::{Header, Memory, object};
 use mcp_sansio::internal::Sha256;
@@ -228,16 +226,10 @@ pub enum KeySetError {
     NoKey,
 }
 
-impl fmt::Display for KeySetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotASet => "no key set",
-            Self::NoKey => "no key of the set is for RS256, PS256, ES256 or EdDSA",
-        })
-    }
-}
-
-mcp_sansio::error_type!(KeySetError);
+mcp_sansio::error_type!(KeySetError {
+    NotASet => "no key set",
+    NoKey => "no key of the set is for RS256, PS256, ES256 or EdDSA",
+});
 
 /// Shortest modulus, in bytes.
 const MIN_RSA: usize = 256;

@@ -420,16 +420,10 @@ pub enum SignError {
     Full,
 }
 
-impl fmt::Display for SignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unavailable => "the signing key cannot be used",
-            Self::Full => "the memory has no room for the signed text",
-        })
-    }
-}
-
-mcp_sansio::error_type!(SignError);
+mcp_sansio::error_type!(SignError {
+    Unavailable => "the signing key cannot be used",
+    Full => "the memory has no room for the signed text",
+});
 
 /// Reason why bytes are no private key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -443,18 +437,8 @@ pub enum KeyError {
     Value,
 }
 
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Encoding => "not a private key in PKCS#8, or PEM of it (BEGIN PRIVATE KEY)",
-            Self::OtherAlgorithm => {
-                "a private key of another algorithm: ES256 takes one of P-256, EdDSA one of Ed25519"
-            }
-            Self::Value => {
-                "the number is no private key of the curve, or not that of its public key"
-            }
-        })
-    }
-}
-
-mcp_sansio::error_type!(KeyError);
+mcp_sansio::error_type!(KeyError {
+    Encoding => "not a private key in PKCS#8, or PEM of it (BEGIN PRIVATE KEY)",
+    OtherAlgorithm => "a private key of another algorithm: ES256 takes one of P-256, EdDSA one of Ed25519",
+    Value => "the number is no private key of the curve, or not that of its public key",
+});

@@ -258,18 +258,12 @@ impl Authorization<'_> {
     }
 }
 
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Version => "the record has an unknown version: log in again",
-            Self::Damaged => "the record is damaged: log in again",
-            Self::OtherServer => "the record is about another server",
-            Self::TooLarge => "the memory for the authorization has no room for the record",
-        })
-    }
-}
-
-mcp_sansio::error_type!(RecordError);
+mcp_sansio::error_type!(RecordError {
+    Version => "the record has an unknown version: log in again",
+    Damaged => "the record is damaged: log in again",
+    OtherServer => "the record is about another server",
+    TooLarge => "the memory for the authorization has no room for the record",
+});
 
 /// Length of a thumbprint.
 const THUMBPRINT: usize = 43;

@@ -178,23 +178,15 @@ pub(super) fn host_and_port(authority: &str, default_port: u16) -> Option<(&str,
     is_host.then_some((host, port))
 }
 
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "the URL starts with neither http:// nor https://",
-            Self::Authority => "invalid host or port in the URL",
-            Self::Characters => "the URL contains characters that must be percent-encoded",
-            Self::OtherOrigin => "the URL has another host, port or scheme than the server's",
-            Self::Fragment => "the URL has a fragment (#), which is not allowed here",
-            Self::NotSecure => "the URL must start with https://",
-            Self::InnerAddress => {
-                "the URL leads to this machine or an inner network: allow that if it is meant"
-            }
-        })
-    }
-}
-
-crate::text::error_type!(UrlError);
+crate::text::error_type!(UrlError {
+    Scheme => "the URL starts with neither http:// nor https://",
+    Authority => "invalid host or port in the URL",
+    Characters => "the URL contains characters that must be percent-encoded",
+    OtherOrigin => "the URL has another host, port or scheme than the server's",
+    Fragment => "the URL has a fragment (#), which is not allowed here",
+    NotSecure => "the URL must start with https://",
+    InnerAddress => "the URL leads to this machine or an inner network: allow that if it is meant",
+});
 
 // IP addresses from text. The parser of the standard library has a panic path.
 

@@ -494,16 +494,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
     }
 }
 
-impl fmt::Display for BlobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InvalidBase64 => "invalid base64",
-            Self::OutputTooSmall => "output buffer too small",
-        })
-    }
-}
-
-crate::text::error_type!(BlobError);
+crate::text::error_type!(BlobError {
+    InvalidBase64 => "invalid base64",
+    OutputTooSmall => "output buffer too small",
+});
 
 // Icons.
 

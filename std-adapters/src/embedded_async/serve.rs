@@ -2,7 +2,6 @@
 
 use core::cell::{Cell, RefCell};
 use core::convert::Infallible;
-use core::fmt;
 use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::task::{Poll, Waker};
@@ -396,19 +395,11 @@ impl<
     }
 }
 
-impl<
-    H: Handler,
-    const RX: usize,
-    const TX: usize,
-    const N: usize,
-    const S: usize,
-    const REQUEST: usize,
-> fmt::Debug for Connection<'_, H, RX, TX, N, S, REQUEST>
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("core", &self.core).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(
+    [H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize,
+        const REQUEST: usize]
+    Connection<'_, H, RX, TX, N, S, REQUEST> { core }
+);
 
 /// Maximum number of queued changes.
 const MAX_CHANGES: usize = 8;

@@ -1,12 +1,12 @@
 //! Driver of one connection.
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
-use std::{fmt, io};
 
 use mcp_sansio_engine::ConnectState;
 use mcp_sansio_engine::internal::ClientApplication as _;
@@ -223,11 +223,7 @@ impl<T: Transport> Drop for Connection<T> {
     }
 }
 
-impl<T: Transport> fmt::Debug for Connection<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("end", &self.end).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([T: Transport] Connection<T> { end });
 
 /// Rounds in a row before the task yields. A round reads once, up to 64 KiB.
 const ROUNDS: usize = 16;
