@@ -42,8 +42,9 @@ macro_rules! document {
             /// Reads a document.
             ///
             /// # Errors
-            /// [`DocumentError`] if it is no object, lacks a member whose field is no `Option`,
-            /// list or `bool`, or if a member that is used here has a wrong type or occurs twice.
+            /// [`DocumentError`](crate::DocumentError) if it is no object, lacks a member whose
+            /// field is no `Option`, list or `bool`, or if a member that is used here has a wrong
+            /// type or occurs twice.
             pub fn parse(body: &'j [u8]) -> Result<Self, crate::DocumentError> {
                 let [$($field),+] = crate::metadata::Document::parse(body, &[$($member),+])?.0;
                 Ok(Self { $($field: $field.$kind()?),+ })
