@@ -157,15 +157,7 @@ impl Verifier for Introspected {
                     lock(refused).insert(hash, *refusal, now.unix.saturating_add(waited));
                 }
             })?;
-            let verified = Arc::new(verified);
-            checker.cache.insert(
-                token.as_bytes(),
-                GENERATION,
-                until,
-                &verified,
-                checker.cache_bytes,
-            );
-            Ok(verified)
+            Ok(checker.remember(token, GENERATION, until, verified))
         };
         flights.run(hash, asking).await
     }

@@ -112,16 +112,9 @@ impl Verifier for Signed {
             }
             Err(refusal) => return Err(refusal),
         };
-        let verified = Arc::new(checker.verified(&valid, credentials));
+        let verified = checker.verified(&valid, credentials);
         let until = valid.until.map_or(u64::MAX, UnixTime::as_secs);
-        checker.cache.insert(
-            token.as_bytes(),
-            used.generation,
-            until,
-            &verified,
-            checker.cache_bytes,
-        );
-        Ok(verified)
+        Ok(checker.remember(token, used.generation, until, verified))
     }
 }
 

@@ -109,6 +109,13 @@ impl<V> Checker<V> {
         Verified { principal: Arc::new(principal), jkt }
     }
 
+    /// Keeps what a token says for its next uses.
+    fn remember(&self, token: &str, generation: u64, until: u64, all: Verified) -> Arc<Verified> {
+        let verified = Arc::new(all);
+        self.cache.insert(token.as_bytes(), generation, until, &verified, self.cache_bytes);
+        verified
+    }
+
     /// Returns scheme and token of a request.
     fn token<'c>(
         &self,
