@@ -25,7 +25,7 @@
 //!
 //! `writer f` makes each value carry `f`, which writes it, as a function pointer. An enum of such
 //! types links only the code of the variants that a program constructs. `f` is `write_members`,
-//! which is generated, or calls it.
+//! which is generated, or calls it. `encode f` calls `f` directly.
 //!
 //! `#![rendered]` before the declaration adds what renders constants: see
 //! [`rendered`](crate::types::rendered).
@@ -46,6 +46,7 @@ macro_rules! payload {
         $vis:vis struct $name:ident $(<$lt:lifetime>)? {
             $(tag $tkey:literal = $tag:literal;)?
             $(writer $writer:ident;)?
+            $(encode $encode:ident;)?
             new {$(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)?
@@ -106,7 +107,7 @@ macro_rules! payload {
 
         impl $(<$lt>)? crate::encode::Encode for $name $(<$lt>)? {
             fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
-                payload!(@encode (self) to $($writer)?);
+                payload!(@encode (self) to $($writer)? $(as $encode)?);
             }
         }
 
@@ -182,6 +183,7 @@ macro_rules! payload {
     (@value $kind:ident $value:ident) => { $value };
 
     (@encode ($this:expr) $to:ident) => { $this.write_members($to) };
+    (@encode ($this:expr) $to:ident as $encode:ident) => { $this.$encode($to) };
     (@encode ($this:expr) $to:ident $writer:ident) => { ($this.writer.0)($this, $to) };
 
     (@initial) => { None };

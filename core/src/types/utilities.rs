@@ -127,7 +127,7 @@ payload! {
     /// The protocol allows 100 values. Of a longer list, the first 100 are written, with `hasMore`
     /// and, unless it is set, the `total` of the list.
     pub struct Completion<'a> {
-        writer write_limited;
+        encode write_limited;
         new {
             /// Suggested values, most relevant first.
             "values" values: list(Text<'a>);
