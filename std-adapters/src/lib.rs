@@ -17,19 +17,14 @@
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as events
 //! and spans.
 //!
-//! `store`, with the feature `store`, keeps tasks so that they survive the end of the process; with
-//! the feature `auth` it keeps tokens.
+//! `store` keeps tasks so that they survive the end of the process, and with the feature `auth`
+//! tokens.
 //!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
 
 #![cfg_attr(
-    not(any(
-        feature = "asynchronous",
-        feature = "blocking",
-        feature = "schemars",
-        feature = "store",
-    )),
+    not(any(feature = "asynchronous", feature = "blocking", feature = "schemars",)),
     no_std
 )]
 #![forbid(unsafe_code)]
@@ -56,7 +51,7 @@ pub mod embedded;
 pub mod embedded_async;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod gone;
-#[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod lock;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub mod observer;
@@ -69,7 +64,7 @@ mod rounds;
 mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;
-#[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use mcp_sansio_engine::KeyRing;
 #[cfg(feature = "schemars")]
 pub use schema::schema_of;
@@ -83,7 +78,7 @@ mod skill_folder;
 pub use skill_folder::{SkillChanges, SkillFolder, SkillFolderError, SkillLimits};
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod stdio;
-#[cfg(any(feature = "auth", feature = "store"))]
+#[cfg(feature = "asynchronous")]
 pub mod store;
 
 #[cfg(feature = "http")]

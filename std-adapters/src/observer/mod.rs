@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
-#[cfg(feature = "store")]
+#[cfg(feature = "asynchronous")]
 use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use mcp_sansio::PeerViolation;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
-#[cfg(feature = "store")]
+#[cfg(feature = "asynchronous")]
 use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::internal::{cut, failure, is_error};
@@ -31,7 +31,7 @@ pub use tracing::TracingObserver;
 
 use crate::lock::lock;
 use crate::panics::{Panic, caught};
-#[cfg(feature = "store")]
+#[cfg(feature = "asynchronous")]
 use crate::store::TaskRecord;
 
 /// Sees what a server does.
@@ -235,7 +235,7 @@ impl<'o> Hooks<'o> {
     }
 
     /// Tells of a task that an earlier process has not ended.
-    #[cfg(feature = "store")]
+    #[cfg(feature = "asynchronous")]
     pub(crate) fn lost(&self, task: &TaskRecord) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.tell(Event::TaskEnded {
@@ -379,7 +379,7 @@ impl ObservedRequest<'_> {
     }
 
     /// Reports that a call goes on as a call, since its task cannot be stored.
-    #[cfg(feature = "store")]
+    #[cfg(feature = "asynchronous")]
     pub(crate) fn store_failed(&self, error: &dyn fmt::Display) {
         self.hooks.tell(Event::StoreFailed { request: &self.info, error: &cut(error) });
     }

@@ -211,7 +211,7 @@ impl Runtime for Unnamed {
 }
 
 /// Calls `call` where it may block. A panic of the call goes on in the caller.
-#[cfg(any(feature = "http", feature = "store"))]
+#[cfg(feature = "asynchronous")]
 pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::{Arc, Mutex};
@@ -232,7 +232,7 @@ pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send +
     }
 }
 
-#[cfg(all(test, any(feature = "http", feature = "store")))]
+#[cfg(all(test, feature = "asynchronous"))]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread::ThreadId;

@@ -12,7 +12,7 @@ mod tokio;
 
 #[cfg(feature = "http")]
 pub(crate) use current::poll_on_thread;
-#[cfg(any(feature = "http", feature = "store"))]
+#[cfg(feature = "asynchronous")]
 pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};

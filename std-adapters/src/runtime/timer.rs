@@ -76,12 +76,10 @@ impl LazyTimer {
 }
 
 /// Returns `start` plus `duration`, at most thirty years: no system clock overflows by that.
-#[cfg(feature = "http")]
 pub(crate) fn later(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration.min(NEVER)).unwrap_or(start)
 }
 
-#[cfg(feature = "http")]
 pub(crate) const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 #[cfg(all(test, feature = "smol", feature = "tokio"))]

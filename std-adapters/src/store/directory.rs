@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use sha2::{Digest as _, Sha256};
+use mcp_sansio::internal::sha256;
 
 use super::memory::ENTRY_COST;
 use super::{Store, StoreError};
@@ -68,7 +68,7 @@ impl DirectoryStore {
     /// The name of a file is a hash, since a key may be longer than names, and have any characters.
     fn file(&self, key: &str) -> PathBuf {
         let mut name = String::with_capacity(64 + EXTENSION.len());
-        for byte in Sha256::digest(key.as_bytes()) {
+        for byte in sha256(key.as_bytes()) {
             name += &format!("{byte:02x}");
         }
         self.path.join(name + EXTENSION)

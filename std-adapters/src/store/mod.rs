@@ -2,11 +2,10 @@
 //!
 //! [`Store`] is the trait. [`MemoryStore`] is the default: it forgets everything at the end of the
 //! process. [`DirectoryStore`] has a file for each record, for a few of them, such as the tokens of
-//! a client. The package `mcp-sansio-redb` has one file for many. With the feature `store`,
-//! `TaskStore` keeps tasks in any of them, as `TaskRecord`s that a `KeyRing` seals.
+//! a client. The package `mcp-sansio-redb` has one file for many. `TaskStore` keeps
+//! tasks in any of them, as `TaskRecord`s that a `KeyRing` seals.
 //!
-#![cfg_attr(feature = "store", doc = "```")]
-#![cfg_attr(not(feature = "store"), doc = "```ignore")]
+//! ```
 //! use mcp_sansio::tasks::TaskId;
 //! use mcp_sansio_adapters::KeyRing;
 //! use mcp_sansio_adapters::store::{MemoryStore, TaskOutcome, TaskRecord, TaskStore};
@@ -29,12 +28,10 @@
 
 mod directory;
 mod memory;
-#[cfg(feature = "store")]
 mod task;
 
 pub use directory::DirectoryStore;
 pub use memory::{ENTRY_COST, MemoryStore};
-#[cfg(feature = "store")]
 pub use task::{
     DamagedRecord, RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
@@ -196,7 +193,6 @@ impl<P: Deref<Target: Store> + Send + Sync> Store for P {
 
 /// Makes a call of a store where it may wait: on a thread for blocking work, if the store `blocks`,
 /// else at once. A call that has begun goes on when the future is dropped.
-#[cfg(feature = "asynchronous")]
 pub(crate) async fn run<T: Send + 'static>(
     blocks: bool,
     call: impl FnOnce() -> T + Send + 'static,
@@ -206,7 +202,6 @@ pub(crate) async fn run<T: Send + 'static>(
 
 /// Makes a call of a store, and does not wait for it: on a thread of its own, if the store
 /// `blocks`, since the runtime may end. Without a thread it is not made.
-#[cfg(feature = "asynchronous")]
 pub(crate) fn run_apart(blocks: bool, call: impl FnOnce() + Send + 'static) {
     if !blocks {
         return call();

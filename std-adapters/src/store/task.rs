@@ -84,10 +84,7 @@ impl TaskStore {
     fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
         TaskRecord::decode(self.keys.open_record(key, sealed).ok_or(RecordError::Seal)?)
     }
-}
 
-#[cfg(feature = "asynchronous")]
-impl TaskStore {
     /// Returns the record of a task; `None` also for one that cannot be used.
     pub(crate) fn get(&self, id: TaskId) -> Result<Option<TaskRecord>, StoreError> {
         let key = key(id);

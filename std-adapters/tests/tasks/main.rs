@@ -3,11 +3,9 @@
 #[path = "../asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
-#[cfg(feature = "store")]
 mod fleet;
 mod http;
 mod modern;
-#[cfg(feature = "store")]
 #[path = "../store/network.rs"]
 mod network;
 #[path = "../asynchronous/pipe.rs"]
@@ -17,7 +15,6 @@ mod progress;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod recorder;
 mod session;
-#[cfg(feature = "store")]
 mod store;
 mod times;
 #[path = "../virtual_time/mod.rs"]

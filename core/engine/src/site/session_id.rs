@@ -262,7 +262,8 @@ fn owner(ring: &KeyRing, principal: Option<&Principal>) -> [u8; OWNER] {
 
 /// The parts of a sealed id: name of the key, time, session, principal, random bytes, tag.
 const RANDOM: usize = 4 + 5 + SESSION_LEN + OWNER;
-const _: () = assert!(RANDOM % 3 == 0, "the random bytes begin with a character of base64url");
+const _: () =
+    assert!(RANDOM.is_multiple_of(3), "the random bytes begin with a character of base64url");
 const CONTENT: usize = RANDOM + 16;
 const SEALED: usize = CONTENT + TAG;
 const OWNER: usize = 8;

@@ -17,7 +17,6 @@ use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
 use crate::observer::{Hooks, Observer, STALLED, Telling, Watching};
 use crate::rounds::state_seal;
-#[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};
 use crate::{CatalogSource, KeyRing};
 
@@ -157,7 +156,6 @@ impl<H> App<H> {
     /// # Errors
     /// See [`StoreError`]. All tasks that can be read are served all the same: those that have not
     /// ended have failed until the next restart, if the store has no room for their ends.
-    #[cfg(feature = "store")]
     pub fn resume_tasks(&self, damaged: impl FnMut(DamagedRecord)) -> Result<usize, StoreError> {
         let hooks = self.settings.hooks();
         self.settings.tasks.restore(damaged, |record| {

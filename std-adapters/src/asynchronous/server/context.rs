@@ -106,7 +106,7 @@ pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
 }
 
 /// Returns issuer and subject of a principal that a text names.
-#[cfg(all(feature = "http", feature = "store"))]
+#[cfg(feature = "http")]
 pub(crate) fn parts_of_owner(text: &str) -> Option<(&str, &str)> {
     let (length, both) = text.split_once(':')?;
     both.split_at_checked(length.parse().ok()?)

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-#[cfg(feature = "store")]
 use mcp_sansio::RpcError;
 use mcp_sansio::{RequestHandle, ServerEvent};
 use mcp_sansio_engine::PeerAddress;
@@ -18,7 +17,6 @@ use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::reply::{HandlerResult, IntoReply, PendingResponse};
 use super::source::RequestSource;
-#[cfg(feature = "store")]
 use super::task_hub::NewTask;
 use super::task_hub::{LiveTask, TaskWork};
 use crate::observer::{Ended, ObservedRequest, Telling};
@@ -26,7 +24,6 @@ use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::tasks::{Place, Tasks};
 use crate::runtime::timer::Timer;
-#[cfg(feature = "store")]
 use crate::store::StoreError;
 
 /// Returns the life of a request, from its admission to its response, or to the end of the task
@@ -111,7 +108,6 @@ where
         Ok(None) => return Some(handler.call(permit).await),
         Err(response) => return Some(refused(request, response)),
     };
-    #[cfg(feature = "store")]
     if let Err(end) = handler.save(&new, permit.is_some()).await {
         drop(new);
         return match end {
@@ -143,7 +139,6 @@ where
 }
 
 /// Why a call has not become a task.
-#[cfg(feature = "store")]
 enum Unsaved {
     Ended(Outcome),
     Failed(StoreError),
@@ -186,7 +181,6 @@ where
     }
 
     /// Saves a new task, while its handler goes on if it has begun.
-    #[cfg(feature = "store")]
     async fn save(&mut self, new: &NewTask, has_begun: bool) -> Result<(), Unsaved> {
         let (request, mut saved) = (self.request, Ok(()));
         let saving = async { saved = new.save(request).await };
@@ -205,7 +199,6 @@ where
         match self.before(poll_fn(|cx| task.poll_over(cx))).await {
             Some(Outcome(result)) => {
                 let (outcome, how) = TaskWork::outcome(request, result);
-                #[cfg(feature = "store")]
                 let (outcome, how) = match task.save(request, Some(&outcome)).await {
                     Ok(()) => (outcome, how),
                     // Without a record of it, the task has failed for the next process.
@@ -229,7 +222,6 @@ where
         work.is_over(request);
         task.over();
         // One that was over before has another end than the record.
-        #[cfg(feature = "store")]
         let _ = task.save(request, None).await;
     }
 }

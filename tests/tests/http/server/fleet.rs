@@ -721,13 +721,13 @@ fn only_unchanged_envelopes_of_the_ring_are_opened() {
         assert_eq!(host.site.deliver(host.now, &changed), Err(UnknownEnvelope), "{at}");
         assert_eq!(host.site.deliver(host.now, &envelope[..at]), Err(UnknownEnvelope), "{at}");
     }
-    assert_eq!(host.site.deliver(host.now, &envelope), Ok(()));
+    assert_eq!(host.site.deliver(host.now, &envelope), Ok(None));
     let mut stranger = node(Clock::default().node("b", KeyRing::new([8; 32])).on_bus());
     assert_eq!(stranger.site.deliver(stranger.now, &envelope), Err(UnknownEnvelope));
     assert!(UnknownEnvelope.to_string().ends_with("need one KeyRing"));
     // A site that is no node has no bus.
     let mut alone = Host::new();
-    assert_eq!(alone.site.deliver(alone.now, &envelope), Ok(()));
+    assert_eq!(alone.site.deliver(alone.now, &envelope), Ok(None));
     alone.site.announce(&Change::tools());
     alone.run();
     assert!(alone.outgoing.is_empty());

@@ -12,7 +12,6 @@ mod serve;
 mod server;
 mod shards;
 mod shared;
-#[cfg(feature = "store")]
 mod tasks;
 #[cfg(feature = "tower")]
 mod tower;

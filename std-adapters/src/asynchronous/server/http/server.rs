@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll, Waker};
 use std::{fmt, io, time};
 
-#[cfg(feature = "store")]
 use futures_lite::future;
 
 use mcp_sansio::{Instant, RequestHandle};
@@ -24,7 +23,6 @@ use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::{App, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::context::Context;
-#[cfg(feature = "store")]
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Requests, Work, live};
 use crate::asynchronous::server::reply::IntoReply;
@@ -301,7 +299,6 @@ impl HttpServer {
                 .driver
                 .poll_rounds(cx, |cx| self.round(&mut lock(table), (&mut timer, &mut ends_at), cx))
         });
-        #[cfg(feature = "store")]
         if self.0.options.node.is_some() && self.0.lock().announces {
             return future::or(driving, self.share_tasks(table)).await;
         }
@@ -478,7 +475,6 @@ impl HttpServer {
         &self.0.settings
     }
 
-    #[cfg(feature = "store")]
     pub(crate) fn driver(&self) -> &Arc<DriverWaker> {
         &self.0.driver
     }
@@ -498,7 +494,6 @@ impl<M: Live> Table<M> {
     }
 
     /// Begins a request that no client waits for.
-    #[cfg(feature = "store")]
     pub(crate) fn begin(&mut self, work: Work<ServerKey>, settings: &Settings) {
         self.requests.work(work, settings);
     }

@@ -1,14 +1,13 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
-#[cfg_attr(not(feature = "store"), path = "no_fleet.rs")]
 mod fleet;
 mod work;
 
 pub(crate) use fleet::Again;
+#[cfg(feature = "http")]
+pub(crate) use fleet::Shared;
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
-pub(crate) use work::{LiveTask, TaskWork};
-#[cfg(feature = "store")]
-pub(crate) use {fleet::Shared, work::NewTask};
+pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
-#[cfg(feature = "store")]
 use mcp_sansio::RpcError;
 use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
@@ -28,14 +26,13 @@ use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, Ta
 use mcp_sansio_engine::site::OwnedHead;
 
 use super::broadcast::Broadcaster;
-#[cfg(all(feature = "http", feature = "store"))]
+#[cfg(feature = "http")]
 use super::context::parts_of_owner;
 use super::context::{ActiveRequest, Origin};
 use super::reply::PendingResponse;
 use super::source::RequestSource;
 use crate::lock::lock;
 use crate::runtime;
-#[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError, TaskOutcome, TaskRecord, TaskStore};
 
 /// Limits and times of the tasks of an [`App`](crate::asynchronous::App). New versions add fields,
@@ -103,7 +100,6 @@ pub struct TaskOptions {
     /// otherwise fails (-32603) or goes on as a call; a result is saved before it is told, and a
     /// task whose result cannot be saved fails (-32603). See
     /// [`App::resume_tasks`](crate::asynchronous::App::resume_tasks). Default: none.
-    #[cfg(feature = "store")]
     pub store: Option<TaskStore>,
 }
 
@@ -119,7 +115,6 @@ impl TaskOptions {
             bind_to_connection: false,
             after: Duration::ZERO,
             tool_after: Vec::new(),
-            #[cfg(feature = "store")]
             store: None,
         }
     }
@@ -321,7 +316,6 @@ impl TaskHub {
     }
 }
 
-#[cfg(feature = "store")]
 impl TaskHub {
     pub(crate) fn store(&self) -> Option<&TaskStore> {
         self.options.store.as_ref()

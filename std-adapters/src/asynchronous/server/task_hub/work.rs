@@ -2,11 +2,9 @@
 
 use std::fmt;
 use std::future::Future as _;
-#[cfg(feature = "store")]
 use std::future::poll_fn;
 use std::mem::replace;
 use std::pin::Pin;
-#[cfg(feature = "store")]
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
@@ -21,13 +19,11 @@ use mcp_sansio::{
 use mcp_sansio_engine::internal::is_error;
 
 use super::fleet::Again;
-#[cfg(feature = "store")]
 use super::fleet::{call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::ActiveRequest;
-#[cfg(feature = "store")]
 use crate::asynchronous::server::context::owner_text;
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
@@ -36,7 +32,6 @@ use crate::observer::Ended;
 use crate::panics::Panic;
 use crate::runtime;
 use crate::runtime::timer::Timer;
-#[cfg(feature = "store")]
 use crate::store::{StoreError, TaskOutcome, TaskRecord, TaskStore};
 
 /// A call that may become a task.
@@ -115,7 +110,6 @@ impl TaskWork {
                 info,
                 expires: Timer::after(Duration::from_millis(info.ttl_ms())),
                 is_told: false,
-                #[cfg(feature = "store")]
                 record: Arc::default(),
             })),
             Err(error) if self.is_required => {
@@ -138,7 +132,6 @@ impl TaskWork {
     }
 
     /// Returns whether the call must be a task.
-    #[cfg(feature = "store")]
     pub(crate) fn is_required(&self) -> bool {
         self.is_required
     }
@@ -294,12 +287,10 @@ pub(crate) struct NewTask {
     info: TaskInfo,
     expires: Timer,
     is_told: bool,
-    #[cfg(feature = "store")]
     record: Arc<Mutex<Record>>,
 }
 
 /// What has become of the record of a new task.
-#[cfg(feature = "store")]
 #[derive(Default, PartialEq)]
 enum Record {
     #[default]
@@ -309,7 +300,6 @@ enum Record {
     Withdrawn,
 }
 
-#[cfg(feature = "store")]
 impl NewTask {
     /// A task that clients know, of which this server calls the handler again.
     pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
@@ -343,7 +333,6 @@ impl NewTask {
 }
 
 /// Returns the record of a task. `end` is how it has ended, if it has.
-#[cfg(feature = "store")]
 fn record(
     hub: &TaskHub,
     request: &ActiveRequest,
@@ -372,7 +361,6 @@ impl Drop for NewTask {
             return;
         }
         self.hub.with(|hub, _| hub.remove(self.key));
-        #[cfg(feature = "store")]
         if replace(&mut *lock(&self.record), Record::Withdrawn) == Record::Saved
             && let Some(store) = self.hub.store()
         {
@@ -423,7 +411,6 @@ impl LiveTask<'_> {
     }
 
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
-    #[cfg(feature = "store")]
     ///
     /// In a fleet it may have ended elsewhere, or be another server's: then that counts.
     pub(crate) async fn save(
