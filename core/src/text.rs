@@ -66,6 +66,9 @@ macro_rules! opaque_debug {
     };
 }
 
+#[cfg(any(feature = "http", feature = "tasks"))]
+pub(crate) use opaque_debug;
+
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {
     ($($text:expr),* $(,)?) => {{

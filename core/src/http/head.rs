@@ -144,7 +144,7 @@ impl<'h> RequestHead<'h> {
     }
 }
 
-crate::opaque_debug!(RequestHead<'_> { method, target });
+crate::text::opaque_debug!(RequestHead<'_> { method, target });
 
 /// The head of a response.
 #[derive(Clone, Copy)]
@@ -162,7 +162,7 @@ impl<'h> ResponseHead<'h> {
     }
 }
 
-crate::opaque_debug!(ResponseHead<'_> { status });
+crate::text::opaque_debug!(ResponseHead<'_> { status });
 
 /// Returns a value as text, without surrounding white space (RFC 9110, 5.5).
 fn text(value: &[u8]) -> Option<&str> {

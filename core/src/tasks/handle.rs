@@ -599,7 +599,7 @@ impl<'t> TaskList<'t> {
     }
 }
 
-crate::opaque_debug!(TaskList<'_> { from });
+crate::text::opaque_debug!(TaskList<'_> { from });
 
 /// Number of tasks in a page of a list.
 const PAGE: usize = 16;
