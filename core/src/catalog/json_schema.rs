@@ -318,10 +318,16 @@ impl SchemaRow {
         Some((Self { name: [0; 2], required, keywords }, is_draft_07))
     }
 
+    /// Returns the name as it is written in the schema, with its quotes.
+    fn name<'x>(&self, schema: RawJson<'x>) -> &'x [u8] {
+        let [start, end] = self.name.map(|at| at as usize);
+        schema.as_str().as_bytes().get(start..end).unwrap_or(b"\"\"")
+    }
+
     fn is(&self, name: JsonStr<'_>, schema: RawJson<'_>) -> bool {
         let [start, end] = self.name.map(|at| at as usize);
         let own = JsonStr::scanned(schema.as_str().get(start..end).unwrap_or("\"\""));
-        own.as_json() == name.as_json() || own == name
+        own == name
     }
 }
 
@@ -471,32 +477,41 @@ pub(super) fn check<'x>(
     let mut cursor = Cursor::new(value);
     cursor.skip(b'{');
     while cursor.has_next() {
-        let (name, value) = (cursor.key(), cursor.value());
+        let (member, mut name) = (cursor.clone(), None);
+        // Most peers write members in the order of the schema, and alike.
+        let row = match behind.as_slice().first() {
+            Some(row) if cursor.skip_key(row.name(schema)) => behind.next(),
+            _ => {
+                let name = *name.insert(cursor.key());
+                let is = |row: &&SchemaRow| row.is(name, schema);
+                behind.find(is).or_else(|| {
+                    budget.0 = budget.0.saturating_sub(properties.len());
+                    behind = properties.iter();
+                    behind.find(is)
+                })
+            }
+        };
+        let name = || name.unwrap_or_else(|| member.clone().key());
+        let value = cursor.value();
         cursor.skip(b',');
-        let is = |row: &&SchemaRow| row.is(name, schema);
-        let row = behind.find(is).or_else(|| {
-            budget.0 = budget.0.saturating_sub(properties.len());
-            behind = properties.iter();
-            behind.find(is)
-        });
         let broken = if let Some(row) = row {
             seen |= 1 << (row.required & 63);
             fits(schema, &row.keywords, value, NESTED, budget)
         } else {
             let spent = budget.spend(properties.len());
-            match spent.and_then(|()| lookup.find(name, budget)) {
+            match spent.and_then(|()| lookup.find(name(), budget)) {
                 Ok(Some(property)) => {
                     let keywords = Keywords::of(property.as_str().as_bytes(), 0, is_draft_07);
                     fits(property, &keywords, value, NESTED, budget)
                 }
                 Ok(None) => {
-                    unknown = unknown.or(Some(name));
+                    unknown = unknown.or_else(|| Some(name()));
                     continue;
                 }
-                Err(found) => return text(name.inner(), found),
+                Err(found) => return text(name().inner(), found),
             }
         };
-        broken.or_else(|broken| error(name.inner(), broken))?;
+        broken.or_else(|broken| error(name().inner(), broken))?;
     }
     // Without a search, if the rows show that all of them are there.
     if (seen | 1).trailing_ones() != u32::from(whole.required) + 1 {

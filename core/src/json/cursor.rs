@@ -65,6 +65,19 @@ impl<'a> Cursor<'a> {
         Some(JsonStr::scanned(key))
     }
 
+    /// As [`key`](Self::key), if this is how the key is written, with its quotes and without a space
+    /// behind it. Returns whether it is.
+    #[inline(always)]
+    pub(crate) fn skip_key(&mut self, key: &[u8]) -> bool {
+        let bytes = self.text.as_bytes();
+        let rest = bytes.get(self.at..).unwrap_or_default();
+        let is_key = matches!(rest.strip_prefix(key), Some([b':', ..]));
+        if is_key {
+            self.at = skip_whitespace(bytes, self.at + key.len() + 1);
+        }
+        is_key
+    }
+
     /// Moves behind `mark`, if it is next, and the whitespace around it.
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
@@ -78,7 +91,8 @@ impl<'a> Cursor<'a> {
 
     /// Whether another member or element is next. If not, moves behind the closing bracket.
     pub(crate) fn has_next(&mut self) -> bool {
-        let ends = self.at >= self.text.len() || matches!(self.first(), b'}' | b']');
+        // Past the end the first byte is zero, which scanned text does not have.
+        let ends = matches!(self.first(), 0 | b'}' | b']');
         self.at += usize::from(ends);
         !ends
     }
