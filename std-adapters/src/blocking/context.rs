@@ -19,7 +19,7 @@ use crate::rounds::Asking;
 /// All methods fail with [`Error::Io`] if the output does, and with [`Error::NotSent`] if the core
 /// rejects the message; the session can continue after the latter.
 pub struct Context<'s> {
-    pub(super) turn: Turn<'s, Server<'s>>,
+    pub(super) turn: &'s mut Turn<'s, Server<'s>>,
     pub(super) output: &'s mut dyn Write,
     pub(super) clock: &'s dyn Fn() -> Instant,
     pub(super) asking: &'s mut Asking,
@@ -27,7 +27,7 @@ pub struct Context<'s> {
 
 impl<'s> Context<'s> {
     pub(super) fn new(
-        turn: Turn<'s, Server<'s>>,
+        turn: &'s mut Turn<'s, Server<'s>>,
         output: &'s mut dyn Write,
         clock: &'s dyn Fn() -> Instant,
         asking: &'s mut Asking,

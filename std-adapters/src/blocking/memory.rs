@@ -101,9 +101,10 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
         let mut taken = 0;
         loop {
             match self.connection.next(clock()) {
-                Step::Event(event, turn) => {
-                    let mut ctx = Context::new(turn, &mut self.output, &clock, &mut self.asking);
-                    handle_event(event, &mut ctx, &mut self.handler)?;
+                Step::Event(event, mut turn) => {
+                    let mut ctx =
+                        Context::new(&mut turn, &mut self.output, &clock, &mut self.asking);
+                    handle_event(&event, &mut ctx, &mut self.handler)?;
                 }
                 Step::Again => {}
                 Step::Io { write: [], mut read, until } => {
@@ -143,8 +144,8 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
         };
         self.now.fetch_max(next.as_millis(), Ordering::Relaxed);
         if timer.is_some_and(|due| due <= clock()) {
-            let turn = self.connection.turn(clock());
-            let mut ctx = Context::new(turn, &mut self.output, &clock, &mut self.asking);
+            let mut turn = self.connection.turn(clock());
+            let mut ctx = Context::new(&mut turn, &mut self.output, &clock, &mut self.asking);
             self.timer_not_before =
                 call_timer(&mut ctx, &mut self.handler).map_err(io::Error::other)?;
         }

@@ -175,9 +175,9 @@ fn run_until_end(
         Ok(Arc::new(waker).into())
     })?;
     loop {
-        let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
+        let mut step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
         let (write, mut read, until) = match step {
-            Step::Event(event, turn) => {
+            Step::Event(ref event, ref mut turn) => {
                 let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
                 handle_event(event, &mut ctx, handler)?;
                 continue;
@@ -190,8 +190,8 @@ fn run_until_end(
         let due = until.into_iter().chain(timer).min();
         if std::mem::take(&mut is_fresh) && due.is_some_and(|due| due <= now) {
             if timer.is_some_and(|due| due <= now) {
-                let turn = connection.turn(now);
-                let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
+                let mut turn = connection.turn(now);
+                let mut ctx = Context::new(&mut turn, &mut output, &clock, &mut asking);
                 timer_not_before = call_timer(&mut ctx, handler)?;
             }
             continue;
@@ -244,17 +244,17 @@ impl Wake for ServerWaker {
 /// Passes an event to the handler. If the handler panics, the request of the event gets an internal
 /// error; nothing else ends.
 fn handle_event(
-    event: ServerEvent<'_>,
+    event: &ServerEvent<'_>,
     ctx: &mut Context<'_>,
     handler: &mut impl Handler,
 ) -> Result<(), Error> {
-    match &event {
+    match event {
         ServerEvent::CallFinished { call, outcome } => match ctx.asking.finish(*call, outcome) {
             Answered::Other => {}
             Answered::Waiting => return Ok(()),
             Answered::Again(request) => {
                 let again = ServerEvent::Request(request.as_request());
-                return handle_event(again, ctx, handler);
+                return handle_event(&again, ctx, handler);
             }
         },
         ServerEvent::RequestCancelled { request, .. }
@@ -262,8 +262,8 @@ fn handle_event(
         _ => {}
     }
     let request =
-        if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
-    if let Ok(done) = caught(|| handler.on_event(event, ctx)) {
+        if let ServerEvent::Request(request) = event { Some(request.handle) } else { None };
+    if let Ok(done) = caught(|| handler.on_event(*event, ctx)) {
         return done;
     }
     ctx.abort_line()?;

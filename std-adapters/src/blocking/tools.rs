@@ -180,7 +180,7 @@ impl Context<'_> {
             None => return Ok(false),
         };
         let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
-        let link = TurnLink::new(&mut self.turn, pump, self.clock);
+        let link = TurnLink::new(self.turn, pump, self.clock);
         let mut future =
             pin!(handler.call(call, ToolContext::<dyn Link>::new(request, &link).inputs(round)));
         let result = loop {
