@@ -93,22 +93,22 @@ impl TaskStore {
     }
 
     /// Puts what `change` makes of the record of a task, of `None` if there is none; nothing if it
-    /// returns `None`. It is called again if another writer came between. Returns whether something
-    /// was put.
+    /// returns `None`. It is called again if another writer came between. Returns the record that is
+    /// there now, and whether it was put.
     pub(crate) fn change(
         &self,
         id: TaskId,
-        mut change: impl FnMut(Option<TaskRecord>) -> Option<TaskRecord>,
-    ) -> Result<bool, StoreError> {
+        mut change: impl FnMut(Option<&TaskRecord>) -> Option<TaskRecord>,
+    ) -> Result<(Option<TaskRecord>, bool), StoreError> {
         let key = key(id);
         loop {
             let found = self.store.get(&key)?;
             let record = found.as_ref().and_then(|sealed| self.read(&key, sealed).ok());
-            let Some(new) = change(record) else { return Ok(false) };
+            let Some(new) = change(record.as_ref()) else { return Ok((record, false)) };
             let bytes = new.encode().map_err(|error| StoreError::Failed(error.into()))?;
             let (sealed, left) = (self.keys.seal_record(&key, bytes), Some(new.remaining()));
             if self.store.compare_and_put(&key, found.as_deref(), &sealed, left)? {
-                return Ok(true);
+                return Ok((Some(new), true));
             }
         }
     }

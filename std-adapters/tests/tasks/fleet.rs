@@ -481,6 +481,25 @@ fn a_task_of_a_store_that_is_gone_is_an_error_and_not_unknown() {
     });
 }
 
+#[test]
+fn a_question_is_told_when_all_servers_can_take_its_answer() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "ask").await;
+        fleet.until(1, &id, "input_required").await;
+        fleet.reaches[0].store(false, Ordering::SeqCst);
+        fleet.answer(0, &id, "1", "Anna").await;
+        sleep(Duration::from_millis(10)).await;
+        assert_eq!(fleet.get(0, &id).await["error"]["code"], -32603, "the second is not stored");
+        fleet.reaches[0].store(true, Ordering::SeqCst);
+        let asked = fleet.until(0, &id, "input_required").await;
+        let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
+        assert_eq!(open, ["2"]);
+        // Another server has it by now.
+        fleet.answer(1, &id, "2", "Smith").await;
+        fleet.until(2, &id, "completed").await;
+    });
+}
+
 /// Whatever happens to servers and bus, each task ends once, and all servers say the same of it.
 #[test]
 fn tasks_end_once_whatever_happens_to_servers_and_bus() {

@@ -13,18 +13,23 @@ use std::{env, io, thread};
 
 use async_io::Timer;
 use mcp_sansio::types::{
-    ElicitParams, Implementation, InputRequest, RequestedSchema, Resource, TextResult, Tool,
+    ElicitParams, Implementation, InputRequest, RequestedSchema, Resource, TaskSupport, TextResult,
+    Tool, ToolAnnotations, ToolExecution,
 };
 use mcp_sansio::{Catalog, Change, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, listeners, serve_on_threads};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use mcp_sansio_adapters::observer::StderrObserver;
-use mcp_sansio_redis::RedisBus;
+use mcp_sansio_adapters::store::TaskStore;
+use mcp_sansio_redis::{RedisBus, RedisStore};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("node", "1"),
-    ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::TASKS_LIST)
+        .with(ServerFeatures::TASKS_CANCEL),
 );
 static CATALOG: Catalog<'_> = Catalog::new()
     .tools(entries![
@@ -32,21 +37,38 @@ static CATALOG: Catalog<'_> = Catalog::new()
         Tool::new("ask", OBJECT).description("Asks the client, and says what it accepts"),
         Tool::new("touch", OBJECT).description("Changes the resource"),
         Tool::new("slow", OBJECT).description("Tells its progress for a second"),
+        task("survey", ToolAnnotations::new().read_only_hint(true))
+            .description("Asks the client, and says what it accepts"),
+        task("work", ToolAnnotations::new().idempotent_hint(true))
+            .description("Takes some milliseconds, and says the node"),
+        task("once", ToolAnnotations::new()).description("As work, but is not to be repeated"),
     ])
     .resources(entries![Resource::new("fleet:resource", "resource")]);
+const fn task(name: &'static str, annotations: ToolAnnotations<'static>) -> Tool<'static> {
+    Tool::new(name, OBJECT)
+        .annotations(annotations)
+        .execution(ToolExecution::new().task_support(TaskSupport::Optional))
+}
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+
+const RING: KeyRing = KeyRing::new([7; 32]);
 
 async fn handle(ctx: Context, name: Arc<str>) -> HandlerResult {
     let request = ctx.request()?;
     let tool = ctx.tool(&request);
     match ctx.name() {
-        "ask" => {
+        "ask" | "survey" => {
             tool.set_request_state("asked");
             let form = ElicitParams::form("Go on?", RequestedSchema::new(&[]));
             let answer = tool.request_input("go", InputRequest::Elicit(form)).await?;
             let action =
                 answer.as_raw().get("action").and_then(RawJson::as_string).map(|it| it.to_string());
             ctx.reply(&TextResult::new(&action.unwrap_or_default()))
+        }
+        "work" | "once" => {
+            let millis = request.arguments().get("ms").and_then(RawJson::as_u64).unwrap_or(0);
+            Timer::after(Duration::from_millis(millis)).await;
+            ctx.reply(&TextResult::new(&name))
         }
         "touch" => {
             ctx.broadcaster().publish(Change::resource("fleet:resource"));
@@ -72,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [name, port, redis] = &arguments[..] else {
         return Err("usage: node NAME PORT REDIS".into());
     };
-    let bus = Arc::new(RedisBus::connect(redis)?);
+    let (store, bus) = (RedisStore::open(redis)?, Arc::new(RedisBus::connect(redis)?));
     let options = HttpOptions {
         node: Some(name.clone().into()),
         bus: Some(bus),
@@ -82,7 +104,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let of_node: Arc<str> = name.as_str().into();
     let app = App::new(&CONFIG, move |ctx: Context| handle(ctx, Arc::clone(&of_node)))
         .catalog(&CATALOG)
-        .key_ring(KeyRing::new([7; 32]))
+        .key_ring(RING)
+        .tasks(TaskOptions { store: Some(TaskStore::new(store, RING)), ..TaskOptions::new() })
         .limits(Limits { shutdown_timeout: Duration::from_secs(10), ..Limits::new() })
         .observer(StderrObserver { only_failures: true });
     let listeners = listeners(format!("127.0.0.1:{port}"), NonZeroUsize::MIN.saturating_add(1))?;

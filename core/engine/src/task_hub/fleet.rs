@@ -66,6 +66,9 @@ pub(super) struct Shared {
     /// When it is compared next, and when it was compared last.
     due: Option<Instant>,
     compared: Option<Instant>,
+    /// The number of the last input request that is in the store. Clients are told of later ones
+    /// when they are, too, since another server may get the response.
+    last_stored: u32,
     /// Whether its end is in the store.
     is_end_stored: bool,
     /// Responses of clients that the store may not have yet. `None`: it was refused.
@@ -221,10 +224,24 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         self.compare_at(task, at);
     }
 
-    /// Returns whether requests about a task are for the store: another server runs it, or none.
+    /// Returns whether requests about a task are for the store: another server runs it, or none, or
+    /// it asks something that is not there yet.
     pub fn is_elsewhere(&mut self, id: TaskId) -> bool {
         let Some(task) = self.tasks().find(id) else { return self.fleet.is_some() };
-        self.kept(task).is_some_and(|kept| kept.shared.is_foreign)
+        let is_fleet = self.fleet.is_some();
+        self.kept(task).is_some_and(|kept| kept.shared.is_foreign || is_fleet && kept.is_unstored())
+    }
+
+    /// Records what the store has of a task, after a comparison.
+    pub fn compared(&mut self, record: &TaskRecord) {
+        let last = record.inputs.iter().map(|input| input.number).max();
+        let Some(task) = self.tasks().find(record.id) else { return };
+        let Some(kept) = self.kept(task) else { return };
+        kept.shared.last_stored = kept.shared.last_stored.max(last.unwrap_or(0));
+        if kept.is_changed {
+            let life = kept.life.take();
+            self.woken.extend(life);
+        }
     }
 
     /// Compares a task with its record. Returns the record as it is to be stored, if it has to
@@ -307,6 +324,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let kept = self.kept(task)?;
         kept.shared.is_foreign = false;
         kept.shared.earlier = record.inputs.clone().into();
+        self.compared(record);
         self.compare_at(task, time.now.saturating_add(PERIOD));
         Some((task, info))
     }
@@ -472,6 +490,12 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 }
 
 impl<S, C> Kept<S, C> {
+    /// Whether it asks something that the store does not have.
+    pub(super) fn is_unstored(&self) -> bool {
+        let mut asked = self.inputs.iter().map(|input| input.request.number);
+        asked.any(|number| number > self.shared.last_stored)
+    }
+
     /// Writes how a task is that runs here.
     fn write(&self, info: &TaskInfo, record: &mut TaskRecord) {
         record.update(info);
@@ -520,6 +544,7 @@ impl Shared {
         is_foreign: false,
         due: None,
         compared: None,
+        last_stored: 0,
         is_end_stored: false,
         answered: Vec::new(),
         earlier: VecDeque::new(),

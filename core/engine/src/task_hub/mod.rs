@@ -329,7 +329,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             return (false, kept.is_changed);
         }
         kept.life = Some(life.clone());
-        (is_live, kept.is_changed)
+        #[cfg(feature = "store")]
+        if self.fleet.is_some() && self.kept(task).is_some_and(|kept| kept.is_unstored()) {
+            return (is_live, false);
+        }
+        (is_live, self.kept(task).is_some_and(|kept| kept.is_changed))
     }
 
     /// Sets the status message of a task, and its progress if there is some.

@@ -200,13 +200,13 @@ where
             Some(Outcome(result)) => {
                 let (outcome, how) = TaskWork::outcome(request, result);
                 let (outcome, how) = match task.save(request, Some(&outcome)).await {
-                    Ok(()) => (outcome, how),
+                    Ok(is_decided) => (outcome, (how, is_decided)),
                     // Without a record of it, the task has failed for the next process.
                     Err(error) => {
                         request.tell(|observed| observed.because(&error));
                         let error = RpcError::internal("The result of the task cannot be stored");
                         let code = error.code.number(request.revision());
-                        (Err(error.into()), Ended::Error(code))
+                        (Err(error.into()), (Ended::Error(code), false))
                     }
                 };
                 if work.end(request, outcome, how) {

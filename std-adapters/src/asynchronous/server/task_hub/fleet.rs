@@ -102,11 +102,23 @@ impl TaskHub {
 
     /// Compares a task with its record.
     fn compare(&self, store: &TaskStore, id: TaskId) -> Result<(), StoreError> {
-        let changed =
-            store.change(id, |record| self.with(|hub, time| hub.compare(time, &record?)))?;
-        if changed {
-            self.with(|hub, time| hub.tell(time.now, id));
-        }
+        self.change(store, id, |record| self.with(|hub, time| hub.compare(time, record)))
+    }
+
+    /// Changes the record of a task, if there is one.
+    fn change(
+        &self,
+        store: &TaskStore,
+        id: TaskId,
+        mut change: impl FnMut(&TaskRecord) -> Option<TaskRecord>,
+    ) -> Result<(), StoreError> {
+        let (record, is_changed) = store.change(id, |record| change(record?))?;
+        self.with(|hub, time| {
+            record.iter().for_each(|record| hub.compared(record));
+            if is_changed {
+                hub.tell(time.now, id);
+            }
+        });
         Ok(())
     }
 
@@ -174,14 +186,13 @@ impl TaskHub {
         let own = run_of(node, id);
         store.store.put(&own, &[], Some(record.remaining()))?;
         let mut claimed = (Claim::None, None);
-        store.change(id, |record| {
-            let mut record = record?;
+        self.change(store, id, |record| {
+            let mut record = record.clone();
             let claim = record.claim(from, node);
             record.updated_unix_ms = self.time().unix_ms;
             claimed = (claim, Some(record.clone()));
             (claim != Claim::None).then_some(record)
         })?;
-        self.with(|hub, time| hub.tell(time.now, id));
         let task = match claimed {
             (Claim::Taken, Some(record)) => self.adopt(&record).map(|task| (record, task)),
             _ => None,
@@ -276,17 +287,13 @@ impl TaskHub {
     ) -> Result<Option<AboutTasks>, StoreError> {
         let Some(id) = id_of(request) else { return Ok(None) };
         let mut answer = None;
-        let is_changed = store.change(id, |record| {
-            let record = record?;
-            let owner = self.owner_of_record(&record);
+        self.change(store, id, |record| {
+            let of = (client, self.owner_of_record(record));
             let (handled, new) =
-                self.with(|hub, time| hub.handle_shared(time, request, (client, owner), &record));
+                self.with(|hub, time| hub.handle_shared(time, request, of, record));
             answer = handled;
             new
         })?;
-        if is_changed {
-            self.with(|hub, time| hub.tell(time.now, id));
-        }
         Ok(answer.map(AboutTasks::from))
     }
 
@@ -358,8 +365,9 @@ impl TaskHub {
         let mut is_first = true;
         store.change(ended.id, |record| {
             // One that the store has lost is saved again.
-            let mut record = record.unwrap_or_else(|| ended.clone());
+            let Some(record) = record else { return Some(ended.clone()) };
             is_first = record.outcome.is_none() && record.node.as_ref() == Some(node);
+            let mut record = record.clone();
             record.outcome.clone_from(&ended.outcome);
             record.message.clone_from(&ended.message);
             record.updated_unix_ms = ended.updated_unix_ms;
@@ -379,11 +387,13 @@ impl TaskHub {
         state: &str,
     ) -> Result<bool, StoreError> {
         let node = self.node();
-        store.change(id, |record| {
-            let mut record = record.filter(|it| it.node == node && it.outcome.is_none())?;
+        let saved = store.change(id, |record| {
+            let is_own = |it: &&TaskRecord| it.node == node && it.outcome.is_none();
+            let mut record = record.filter(is_own)?.clone();
             record.saved = Some(state.to_owned());
             Some(record)
-        })
+        })?;
+        Ok(saved.1)
     }
 }
 

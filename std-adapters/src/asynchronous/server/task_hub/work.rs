@@ -199,11 +199,17 @@ impl TaskWork {
         (outcome, how)
     }
 
-    /// Ends the task, and tells the observer. Returns `false` if it has ended already.
-    pub(crate) fn end(&self, request: &ActiveRequest, outcome: TaskResult, how: Ended) -> bool {
+    /// Ends the task, and tells the observer. Returns `false` if it has ended already, unless that
+    /// is this end, which the store had first.
+    pub(crate) fn end(
+        &self,
+        request: &ActiveRequest,
+        outcome: TaskResult,
+        (how, is_decided): (Ended, bool),
+    ) -> bool {
         let Some(task) = self.key() else { return false };
         let is_failed = outcome.is_err();
-        let is_first = self.hub.with(|hub, time| hub.finish(time, task, outcome));
+        let is_first = self.hub.with(|hub, time| hub.finish(time, task, outcome)) || is_decided;
         if is_first {
             request.tell(|observed| match self.hub.lock().info(task) {
                 // There is no room for the result.
@@ -412,15 +418,16 @@ impl LiveTask<'_> {
 
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
     ///
-    /// In a fleet it may have ended elsewhere, or be another server's: then that counts.
+    /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns
+    /// whether the end in the store is now this one, whatever happens here.
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
         outcome: Option<&TaskResult>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let hub = Arc::clone(&self.new.hub);
         let (Some(store), Some(info)) = (hub.store(), hub.lock().info(self.new.key)) else {
-            return Ok(());
+            return Ok(false);
         };
         let record = record(&hub, request, &info, Some(outcome));
         let saver = Arc::clone(&hub);
@@ -435,7 +442,7 @@ impl LiveTask<'_> {
         if let Ok(false) = saved {
             hub.with(|hub, _| hub.leave_to_others(self.new.key));
         }
-        saved.map(drop)
+        Ok(saved? && hub.node().is_some())
     }
 }
 
