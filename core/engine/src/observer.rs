@@ -86,7 +86,8 @@ pub enum Event<'e> {
         /// The request, as far as it is known, and the reason.
         denial: &'e Denial,
     },
-    /// An envelope of another server of the fleet was not used, or the store of its tasks has failed.
+    /// An envelope of another server of the fleet was not used, or the store of its tasks has
+    /// failed.
     FleetFailed {
         /// The reason.
         error: &'e str,

@@ -253,7 +253,7 @@ impl TaskRecord {
     /// Takes over the times and the message.
     pub fn update(&mut self, info: &TaskInfo) {
         self.created_unix_ms = info.created_unix_ms();
-        self.updated_unix_ms = info.updated_unix_ms();
+        self.updated_unix_ms = self.updated_unix_ms.max(info.updated_unix_ms());
         self.ttl_ms = info.ttl_ms();
         info.message().clone_into(&mut self.message);
     }

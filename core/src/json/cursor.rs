@@ -65,8 +65,8 @@ impl<'a> Cursor<'a> {
         Some(JsonStr::scanned(key))
     }
 
-    /// As [`key`](Self::key), if this is how the key is written, with its quotes and without a space
-    /// behind it. Returns whether it is.
+    /// As [`key`](Self::key), if this is how the key is written, with its quotes and without a
+    /// space behind it. Returns whether it is.
     #[inline(always)]
     pub(crate) fn skip_key(&mut self, key: &[u8]) -> bool {
         let bytes = self.text.as_bytes();

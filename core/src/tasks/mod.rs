@@ -185,9 +185,9 @@ impl Tasks<'_> {
         self.insert(id, owner, expires, time.unix_ms, ttl_ms)
     }
 
-    /// Creates a task that was stored by another run of the program: its id, its owner, and what its
-    /// [`TaskInfo`] said. Unless that run goes on with it, the work of a live one has to be begun
-    /// again, or to [end](Self::end). Returns `None` for one whose time is over.
+    /// Creates a task that was stored by another run of the program: its id, its owner, and what
+    /// its [`TaskInfo`] said. Unless that run goes on with it, the work of a live one has to be
+    /// begun again, or to [end](Self::end). Returns `None` for one whose time is over.
     ///
     /// # Errors
     /// As [`create`](Self::create).

@@ -93,8 +93,8 @@ impl TaskStore {
     }
 
     /// Puts what `change` makes of the record of a task, of `None` if there is none; nothing if it
-    /// returns `None`. It is called again if another writer came between. Returns the record that is
-    /// there now, and whether it was put.
+    /// returns `None`. It is called again if another writer came between. Returns the record that
+    /// is there now, and whether it was put.
     pub(crate) fn change(
         &self,
         id: TaskId,

@@ -379,6 +379,53 @@ fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
 }
 
 #[test]
+fn who_follows_a_task_where_it_ran_is_told_how_it_goes_on_elsewhere() {
+    fleet(async |fleet| {
+        let mut anna = fleet.client(0, "anna");
+        anna.open_session().await;
+        let params = json!({"name": "again", "arguments": {}, "task": {}});
+        let created = anna.ask(&legacy(1, "tools/call", params)).await;
+        let id = created["result"]["task"]["taskId"].clone();
+        let listen =
+            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+        let mut told = fleet.client(0, "anna").post(&listen).await;
+        let mut result = anna.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+        fleet.reaches[0].store(false, Ordering::SeqCst);
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        fleet.reaches[0].store(true, Ordering::SeqCst);
+        sleep(Duration::from_secs(10)).await;
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        for (stream, part) in [(&mut told, r#""status":"completed""#), (&mut result, "run 2")] {
+            let mut text = String::new();
+            while !text.contains(part) {
+                let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
+                text.push_str(&String::from_utf8(piece).unwrap());
+                assert!(!text.contains("failed") && !text.contains("cancelled"), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_outage_of_the_store_ends_no_task_and_begins_none_again() {
+    fleet(async |fleet| {
+        let ids = [fleet.create(0, "hold").await, fleet.create(1, "again").await];
+        for outage in [14, 16, 21, 33] {
+            fleet.reaches.iter().for_each(|reached| reached.store(false, Ordering::SeqCst));
+            sleep(Duration::from_secs(outage)).await;
+            fleet.reaches.iter().for_each(|reached| reached.store(true, Ordering::SeqCst));
+            sleep(Duration::from_secs(40)).await;
+        }
+        for id in &ids {
+            assert_eq!(fleet.get(2, id).await["result"]["status"], "working");
+        }
+        assert_eq!(fleet.begun(), 2);
+    });
+}
+
+#[test]
 fn a_task_is_begun_three_times_at_most() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
@@ -510,7 +557,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) as usize % n
             };
-            let mut ids = Vec::new();
+            let (mut ids, mut cancelled) = (Vec::new(), Vec::new());
             for tool in ["again", "count", "ask-again", "hold", "ask", "again"] {
                 ids.push(fleet.create(below(3), tool).await);
             }
@@ -521,6 +568,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                     1 => fleet.bus.is_lost.store(below(2) == 0, Ordering::SeqCst),
                     2 => sleep(Duration::from_millis(below(9_000) as u64)).await,
                     3 if below(4) == 0 => {
+                        cancelled.push(id.clone());
                         let cancel = request(4, "tasks/cancel", json!({"taskId": id}));
                         fleet.client(server, "anna").ask(&cancel).await;
                     }
@@ -548,6 +596,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                 let first = says(0).await;
                 let status = first["status"].as_str().unwrap();
                 assert!(["completed", "failed", "cancelled"].contains(&status), "{seed}: {first}");
+                assert!(status != "cancelled" || cancelled.contains(id), "{seed}: {first}");
                 for server in 1..3 {
                     let mut other = says(server).await;
                     other["lastUpdatedAt"] = first["lastUpdatedAt"].clone();

@@ -201,7 +201,9 @@ impl Fleet {
             return;
         }
         let (topic, number) = match envelope.kind {
-            Kind::Change | Kind::Deleted | Kind::Task => {
+            // What is lost of it is compared soon.
+            Kind::Task => (Topic::All, 0),
+            Kind::Change | Kind::Deleted => {
                 self.sent += 1;
                 (Topic::All, self.sent)
             }

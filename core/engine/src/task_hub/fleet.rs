@@ -10,12 +10,13 @@ use core::mem::{replace, take};
 use core::task::Waker;
 use core::time::Duration;
 
-use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskOwner, TaskTime};
+use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskTime};
 use mcp_sansio::{
-    Amount, ClientFeatures, Instant, OwnedJson, Progress, RawJson, Request, Revision, ToolError,
+    Amount, ClientFeatures, Encode, Encoder, Instant, OwnedJson, Progress, RawJson, Request,
+    Revision, RpcError, ToolError,
 };
 
-use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, len, share_of};
+use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, TaskResponse, len, share_of};
 use crate::places::PlaceLimit;
 use crate::record::{TaskInput, TaskOutcome, TaskRecord};
 
@@ -66,17 +67,15 @@ pub(super) struct Shared {
     /// When it is compared next, and when it was compared last.
     due: Option<Instant>,
     compared: Option<Instant>,
-    /// The number of the last input request that is in the store. Clients are told of later ones
-    /// when they are, too, since another server may get the response.
-    last_stored: u32,
+    /// What it asks that the store does not have. Clients are not told of it before, since another
+    /// server may get the response.
+    pub(super) asked: Vec<OpenInput>,
     /// Whether its end is in the store.
     is_end_stored: bool,
     /// Responses of clients that the store may not have yet. `None`: it was refused.
     answered: Vec<(u32, Option<OwnedJson>)>,
     /// What it has asked when it ran elsewhere, which it asks again.
     earlier: VecDeque<TaskInput>,
-    /// Requests that wait for it, or are about to.
-    holds: usize,
 }
 
 impl TaskRecord {
@@ -135,6 +134,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if let Some(id) = fleet.changed.pop_first() {
             return Some(FleetStep::Tell(id));
         }
+        if fleet.sweeps_at <= now {
+            fleet.sweeps_at = next;
+            return Some(FleetStep::Sweep);
+        }
         if let Some((_, id)) = fleet.due.first().copied().filter(|(due, _)| *due <= now) {
             fleet.due.pop_first();
             let Some(task) = self.tasks().find(id) else { return Some(FleetStep::Compare(id)) };
@@ -147,14 +150,33 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             return Some(FleetStep::Compare(id));
         }
         let fleet = self.fleet.as_mut()?;
-        if fleet.sweeps_at <= now {
-            fleet.sweeps_at = next;
-            return Some(FleetStep::Sweep);
-        }
         fleet.waker = Some(waker.clone());
         let first = fleet.due.first().map(|(due, _)| *due);
         let until = fleet.renews_at.min(fleet.sweeps_at);
         Some(FleetStep::Wait(first.map_or(until, |first| first.min(until))))
+    }
+
+    /// The lease was not renewed. It is tried again in a second, and nothing is taken over before
+    /// the others had their time for that: the store may have failed for all.
+    pub fn renewal_failed(&mut self, now: Instant) {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.renews_at = now.saturating_add(RETRY);
+            fleet.sweeps_at = now.saturating_add(LEASE);
+        }
+    }
+
+    /// Lets the search for tasks that were left go on at once.
+    pub fn sweep_on(&mut self, now: Instant) {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.sweeps_at = now;
+        }
+    }
+
+    /// Ends a task that this server cannot run.
+    pub fn fail(&mut self, time: TaskTime, id: TaskId, why: &'static str) {
+        if let Some(task) = self.tasks().find(id) {
+            self.finish(time, task, Err(RpcError::internal(why).into()));
+        }
     }
 
     /// Records that the record of a task has changed, as another server says. Without an id: that
@@ -187,11 +209,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let task = self.tasks().find(id);
         let kept = task.and_then(|task| self.kept(task));
         kept.is_some_and(|kept| kept.is_run_here() && !kept.shared.is_end_stored)
-    }
-
-    /// Returns whether one more task has room.
-    pub fn has_room(&mut self) -> bool {
-        self.tasks().len() < usize::from(self.limits.max_tasks)
     }
 
     /// Returns a task that another server runs, and whether clients are to be told of a change.
@@ -234,63 +251,60 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Records what the store has of a task, after a comparison.
     pub fn compared(&mut self, record: &TaskRecord) {
-        let last = record.inputs.iter().map(|input| input.number).max();
         let Some(task) = self.tasks().find(record.id) else { return };
         let Some(kept) = self.kept(task) else { return };
-        kept.shared.last_stored = kept.shared.last_stored.max(last.unwrap_or(0));
+        let stored = |number: u32| record.inputs.iter().find(|stored| stored.number == number);
+        kept.shared.asked.retain(|asked| stored(asked.number).is_none());
+        kept.shared.answered.retain(|(number, _)| stored(*number).is_some_and(TaskInput::is_open));
+        kept.shared.is_end_stored |= record.outcome.is_some();
         if kept.is_changed {
             let life = kept.life.take();
             self.woken.extend(life);
         }
+        self.release(task);
     }
 
     /// Compares a task with its record. Returns the record as it is to be stored, if it has to
     /// change: then this is called again if another record is there by now.
     pub fn compare(&mut self, time: TaskTime, record: &TaskRecord) -> Option<TaskRecord> {
-        let node = &self.fleet.as_ref()?.node;
-        let is_own = record.node.as_ref() == Some(node);
+        let is_own = record.node.as_deref() == Some(&self.fleet.as_ref()?.node);
         let task = self.tasks().find(record.id)?;
         let info = self.tasks().info(task)?;
         let kept = self.kept(task)?;
-        let mut new = record.clone();
-        if new.outcome.is_none() {
-            if kept.shared.is_foreign {
-                kept.write_answers(&mut new);
-                if info.end().is_some() {
-                    new.outcome = Some(TaskOutcome::Cancelled);
+        let mut new = None;
+        if record.outcome.is_none() {
+            let mut changed = record.clone();
+            if is_own && kept.is_run_here() {
+                kept.write(&info, &mut changed);
+            } else {
+                kept.write_answers(&mut changed);
+                if info.end() == Some(TaskEnd::Cancelled) {
+                    changed.outcome = Some(TaskOutcome::Cancelled);
                 }
-                if new != *record {
-                    new.updated_unix_ms = time.unix_ms;
+                if changed != *record {
+                    changed.updated_unix_ms = changed.updated_unix_ms.max(time.unix_ms);
                 }
-            } else if is_own {
-                kept.write(&info, &mut new);
             }
+            new = Some(changed).filter(|changed| changed != record);
         }
-        // Those that the store has are not written again.
-        let is_unwritten = |number: u32| {
-            let stored = record.inputs.iter().find(|stored| stored.number == number);
-            stored.is_none_or(TaskInput::is_open)
-        };
-        kept.shared.answered.retain(|(number, _)| is_unwritten(*number));
         if !is_own {
             // The life of a task that another server has taken over ends.
             self.leave_to_others(task);
         }
-        self.read(time, task, &new);
-        if let Some(kept) = self.kept(task) {
-            kept.shared.is_end_stored = record.outcome.is_some();
-        }
-        (new != *record).then_some(new)
+        self.read(time, task, new.as_ref().unwrap_or(record));
+        new
     }
 
     /// Another server has taken a task over, or its end: what is known of it is in the store.
     pub fn leave_to_others(&mut self, task: TaskKey) {
         let Some(kept) = self.kept(task) else { return };
         if !replace(&mut kept.shared.is_foreign, true) {
+            kept.shared.asked.clear();
             let life = kept.life.take();
             let inputs = take(&mut kept.inputs);
             self.woken.extend(life);
             self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
+            self.own -= 1;
         }
     }
 
@@ -307,8 +321,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             return Some(task);
         }
         let task = self.restore_shared(time, owner, record)?;
-        self.kept(task)?.shared.is_foreign = true;
         self.read(time, task, record);
+        self.compare_at(task, time.now.saturating_add(PERIOD));
         Some(task)
     }
 
@@ -320,11 +334,13 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         record: &TaskRecord,
     ) -> Option<(TaskKey, TaskInfo)> {
         let task = self.load(time, owner, record)?;
+        self.read(time, task, record);
         let info = self.tasks().info(task)?;
         let kept = self.kept(task)?;
-        kept.shared.is_foreign = false;
-        kept.shared.earlier = record.inputs.clone().into();
-        self.compared(record);
+        if replace(&mut kept.shared.is_foreign, false) {
+            kept.shared.earlier = record.inputs.clone().into();
+            self.own += 1;
+        }
         self.compare_at(task, time.now.saturating_add(PERIOD));
         Some((task, info))
     }
@@ -345,6 +361,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             client: call
                 .map_or(ClientFeatures::NONE, |it| ClientFeatures::from_bits(it.capabilities)),
             created_in: call.and_then(|call| call.session),
+            shared: Shared { is_foreign: true, ..Shared::NONE },
             ..Kept::new(task)
         });
         Some(task)
@@ -359,44 +376,49 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         (client, owner): (TaskClient, TaskOwner),
         record: &TaskRecord,
     ) -> (Option<TaskAnswer>, Option<TaskRecord>) {
-        let task = self.load(time, owner, record);
-        if let Some(task) = task {
-            self.read(time, task, record);
-        }
+        let Some(task) = self.load(time, owner, record) else {
+            // Unless its time is over.
+            let is_full = record.created_unix_ms.saturating_add(record.ttl_ms) > time.unix_ms;
+            let error = TaskResponse::error(RpcError::internal(TaskError::Full.as_str()));
+            return match is_full {
+                true => (Some(TaskAnswer::Response(error)), None),
+                false => (self.handle(time, request, client), None),
+            };
+        };
+        self.read(time, task, record);
         let answer = self.handle(time, request, client);
-        let new = self.compare(time, record);
-        if let Some(task) = task {
-            if let Some(TaskAnswer::Wait(..)) = answer
-                && let Some(kept) = self.kept(task)
-            {
-                kept.shared.holds += 1;
-                self.compare_at(task, time.now.saturating_add(PERIOD));
-            }
-            self.release(task);
-        }
-        (answer, new)
+        (answer, self.compare(time, record))
     }
 
-    /// A request that waited for a task, or was about to, does not any more.
-    pub(super) fn unhold(&mut self, task: TaskKey) {
-        if let Some(kept) = self.kept(task) {
-            kept.shared.holds = kept.shared.holds.saturating_sub(1);
-            self.release(task);
-        }
+    /// Returns the list of those of these tasks that a client may see.
+    pub fn list(
+        &mut self,
+        time: TaskTime,
+        request: &Request<'_>,
+        client: TaskClient,
+        tasks: &[TaskId],
+    ) -> Option<OwnedJson> {
+        let state = self.tasks();
+        let visible = |id: &TaskId| {
+            let found = state.find_visible(id.to_string().as_str(), client.owner, time)?;
+            state.info(found)
+        };
+        let infos: Vec<TaskInfo> = tasks.iter().filter_map(visible).collect();
+        OwnedJson::new(&Page(infos), request.revision).ok()
     }
 
     /// Forgets a task of another server that no client follows here.
     pub fn release(&mut self, task: TaskKey) {
         let is_live = self.is_live(task);
         let Some(kept) = self.kept(task) else { return };
-        let is_followed = is_live && kept.is_listened || kept.shared.holds > 0;
+        let is_followed = kept.is_listened && (is_live || kept.is_changed)
+            || kept.listening > 0
+            || !kept.waiting.is_empty()
+            || !kept.shared.answered.is_empty();
         if !kept.shared.is_foreign || is_followed || kept.life.is_some() {
             return;
         }
-        let (due, outcome, owner) = (kept.shared.due, kept.outcome.take(), kept.owner);
-        if let Some(outcome) = outcome {
-            self.results.give_back(len(&outcome), owner.as_ref());
-        }
+        let due = kept.shared.due;
         if let (Some(due), Some(fleet), Some(info)) =
             (due, &mut self.fleet, self.tasks.tasks(&self.limits.config).info(task))
         {
@@ -464,10 +486,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             }
         }
         kept.progress = record.numbers().map(Arc::new);
-        let outcome = record.outcome.as_ref().and_then(TaskOutcome::result).map(Arc::new);
-        let has_ended = record.outcome.is_some();
-        if has_ended && !replace(&mut kept.shared.is_end_stored, has_ended) {
-            // An end of its own that the store did not take does not count.
+        if let Some(outcome) = record.outcome.as_ref().filter(|_| !kept.shared.is_end_stored) {
+            let outcome = outcome.result().map(Arc::new);
+            // An end of its own that the store did not take does not count. Whether it has taken
+            // it is known later.
+            kept.shared.is_end_stored = kept.shared.is_foreign;
             let size = |outcome: &Option<_>| outcome.as_deref().map_or(0, len);
             let (new, owner) = (size(&outcome), kept.owner);
             let old = size(&replace(&mut kept.outcome, outcome));
@@ -489,11 +512,21 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 }
 
+/// A list of tasks, in one piece: an owner has a limited number of them in the fleet.
+struct Page(Vec<TaskInfo>);
+
+impl Encode for Page {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("tasks", self.0.as_slice());
+        to.end_object();
+    }
+}
+
 impl<S, C> Kept<S, C> {
     /// Whether it asks something that the store does not have.
-    pub(super) fn is_unstored(&self) -> bool {
-        let mut asked = self.inputs.iter().map(|input| input.request.number);
-        asked.any(|number| number > self.shared.last_stored)
+    pub(super) const fn is_unstored(&self) -> bool {
+        !self.shared.asked.is_empty()
     }
 
     /// Writes how a task is that runs here.
@@ -511,12 +544,10 @@ impl<S, C> Kept<S, C> {
             let (done, total) = (numbers.done(), numbers.total_amount());
             (done.to_string(), total.map(|total| total.to_string()))
         });
-        for input in &self.inputs {
-            let number = input.request.number;
-            if !record.inputs.iter().any(|stored| stored.number == number) {
-                let request = input.request.request.as_raw().as_str();
-                let mut new = TaskInput::new(number, request);
-                new.needs = input.request.needs.bits();
+        for asked in &self.shared.asked {
+            if !record.inputs.iter().any(|stored| stored.number == asked.number) {
+                let mut new = TaskInput::new(asked.number, asked.request.as_raw().as_str());
+                new.needs = asked.needs.bits();
                 record.inputs.push(new);
             }
         }
@@ -544,16 +575,17 @@ impl Shared {
         is_foreign: false,
         due: None,
         compared: None,
-        last_stored: 0,
+        asked: Vec::new(),
         is_end_stored: false,
         answered: Vec::new(),
         earlier: VecDeque::new(),
-        holds: 0,
     };
 
     /// Records a response for the store.
     pub(super) fn answered(&mut self, number: u32, answer: Option<OwnedJson>) {
-        self.answered.push((number, answer));
+        if !self.answered.iter().any(|(answered, _)| *answered == number) {
+            self.answered.push((number, answer));
+        }
     }
 
     pub(super) const fn is_foreign(&self) -> bool {
@@ -598,6 +630,8 @@ pub const LEASE: Duration = Duration::from_secs(15);
 /// Time between two renewals of it, between two searches for tasks that were left, and between two
 /// comparisons of a task of which nothing is heard.
 const PERIOD: Duration = Duration::from_secs(5);
+/// Time after which a lease is renewed again that could not be.
+const RETRY: Duration = Duration::from_secs(1);
 /// How often a task is begun at most: it may be what ends its servers.
 const MAX_RUNS: u8 = 3;
 const REFUSED: &str = "The client has refused the request";

@@ -45,6 +45,8 @@ pub struct TaskHub<S, C> {
     waiting: Places<u64>,
     last_waiting: u64,
     woken: Vec<Waker>,
+    /// Number of tasks that this server runs, or has run.
+    own: usize,
     #[cfg(feature = "store")]
     fleet: Option<fleet::Fleet>,
 }
@@ -104,6 +106,8 @@ struct Kept<S, C> {
     created_in: Option<u64>,
     /// Whether there was a subscription to it (2026-07-28).
     is_listened: bool,
+    /// Number of subscriptions that are being acknowledged.
+    listening: usize,
     /// The `tasks/result` that wait for its end.
     waiting: Vec<Waiting<C>>,
     /// Whether there was a change that clients were not told of yet.
@@ -148,13 +152,15 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// Creates a hub without tasks.
     pub fn new(limits: TaskLimits) -> Self {
         Self {
-            tasks: GrowingTasksState::new(limits.max_tasks.min(u16::MAX - 1)),
+            // As many again for tasks of other servers, while requests are about them.
+            tasks: GrowingTasksState::new(limits.max_tasks.saturating_mul(2).min(u16::MAX - 1)),
             limits,
             kept: Vec::new(),
             results: Places::new(),
             waiting: Places::new(),
             last_waiting: 0,
             woken: Vec::new(),
+            own: 0,
             #[cfg(feature = "store")]
             fleet: None,
         }
@@ -173,11 +179,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                     self.ended(task);
                     self.differs(task, time);
                 }
-                TaskTimeout::Gone(task) => {
-                    let kept = self.kept.get_mut(task.index()).and_then(Option::take);
-                    let Some(Kept { outcome: Some(outcome), owner, .. }) = kept else { continue };
-                    self.results.give_back(len(&outcome), owner.as_ref());
-                }
+                TaskTimeout::Gone(task) => self.forget(task),
             }
         }
     }
@@ -249,10 +251,22 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         listened.dedup();
         for (_, task) in &listened {
             if let Some(kept) = self.kept(*task) {
-                kept.is_listened = true;
+                (kept.is_listened, kept.listening) = (true, kept.listening + 1);
             }
         }
         listened
+    }
+
+    /// A subscription is acknowledged, or has come to nothing, and its client was told how these
+    /// tasks are.
+    pub fn acknowledged(&mut self, tasks: impl IntoIterator<Item = TaskKey>) {
+        for task in tasks {
+            if let Some(kept) = self.kept(task) {
+                kept.listening -= 1;
+            }
+            #[cfg(feature = "store")]
+            self.release(task);
+        }
     }
 
     /// Creates a task. `features` are those of the client that makes the call, `session` is told of
@@ -270,6 +284,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         session: Option<S>,
     ) -> Result<(TaskKey, TaskInfo), TaskError> {
         self.expire(time);
+        if !self.has_room() {
+            return Err(TaskError::Full);
+        }
         let mut tasks = self.tasks();
         let key = tasks.create(time, id, client.owner, ttl_ms)?;
         let info = tasks.info(key).ok_or(TaskError::Full)?;
@@ -289,6 +306,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// has no room.
     #[cfg(feature = "store")]
     pub fn restore(&mut self, time: TaskTime, owner: TaskOwner, record: &TaskRecord) -> bool {
+        if !self.has_room() {
+            return false;
+        }
         let restored = self.tasks().restore(time, record.id, owner, &record.stored());
         let Ok(Some(key)) = restored else { return false };
         let outcome = record.outcome.as_ref().and_then(TaskOutcome::result);
@@ -303,11 +323,30 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     pub fn remove(&mut self, task: TaskKey) {
         self.ended(task);
         self.tasks().remove(task);
-        if self.kept(task).is_some()
-            && let Some(kept) = self.kept.get_mut(task.index())
-        {
-            *kept = None;
+        self.forget(task);
+    }
+
+    /// Gives back what a task takes that is gone.
+    fn forget(&mut self, task: TaskKey) {
+        if self.kept(task).is_none() {
+            return;
         }
+        let kept = self.kept.get_mut(task.index()).and_then(Option::take);
+        let Some(kept) = kept else { return };
+        self.own -= usize::from(kept.is_run_here());
+        let Kept { outcome, owner, waiting, .. } = kept;
+        if let Some(outcome) = outcome {
+            self.results.give_back(len(&outcome), owner.as_ref());
+        }
+        for Waiting { client, waker, .. } in waiting {
+            self.waiting.give_back(1, client.as_ref());
+            self.woken.extend(waker);
+        }
+    }
+
+    /// Returns whether one more task has room, beside those of other servers.
+    pub fn has_room(&self) -> bool {
+        self.own < usize::from(self.limits.max_tasks)
     }
 
     /// Returns a task, as long as it is kept.
@@ -366,6 +405,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     pub fn finish(&mut self, time: TaskTime, task: TaskKey, outcome: TaskResult) -> bool {
         // Results whose time is over take no room.
         self.expire(time);
+        if !self.is_run_here(task) {
+            return false;
+        }
         let owner = self.kept(task).and_then(|kept| kept.owner);
         let outcome = match self.keep_result(len(&outcome), owner) {
             Ok(()) => outcome,
@@ -435,6 +477,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         };
         let request = OpenInput { number, request: Arc::new(json), needs };
         if let Some(kept) = self.kept(task) {
+            #[cfg(feature = "store")]
+            kept.shared.asked.push(request.clone());
             kept.inputs.push(Input::new(request, travels));
         }
         self.wake_askers(task);
@@ -531,20 +575,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         (client, share): (Option<u64>, u8),
         channel: C,
     ) -> Result<u64, Box<TaskResponse>> {
-        let waits = self.begin_to_wait(task, (client, share), channel);
-        #[cfg(feature = "store")]
-        if waits.is_err() {
-            self.unhold(task);
-        }
-        waits
-    }
-
-    fn begin_to_wait(
-        &mut self,
-        task: TaskKey,
-        (client, share): (Option<u64>, u8),
-        channel: C,
-    ) -> Result<u64, Box<TaskResponse>> {
         if !self.is_live(task) {
             return Err(Box::new(self.result(task)));
         }
@@ -585,6 +615,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         waker: &Waker,
         asked: &mut Vec<TaskQuestion>,
     ) -> Option<Vec<u64>> {
+        if !self.is_live(task) {
+            return None;
+        }
         let Kept { inputs, waiting, .. } = self.kept(task)?;
         let waiting = waiting.iter_mut().find(|waiting| waiting.number == number)?;
         waiting.waker = Some(waker.clone());
@@ -616,12 +649,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// A `tasks/result` does not wait any more. Gives its place and its questions back.
     pub fn leave(&mut self, task: TaskKey, number: u64) {
-        self.give_place_back(task, number);
-        #[cfg(feature = "store")]
-        self.unhold(task);
-    }
-
-    fn give_place_back(&mut self, task: TaskKey, number: u64) {
         let Some(kept) = self.kept(task) else { return };
         let is_this = |waiting: &Waiting<C>| waiting.number == number;
         let Some(at) = kept.waiting.iter().position(is_this) else { return };
@@ -631,6 +658,13 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         }
         self.waiting.give_back(1, client.as_ref());
         self.wake_askers(task);
+        #[cfg(feature = "store")]
+        self.release(task);
+    }
+
+    /// Returns whether this server runs a task, or has.
+    pub fn is_run_here(&mut self, task: TaskKey) -> bool {
+        self.kept(task).is_some_and(|kept| kept.is_run_here())
     }
 
     fn tasks(&mut self) -> Tasks<'_> {
@@ -643,6 +677,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 
     fn keep(&mut self, kept: Kept<S, C>) {
+        self.own += usize::from(kept.is_run_here());
         let index = kept.key.index();
         if self.kept.len() <= index {
             self.kept.resize_with(index + 1, || None);
@@ -681,13 +716,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     fn ended(&mut self, task: TaskKey) {
         let Some(kept) = self.kept(task) else { return };
         let (life, inputs) = (kept.life.take(), take(&mut kept.inputs));
-        let waiting = take(&mut kept.waiting);
-        self.woken.extend(life);
+        let waiting = kept.waiting.iter_mut().filter_map(|waiting| waiting.waker.take());
+        let woken: Vec<Waker> = waiting.chain(life).collect();
+        self.woken.extend(woken);
         self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
-        for Waiting { client, waker, .. } in waiting {
-            self.waiting.give_back(1, client.as_ref());
-            self.woken.extend(waker);
-        }
     }
 
     /// Wakes the requests that questions can be sent with.
@@ -711,6 +743,7 @@ impl<S, C> Kept<S, C> {
             session: None,
             created_in: None,
             is_listened: false,
+            listening: 0,
             waiting: Vec::new(),
             is_changed: false,
             #[cfg(feature = "store")]

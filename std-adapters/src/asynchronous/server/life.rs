@@ -38,14 +38,16 @@ where
     F: Future<Output: IntoReply>,
 {
     request.tell(ObservedRequest::began);
-    if request.is_elsewhere
-        && let Err(response) = app.settings.tasks.answer_elsewhere(&request).await
-    {
-        return Some(refused(&request, response));
+    let mut elsewhere = None;
+    if request.is_elsewhere {
+        match app.settings.tasks.answer_elsewhere(&request).await {
+            Ok(task) => elsewhere = Some(task),
+            Err(response) => return Some(refused(&request, response)),
+        }
     }
     if let Some(&(task, _)) = request.awaited.get() {
         let share = app.settings.limits.address_share;
-        let response = match app.settings.tasks.wait(task, &request, &source, share) {
+        let response = match app.settings.tasks.wait((task, elsewhere), &request, &source, share) {
             Ok(mut result) => poll_fn(|cx| result.poll(cx)).await,
             Err(response) => response,
         };
@@ -92,6 +94,9 @@ where
     let mut handler = Handler { app, request, source, future, is_begun: false };
     if let Some(adopted) = work.again.take() {
         let (task, _) = work.begin(adopted, app.broadcaster());
+        if let Some(id) = work.id() {
+            request.tell(|observed| observed.became(id));
+        }
         handler.run(work, task).await;
         return None;
     }

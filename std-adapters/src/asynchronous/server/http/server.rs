@@ -505,8 +505,8 @@ impl fmt::Debug for HttpServer {
     }
 }
 
-/// Returns random bytes. The generator of an operating system does not fail after the first time. If
-/// it does, the server stops: ids that can be guessed would be worse.
+/// Returns random bytes. The generator of an operating system does not fail after the first time.
+/// If it does, the server stops: ids that can be guessed would be worse.
 fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     while getrandom::fill(&mut bytes).is_err() {

@@ -11,32 +11,31 @@ use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::context::{HttpOrigin, parts_of_owner};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Work};
-use crate::asynchronous::server::task_hub::{NewTask, Shared};
+use crate::asynchronous::server::task_hub::{FleetState, FleetWork, NewTask};
 use crate::lock::lock;
 use crate::observer::Event;
-use crate::runtime::timer::LazyTimer;
 use crate::store::TaskRecord;
 
 impl HttpServer {
     /// Does what the server has to do for the tasks of its fleet.
     pub(crate) async fn share_tasks<M: Live>(&self, table: &Mutex<Table<M>>) {
         let settings = self.settings();
-        let mut timer = LazyTimer::new();
+        let mut state = FleetState::new();
         loop {
-            match settings.tasks.next_shared(&mut timer, &settings.broadcaster).await {
-                Shared::Tell(id) => self.with(|site, _| site.announce_task(id)),
-                Shared::Begin(left) => {
+            match settings.tasks.next_work(&mut state, &settings.broadcaster).await {
+                FleetWork::Tell(id) => self.with(|site, _| site.announce_task(id)),
+                FleetWork::Begin(left) => {
                     for (record, task) in left {
                         match settings.begin_again(&record, task, self.driver()) {
                             Some(work) => {
                                 lock(table).begin(work, settings);
                                 self.driver().notify();
                             }
-                            None => settings.tasks.fail(record).await,
+                            None => settings.tasks.fail(record.id),
                         }
                     }
                 }
-                Shared::Failed(error) => {
+                FleetWork::Failed(error) => {
                     if let Some(hooks) = settings.hooks() {
                         hooks.tell(Event::FleetFailed { error: &error.to_string() });
                     }

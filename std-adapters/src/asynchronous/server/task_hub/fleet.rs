@@ -1,35 +1,49 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
 #![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP servers form fleets"))]
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
+use std::mem::replace;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use mcp_sansio::tasks::{MAX_LISTENED, TaskId};
+use mcp_sansio::tasks::{MAX_LISTENED, TaskError, TaskId, TaskTime};
 use mcp_sansio::{
     Encode, Method, OrToolError as _, OwnedJson, RawJson, Request, Revision, RpcError, SESSION_LEN,
     Server, Target, ToolError,
 };
-use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE};
+use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE, TaskAnswer};
 
-use super::{AboutTasks, NewTask, TaskClient, TaskHub};
+use super::{AboutTasks, NewTask, State, TaskClient, TaskHub};
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::catalog::Found;
 use crate::asynchronous::server::context::{ActiveRequest, Context, Origin, owner_text};
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
 use crate::runtime::timer::{LazyTimer, later};
-use crate::store::{StoreError, TaskCall, TaskOutcome, TaskRecord, TaskStore};
+use crate::store::{StoreError, TaskCall, TaskRecord, TaskStore};
 
 /// What the server of an application does for the tasks of its fleet.
-pub(crate) enum Shared {
+pub(crate) enum FleetWork {
     /// To tell the others that the record of a task has changed.
     Tell(TaskId),
     /// To call the handlers of tasks that other servers have left.
     Begin(Vec<(TaskRecord, NewTask)>),
-    /// It could not be done; it is tried again.
+    /// The store has failed since it last did not: everything is tried again.
     Failed(StoreError),
+}
+
+/// What the loop over [`FleetWork`] keeps.
+pub(crate) struct FleetState {
+    timer: LazyTimer,
+    has_failed: bool,
+}
+
+impl FleetState {
+    pub(crate) const fn new() -> Self {
+        Self { timer: LazyTimer::new(), has_failed: false }
+    }
 }
 
 impl TaskHub {
@@ -48,26 +62,28 @@ impl TaskHub {
     }
 
     /// Returns the next thing for the server to do, until when it works in the store.
-    pub(crate) async fn next_shared(
+    pub(crate) async fn next_work(
         self: &Arc<Self>,
-        timer: &mut LazyTimer,
+        FleetState { timer, has_failed }: &mut FleetState,
         broadcaster: &Broadcaster,
-    ) -> Shared {
+    ) -> FleetWork {
         loop {
             let step = poll_fn(|cx| self.poll_step(timer, cx)).await;
-            let Some(store) = self.store() else { continue };
+            let (Some(store), Some(node)) = (self.store(), self.node()) else { continue };
             let hub = Arc::clone(self);
             let done = match step {
-                FleetStep::Tell(id) => return Shared::Tell(id),
+                FleetStep::Tell(id) => return FleetWork::Tell(id),
                 FleetStep::Renew => {
-                    let Some(lease) = hub.node().map(|node| lease_of(&node)) else { continue };
-                    store
-                        .run(move |it| it.store.put(&lease, &[], Some(LEASE)))
-                        .await
-                        .map(|()| Vec::new())
+                    let put =
+                        move |it: &TaskStore| it.store.put(&lease_of(&node), &[], Some(LEASE));
+                    let renewed = store.run(put).await;
+                    if renewed.is_err() {
+                        self.with(|hub, time| hub.renewal_failed(time.now));
+                    }
+                    renewed.map(|()| Vec::new())
                 }
                 FleetStep::Sweep if broadcaster.is_shutting_down() => continue,
-                FleetStep::Sweep => store.run(move |store| hub.sweep(store)).await,
+                FleetStep::Sweep => store.run(move |store| hub.sweep(store, &node)).await,
                 FleetStep::Compare(id) => {
                     let compared = store.run(move |store| hub.compare(store, id)).await;
                     self.publish_foreign(id, broadcaster);
@@ -76,9 +92,14 @@ impl TaskHub {
                 FleetStep::Wait(_) => continue,
             };
             match done {
-                Ok(left) if left.is_empty() => {}
-                Ok(left) => return Shared::Begin(left),
-                Err(error) => return Shared::Failed(error),
+                Ok(left) => {
+                    *has_failed = false;
+                    if !left.is_empty() {
+                        return FleetWork::Begin(left);
+                    }
+                }
+                Err(error) if !replace(has_failed, true) => return FleetWork::Failed(error),
+                Err(_) => {}
             }
         }
     }
@@ -102,24 +123,25 @@ impl TaskHub {
 
     /// Compares a task with its record.
     fn compare(&self, store: &TaskStore, id: TaskId) -> Result<(), StoreError> {
-        self.change(store, id, |record| self.with(|hub, time| hub.compare(time, record)))
+        self.change(store, id, |record| self.with(|hub, time| hub.compare(time, record)))?;
+        Ok(())
     }
 
-    /// Changes the record of a task, if there is one.
+    /// Changes the record of a task, if there is one. Returns it as it is then.
     fn change(
         &self,
         store: &TaskStore,
         id: TaskId,
         mut change: impl FnMut(&TaskRecord) -> Option<TaskRecord>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<TaskRecord>, StoreError> {
         let (record, is_changed) = store.change(id, |record| change(record?))?;
         self.with(|hub, time| {
-            record.iter().for_each(|record| hub.compared(record));
             if is_changed {
                 hub.tell(time.now, id);
             }
+            record.iter().for_each(|record| hub.compared(record));
         });
-        Ok(())
+        Ok(record)
     }
 
     /// Tells clients of the change of a task that another server runs.
@@ -136,11 +158,14 @@ impl TaskHub {
     fn sweep(
         self: &Arc<Self>,
         store: &TaskStore,
+        node: &str,
     ) -> Result<Vec<(TaskRecord, NewTask)>, StoreError> {
         let mut taken = Vec::new();
-        let Some(node) = self.node() else { return Ok(taken) };
-        // One server at a time is enough.
-        if !store.store.compare_and_put(SWEEP, None, node.as_bytes(), Some(LEASE / 4))? {
+        // One server at a time is enough. One without room leaves it to others.
+        let claim = |held: Option<&[u8]>| {
+            store.store.compare_and_put(SWEEP, held, node.as_bytes(), Some(LEASE / 4))
+        };
+        if !self.lock().has_room() || !claim(None)? && !claim(Some(node.as_bytes()))? {
             return Ok(taken);
         }
         let mut last = (String::new(), false);
@@ -150,6 +175,7 @@ impl TaskHub {
             }
             Ok::<_, StoreError>(last.1)
         };
+        let mut count = 0;
         for key in store.store.keys(RUNS)? {
             let run = key.strip_prefix(RUNS).and_then(|key| key.split_once('/'));
             let Some((from, id)) = run else { continue };
@@ -159,13 +185,20 @@ impl TaskHub {
                 true => !self.lock().has(id),
                 false => is_gone(from)?,
             };
-            if is_left && self.lock().has_room() {
-                match self.take_over(store, id, (from, &node)) {
-                    Ok(task) => taken.extend(task),
-                    // Those that are this server's are to be begun.
-                    Err(_) if !taken.is_empty() => break,
-                    Err(error) => return Err(error),
-                }
+            if !is_left || !self.lock().has_room() {
+                continue;
+            }
+            match self.take_over(store, id, (from, node)) {
+                Ok(task) => taken.extend(task),
+                // Those that are this server's are to be begun.
+                Err(_) if !taken.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+            count += 1;
+            if count == MAX_TAKEN {
+                // The lease of this server is to be renewed in between.
+                self.with(|hub, time| hub.sweep_on(time.now));
+                break;
             }
         }
         Ok(taken)
@@ -185,24 +218,25 @@ impl TaskHub {
         // Before the record says so: otherwise nobody finds it if this server ends in between.
         let own = run_of(node, id);
         store.store.put(&own, &[], Some(record.remaining()))?;
-        let mut claimed = (Claim::None, None);
+        let mut claimed = (Claim::None, record);
         self.change(store, id, |record| {
             let mut record = record.clone();
             let claim = record.claim(from, node);
             record.updated_unix_ms = self.time().unix_ms;
-            claimed = (claim, Some(record.clone()));
+            claimed = (claim, record.clone());
             (claim != Claim::None).then_some(record)
         })?;
-        let task = match claimed {
-            (Claim::Taken, Some(record)) => self.adopt(&record).map(|task| (record, task)),
-            _ => None,
-        };
-        // Those that stay behind are removed with the next search.
-        let done = [(task.is_none(), &own), (from != node, &left)];
-        for (_, key) in done.into_iter().filter(|(is_over, _)| *is_over) {
-            let _ = store.store.remove(key);
+        let (claim, record) = claimed;
+        // Those that stay behind are removed with the next search, and one that has no room here by
+        // now is found again.
+        if from != node {
+            let _ = store.store.remove(&left);
         }
-        Ok(task)
+        if claim != Claim::Taken {
+            let _ = store.store.remove(&own);
+            return Ok(None);
+        }
+        Ok(self.adopt(&record).map(|task| (record, task)))
     }
 
     fn adopt(self: &Arc<Self>, record: &TaskRecord) -> Option<NewTask> {
@@ -226,86 +260,106 @@ impl TaskHub {
         }
     }
 
-    /// Answers a request about tasks that other servers have, unless it waits for the end of one.
+    /// Answers a request about tasks that other servers have. Returns the record of the task if it
+    /// waits for the end of that.
     pub(crate) async fn answer_elsewhere(
         self: &Arc<Self>,
         request: &ActiveRequest,
-    ) -> Result<(), PendingResponse> {
-        match self.handle_elsewhere(request).await {
-            Ok(Some(AboutTasks::Wait(task))) => {
+    ) -> Result<TaskRecord, PendingResponse> {
+        let error = match self.handle_elsewhere(request).await {
+            Ok((Some(AboutTasks::Wait(task)), Some(record))) => {
                 let _ = request.awaited.set(task);
-                Ok(())
+                return Ok(record);
             }
-            Ok(Some(AboutTasks::Response(response))) => Err(response),
-            Ok(_) => {
-                let unknown = RpcError::invalid_params("Unknown task");
-                Err(PendingResponse::Refused(unknown))
-            }
+            Ok((Some(AboutTasks::Response(response)), _)) => return Err(response),
+            Ok(_) => RpcError::invalid_params("Unknown task"),
             Err(error) => {
                 request.tell(|observed| observed.because(&error));
-                let error = RpcError::internal("The tasks of other servers cannot be read");
-                Err(PendingResponse::Refused(error))
+                RpcError::internal("The tasks of other servers cannot be read")
             }
-        }
+        };
+        Err(PendingResponse::Refused(error))
     }
 
     async fn handle_elsewhere(
         self: &Arc<Self>,
         request: &ActiveRequest,
-    ) -> Result<Option<AboutTasks>, StoreError> {
-        let Some(store) = self.store() else { return Ok(None) };
+    ) -> Result<(Option<AboutTasks>, Option<TaskRecord>), StoreError> {
+        let Some(store) = self.store() else { return Ok((None, None)) };
         let (owned, list) = (request.request.clone(), list_of(&request.origin));
         let connection = request.slot.connection();
         let client = self.client(&owned.as_request(), &request.origin, connection);
         let hub = Arc::clone(self);
         let handle = move |store: &TaskStore| {
             let request = owned.as_request();
-            let ids = match request.method {
-                Method::TasksList => hub.listed(store, list.as_deref())?,
-                Method::SubscriptionsListen => ids_of(&request),
-                _ => return hub.handle_one(store, &request, client),
-            };
-            let mut loaded = Vec::new();
-            for id in ids {
-                if let Some(record) = store.get(id)? {
-                    let owner = hub.owner_of_record(&record);
-                    loaded.extend(hub.with(|hub, time| hub.load(time, owner, &record)));
+            match request.method {
+                Method::TasksList => {
+                    let ids = hub.listed(store, list.as_deref())?;
+                    let listed = hub.with_loaded(store, &ids, |hub, time| {
+                        hub.list(time, &request, client, &ids)
+                    })?;
+                    let page = listed.map(|page| AboutTasks::from(TaskAnswer::Page(page)));
+                    Ok((page, None))
                 }
+                Method::SubscriptionsListen => {
+                    let listened = hub.with_loaded(store, &ids_of(&request), |hub, time| {
+                        hub.listened(time, &request, client.owner)
+                    })?;
+                    Ok((Some(hub.listen(&request, listened)), None))
+                }
+                _ => hub.handle_one(store, &request, client),
             }
-            let answer = hub.handle_here(&request, client);
-            hub.with(|hub, _| loaded.into_iter().for_each(|task| hub.release(task)));
-            Ok(answer)
         };
         store.run(handle).await
     }
 
-    fn handle_one(
+    /// Makes a call with these tasks, also those that other servers have.
+    fn with_loaded<R>(
         &self,
+        store: &TaskStore,
+        ids: &[TaskId],
+        call: impl FnOnce(&mut State, TaskTime) -> R,
+    ) -> Result<R, StoreError> {
+        let mut records = Vec::new();
+        for id in ids.iter().filter(|id| self.lock().is_elsewhere(**id)) {
+            records.extend(store.get(*id)?);
+        }
+        let owned = records.iter().map(|record| (self.owner_of_record(record), record));
+        let owned: Vec<_> = owned.collect();
+        Ok(self.with(|hub, time| {
+            let load = |(owner, record)| hub.load(time, owner, record);
+            let loaded: Vec<_> = owned.into_iter().filter_map(load).collect();
+            let result = call(hub, time);
+            loaded.into_iter().for_each(|task| hub.release(task));
+            result
+        }))
+    }
+
+    fn handle_one(
+        self: &Arc<Self>,
         store: &TaskStore,
         request: &Request<'_>,
         client: TaskClient,
-    ) -> Result<Option<AboutTasks>, StoreError> {
-        let Some(id) = id_of(request) else { return Ok(None) };
+    ) -> Result<(Option<AboutTasks>, Option<TaskRecord>), StoreError> {
+        let Some(id) = id_of(request) else { return Ok((None, None)) };
         let mut answer = None;
-        self.change(store, id, |record| {
+        let record = self.change(store, id, |record| {
             let of = (client, self.owner_of_record(record));
             let (handled, new) =
                 self.with(|hub, time| hub.handle_shared(time, request, of, record));
             answer = handled;
             new
         })?;
-        Ok(answer.map(AboutTasks::from))
+        if record.is_none() {
+            return Ok((self.handle_here(request, client), None));
+        }
+        Ok((answer.map(AboutTasks::from), record))
     }
 
     /// Ends a task whose tool cannot be called here.
-    pub(crate) async fn fail(self: &Arc<Self>, mut record: TaskRecord) {
-        let Some(store) = self.store() else { return };
-        let hub = Arc::clone(self);
-        let error = RpcError::internal("The tool of the task is not there any more");
-        record.outcome = TaskOutcome::of(&Err(error.into()));
-        record.updated_unix_ms = self.time().unix_ms;
-        // If the store does not take it either, the task expires.
-        let _ = store.run(move |store| hub.save_end(store, &record)).await;
+    pub(crate) fn fail(&self, id: TaskId) {
+        let why = "The tool of the task is not there any more";
+        self.with(|hub, time| hub.fail(time, id, why));
     }
 
     // Which tasks a client has, for `tasks/list` (2025-11-25).
@@ -335,7 +389,10 @@ impl TaskHub {
             let bytes: Vec<u8> = bytes.collect();
             (!is_full).then(|| store.keys.seal_record(list, bytes))
         })?;
-        if is_full { Err(StoreError::Full) } else { Ok(()) }
+        match is_full {
+            true => Err(StoreError::Unavailable(TaskError::FullForOwner.into())),
+            false => Ok(()),
+        }
     }
 
     /// Saves a new task, so that other servers find it.
@@ -354,28 +411,56 @@ impl TaskHub {
         store.save(record)
     }
 
-    /// Saves how a task has ended. Returns `false` if its end is in the store already, or another
-    /// server has it.
+    /// Removes a new task that its client was not told of.
+    pub(super) fn withdraw(&self, store: &TaskStore, list: Option<&str>, id: TaskId) {
+        if let Some(node) = self.node() {
+            let _ = store.store.remove(&run_of(&node, id));
+        }
+        let _ = store.remove(id);
+        let now = self.time().unix_ms;
+        let _ = list.map(|list| {
+            store.store.update(list, Some(self.options.config.max_ttl), &mut |found| {
+                let known = store.keys.open_record(list, found?)?;
+                let others = entries_of(known, now).filter(|(other, _)| *other != id);
+                Some(store.keys.seal_record(list, bytes_of(others)))
+            })
+        });
+    }
+
+    /// Saves how a task has ended. Returns `false` if another end is in the store, or another server
+    /// has the task.
     pub(super) fn save_end(
         &self,
         store: &TaskStore,
         ended: &TaskRecord,
     ) -> Result<bool, StoreError> {
         let Some(node) = &ended.node else { return store.save(ended).map(|()| true) };
-        let mut is_first = true;
-        store.change(ended.id, |record| {
-            // One that the store has lost is saved again.
-            let Some(record) = record else { return Some(ended.clone()) };
-            is_first = record.outcome.is_none() && record.node.as_ref() == Some(node);
-            let mut record = record.clone();
-            record.outcome.clone_from(&ended.outcome);
-            record.message.clone_from(&ended.message);
-            record.updated_unix_ms = ended.updated_unix_ms;
-            is_first.then_some(record)
-        })?;
-        store.store.remove(&run_of(node, ended.id))?;
+        let mut is_this = true;
+        let mut save = || {
+            store.change(ended.id, |record| {
+                // One that the store has lost is saved again.
+                let Some(record) = record else { return Some(ended.clone()) };
+                is_this = record.node.as_ref() == Some(node)
+                    && [&None, &ended.outcome].contains(&&record.outcome);
+                if !is_this || record.outcome.is_some() {
+                    return None;
+                }
+                let mut record = record.clone();
+                record.outcome.clone_from(&ended.outcome);
+                record.message.clone_from(&ended.message);
+                record.updated_unix_ms = ended.updated_unix_ms.max(record.updated_unix_ms);
+                Some(record)
+            })
+        };
+        // Otherwise one lost connection would make a failure of a result.
+        let saved = match save() {
+            Err(StoreError::Unavailable(_)) => save(),
+            saved => saved,
+        };
+        saved?;
+        let _ = store.store.remove(&run_of(node, ended.id));
         self.with(|hub, time| hub.tell(time.now, ended.id));
-        Ok(is_first)
+        Ok(is_this)
     }
 
     /// Saves what a handler can go on from when it is called again. Returns `false` if the task is
@@ -391,6 +476,7 @@ impl TaskHub {
             let is_own = |it: &&TaskRecord| it.node == node && it.outcome.is_none();
             let mut record = record.filter(is_own)?.clone();
             record.saved = Some(state.to_owned());
+            record.updated_unix_ms = self.time().unix_ms;
             Some(record)
         })?;
         Ok(saved.1)
@@ -502,7 +588,8 @@ fn id_of(request: &Request<'_>) -> Option<TaskId> {
 fn ids_of(request: &Request<'_>) -> Vec<TaskId> {
     let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
     let ids = ids.into_iter().flat_map(RawJson::elements).take(MAX_LISTENED);
-    ids.filter_map(|id| TaskId::parse(id.as_string()?)).collect()
+    let ids: BTreeSet<_> = ids.filter_map(|id| TaskId::parse(id.as_string()?)).collect();
+    ids.into_iter().collect()
 }
 
 /// Returns the ids of a list whose time is not over, and the ends of their times.
@@ -512,6 +599,11 @@ fn entries_of(bytes: &[u8], now: u64) -> impl Iterator<Item = (TaskId, u64)> {
         (TaskId::new(*id), until.first_chunk().map_or(0, |until| u64::from_be_bytes(*until)))
     });
     entries.filter(move |(_, until)| now < *until)
+}
+
+fn bytes_of(entries: impl Iterator<Item = (TaskId, u64)>) -> Vec<u8> {
+    let bytes = entries.flat_map(|(id, until)| [&id.as_bytes()[..], &until.to_be_bytes()].concat());
+    bytes.collect()
 }
 
 fn lease_of(node: &str) -> String {
@@ -525,5 +617,7 @@ fn run_of(node: &str, id: TaskId) -> String {
 /// What runs of servers have begun and not ended.
 const RUNS: &str = "task-run/";
 const LISTS: &str = "task-list/";
+/// Number of tasks that are taken over, or fail, in one search.
+const MAX_TAKEN: usize = 16;
 /// A lease of the server that looks for tasks that were left.
 const SWEEP: &str = "task-sweep";

@@ -5,7 +5,7 @@ mod work;
 
 pub(crate) use fleet::Again;
 #[cfg(feature = "http")]
-pub(crate) use fleet::Shared;
+pub(crate) use fleet::{FleetState, FleetWork};
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
@@ -260,10 +260,18 @@ impl TaskHub {
     ) -> Option<AboutTasks> {
         if request.method == Method::SubscriptionsListen {
             let tasks = self.with(|state, time| state.listened(time, request, client.owner));
-            let listen = TaskListen::new(self, request, tasks);
-            return Some(AboutTasks::Response(PendingResponse::Listen(Box::new(listen))));
+            return Some(self.listen(request, tasks));
         }
         self.with(|state, time| state.handle(time, request, client)).map(AboutTasks::from)
+    }
+
+    fn listen(
+        self: &Arc<Self>,
+        request: &Request<'_>,
+        tasks: Vec<(TaskId, TaskKey)>,
+    ) -> AboutTasks {
+        let listen = TaskListen::new(self, request, tasks);
+        AboutTasks::Response(PendingResponse::Listen(Box::new(listen)))
     }
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
@@ -289,14 +297,20 @@ impl TaskHub {
     /// The response, if there are too many or the task has ended.
     pub(crate) fn wait<'r>(
         &'r self,
-        task: TaskKey,
+        (task, elsewhere): (TaskKey, Option<TaskRecord>),
         request: &'r Arc<ActiveRequest>,
         source: &'r Arc<dyn RequestSource>,
         address_share: u8,
     ) -> Result<ResultOf<'r>, PendingResponse> {
         let waiter = self.waiter(request, address_share);
         let channel = (Arc::clone(request), Arc::clone(source));
-        let number = self.lock().wait(task, waiter, channel).map_err(PendingResponse::Task)?;
+        let elsewhere = elsewhere.map(|record| (self.owner_of_record(&record), record));
+        let (task, number) = self.with(|hub, time| {
+            let loaded = elsewhere.and_then(|(owner, record)| hub.load(time, owner, &record));
+            let task = loaded.unwrap_or(task);
+            (task, hub.wait(task, waiter, channel))
+        });
+        let number = number.map_err(PendingResponse::Task)?;
         Ok(ResultOf { hub: self, task, number, request, source, asked: Vec::new() })
     }
 
@@ -434,6 +448,13 @@ struct Sent {
     tasks: usize,
     /// Listeners of the next task.
     position: u16,
+}
+
+impl Drop for TaskListen {
+    fn drop(&mut self) {
+        let tasks = self.tasks.iter().map(|(_, task)| *task);
+        self.hub.with(|hub, _| hub.acknowledged(tasks));
+    }
 }
 
 impl TaskListen {

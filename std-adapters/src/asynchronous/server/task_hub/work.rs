@@ -227,9 +227,13 @@ impl TaskWork {
     /// Tells the observer that the task is over without its handler.
     pub(crate) fn is_over(&self, request: &ActiveRequest) {
         request.tell(|observed| {
-            let info = self.key().and_then(|task| self.hub.lock().info(task));
-            observed.ended(match info.and_then(|info| info.end()) {
-                Some(TaskEnd::Cancelled) => Ended::Cancelled,
+            let state = self.key().map(|task| {
+                let mut hub = self.hub.lock();
+                (hub.info(task).and_then(|info| info.end()), hub.is_run_here(task))
+            });
+            observed.ended(match state {
+                Some((Some(TaskEnd::Cancelled), _)) => Ended::Cancelled,
+                Some((_, false)) => Ended::Gone,
                 _ => Ended::Expired,
             });
         });
@@ -301,7 +305,8 @@ pub(crate) struct NewTask {
 enum Record {
     #[default]
     None,
-    Saved,
+    /// And it is in this list.
+    Saved(Option<String>),
     /// It is not wanted any more: whoever saves it removes it.
     Withdrawn,
 }
@@ -325,12 +330,13 @@ impl NewTask {
     pub(crate) async fn save(&self, request: &ActiveRequest) -> Result<(), StoreError> {
         let Some(store) = self.hub.store() else { return Ok(()) };
         let hub = Arc::clone(&self.hub);
-        let (new, list) = (record(&hub, request, &self.info, None), list_of(&request.origin));
+        let new = record(&hub, request, &self.info, None);
+        let list = list_of(&request.origin).filter(|_| new.node.is_some());
         let stage = Arc::clone(&self.record);
         let save = move |store: &TaskStore| {
             let saved = hub.save_new(store, list.as_deref(), &new);
-            if replace(&mut *lock(&stage), Record::Saved) == Record::Withdrawn {
-                let _ = store.remove(new.id);
+            if replace(&mut *lock(&stage), Record::Saved(list.clone())) == Record::Withdrawn {
+                hub.withdraw(store, list.as_deref(), new.id);
             }
             saved
         };
@@ -366,13 +372,18 @@ impl Drop for NewTask {
         if self.is_told {
             return;
         }
-        self.hub.with(|hub, _| hub.remove(self.key));
-        if replace(&mut *lock(&self.record), Record::Withdrawn) == Record::Saved
+        let saved = replace(&mut *lock(&self.record), Record::Withdrawn);
+        let (hub, id, key) = (Arc::clone(&self.hub), self.info.id(), self.key);
+        if let Record::Saved(list) = saved
             && let Some(store) = self.hub.store()
         {
-            let id = self.info.id();
-            store.run_apart(move |store| drop(store.remove(id)));
+            // While the task is here, this server does not take it for one that was left.
+            return store.run_apart(move |store| {
+                hub.withdraw(store, list.as_deref(), id);
+                hub.with(|hub, _| hub.remove(key));
+            });
         }
+        hub.with(|hub, _| hub.remove(key));
     }
 }
 
@@ -403,16 +414,22 @@ impl LiveTask<'_> {
         }
     }
 
-    /// Tells clients of the end. A task that is live has failed, as the server does not go on.
+    /// Tells clients of the end. A task that is live has failed, as the server does not go on; in a
+    /// fleet another may.
     pub(crate) fn over(&mut self) {
         if !replace(&mut self.is_over, true) {
             let NewTask { hub, key, .. } = &self.new;
-            hub.with(|hub, time| {
-                if hub.is_live(*key) {
+            let is_told = hub.with(|hub, time| {
+                if hub.is_live(*key) && hub.node().is_some() {
+                    hub.leave_to_others(*key);
+                } else if hub.is_live(*key) {
                     hub.finish(time, *key, Err(RpcError::internal(SHUT_DOWN).into()));
                 }
+                hub.is_run_here(*key)
             });
-            hub.publish(*key, self.broadcaster);
+            if is_told {
+                hub.publish(*key, self.broadcaster);
+            }
         }
     }
 
