@@ -12,6 +12,7 @@ use std::time::Duration;
 use std::{env, io, thread};
 
 use async_io::Timer;
+use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, Resource, TaskSupport, TextResult,
     Tool, ToolAnnotations, ToolExecution,
@@ -105,7 +106,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let app = App::new(&CONFIG, move |ctx: Context| handle(ctx, Arc::clone(&of_node)))
         .catalog(&CATALOG)
         .key_ring(RING)
-        .tasks(TaskOptions { store: Some(TaskStore::new(store, RING)), ..TaskOptions::new() })
+        .tasks(TaskOptions {
+            // Clients without principals are one owner.
+            config: TasksConfig::new().max_per_owner(10_000),
+            store: Some(TaskStore::new(store, RING)),
+            ..TaskOptions::new()
+        })
         .limits(Limits { shutdown_timeout: Duration::from_secs(10), ..Limits::new() })
         .observer(StderrObserver { only_failures: true });
     let listeners = listeners(format!("127.0.0.1:{port}"), NonZeroUsize::MIN.saturating_add(1))?;
