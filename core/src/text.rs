@@ -50,6 +50,21 @@ macro_rules! error_type {
 
 pub(crate) use error_type;
 
+/// Implements `From` for each type that a variant of an enum wraps. Not public API.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wraps {
+    ($type:ident { $($variant:ident($inner:ty)),+ $(,)? }) => {$(
+        impl From<$inner> for $type {
+            fn from(inner: $inner) -> Self {
+                Self::$variant(inner)
+            }
+        }
+    )+};
+}
+
+pub(crate) use wraps;
+
 /// Implements `Debug` for a type that shows these fields only: the others are secrets, long, or
 /// have no `Debug`. The parameters of the type stand before it, in brackets. Not public API.
 #[doc(hidden)]
@@ -66,7 +81,6 @@ macro_rules! opaque_debug {
     };
 }
 
-#[cfg(any(feature = "http", feature = "tasks"))]
 pub(crate) use opaque_debug;
 
 /// Makes [`Words`] from literals without line breaks.

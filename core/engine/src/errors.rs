@@ -99,35 +99,13 @@ impl fmt::Display for CallError {
 
 mcp_sansio::error_type!(CallError);
 
-impl From<SendError> for CallError {
-    fn from(error: SendError) -> Self {
-        Self::NotSent(error)
-    }
-}
-
-impl From<ReadError> for CallError {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<ListError> for CallError {
-    fn from(error: ListError) -> Self {
-        Self::List(error)
-    }
-}
-
-impl From<ToolCallError> for CallError {
-    fn from(error: ToolCallError) -> Self {
-        Self::ToolCall(error)
-    }
-}
-
-impl From<SkillError> for CallError {
-    fn from(error: SkillError) -> Self {
-        Self::Skill(error)
-    }
-}
+mcp_sansio::wraps!(CallError {
+    NotSent(SendError),
+    Read(ReadError),
+    List(ListError),
+    ToolCall(ToolCallError),
+    Skill(SkillError),
+});
 
 /// The response of the application to a request for input, or why there is none.
 pub type InputResponse = Result<OwnedJson, InputRefusal>;
@@ -154,19 +132,16 @@ pub enum InputRefusal {
 impl InputRefusal {
     /// Creates a refusal with code -1, which the specification's examples use if the user rejects a
     /// request.
-    #[must_use]
     pub fn new(message: &str) -> Self {
         Self::error(ErrorCode::Application(-1), message)
     }
 
     /// Creates a refusal with another code.
-    #[must_use]
     pub fn error(code: ErrorCode, message: &str) -> Self {
         Self::Error(RpcError::new(code, message).into())
     }
 
     /// Creates a refusal of a kind of request that the client does not support.
-    #[must_use]
     pub fn unsupported() -> Self {
         Self::error(ErrorCode::MethodNotFound, "Request is not supported")
     }
@@ -223,7 +198,6 @@ impl From<PeerError<'_>> for ServerError {
 
 impl ServerError {
     /// Returns the error object.
-    #[must_use]
     pub fn to_json(&self) -> OwnedJson {
         let json = OwnedJson::new(self, mcp_sansio::Revision::LATEST);
         json.unwrap_or_else(|_| mcp_sansio::RawJson::EMPTY.into())
@@ -338,7 +312,6 @@ pub enum HttpError {
 #[cfg(feature = "http")]
 impl HttpError {
     /// Returns the error as the core has it.
-    #[must_use]
     pub fn as_core(&self) -> HttpFailure<'_> {
         match self {
             Self::Status(status) => HttpFailure::Status(*status),

@@ -37,7 +37,6 @@ pub(crate) enum HostedStep {
 
 impl HostedTasks {
     /// Creates the memory of at most so many tasks.
-    #[must_use]
     pub(crate) const fn new(max_tasks: u16) -> Self {
         Self {
             memory: GrowingTasksState::new(max_tasks),

@@ -3,7 +3,6 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::fmt::Write as _;
 use core::time::Duration;
 
@@ -19,6 +18,7 @@ use mcp_sansio::internal::Sha256;
 /// All processes of one server need the same ring. A key is 32 random bytes from the program's
 /// configuration, for example of `openssl rand -hex 32`, and used for nothing else.
 #[derive(Clone)]
+#[must_use]
 pub struct KeyRing {
     /// The key that seals.
     pub current: [u8; 32],
@@ -33,13 +33,11 @@ pub struct KeyRing {
 
 impl KeyRing {
     /// Creates a ring with this key.
-    #[must_use]
     pub const fn new(current: [u8; 32]) -> Self {
         Self { current, previous: None, state_age: Duration::from_secs(60 * 60) }
     }
 
     /// Returns the record with its tag of 32 bytes, to be stored under `key`.
-    #[must_use]
     pub fn seal_record(&self, key: &str, mut record: Vec<u8>) -> Vec<u8> {
         let tag = tag(&self.current, RECORD, &[key], &record);
         record.extend_from_slice(&tag);
@@ -47,7 +45,6 @@ impl KeyRing {
     }
 
     /// Returns the record without its tag, if it was sealed for `key`.
-    #[must_use]
     pub fn open_record<'b>(&self, key: &str, sealed: &'b [u8]) -> Option<&'b [u8]> {
         let (record, found) = sealed.split_last_chunk::<32>()?;
         self.keys()
@@ -119,11 +116,7 @@ impl KeyRing {
     }
 }
 
-impl fmt::Debug for KeyRing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRing").field("state_age", &self.state_age).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(KeyRing { state_age });
 
 /// Returns a name by which a server knows its key, and which tells others nothing of it.
 fn name_of(key: &[u8; 32]) -> String {

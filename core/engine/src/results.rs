@@ -65,7 +65,6 @@ pub struct List<L> {
 
 impl<L: ListKind> List<L> {
     /// Creates a list of pages.
-    #[must_use]
     pub const fn new(pages: Vec<OwnedJson>) -> Self {
         Self { pages, kind: PhantomData }
     }
@@ -85,19 +84,16 @@ impl<L: ListKind> List<L> {
     }
 
     /// Returns the number of entries.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.raw().count()
     }
 
     /// Returns whether the list has no entries.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.raw().next().is_none()
     }
 
     /// Returns the results of the list requests, with their cache hints.
-    #[must_use]
     pub fn pages(&self) -> &[OwnedJson] {
         &self.pages
     }
@@ -171,13 +167,11 @@ pub struct Pager {
 
 impl Pager {
     /// Creates the pager of a list of at most so many bytes.
-    #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self::of(None, max_bytes)
     }
 
     /// Creates the pager of a directory.
-    #[must_use]
     pub fn of_directory(uri: &str, max_bytes: usize) -> Self {
         Self::of(Some(uri.to_owned()), max_bytes)
     }
@@ -272,7 +266,6 @@ impl<T: ToolCall> TypedResult<T> {
 
 impl<T> TypedResult<T> {
     /// Returns the whole result: a [`CallToolResult`].
-    #[must_use]
     pub const fn result(&self) -> &OwnedJson {
         &self.result
     }

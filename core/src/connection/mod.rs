@@ -509,11 +509,7 @@ impl<'p, M: Machine, O> Turn<'p, M, O> {
     }
 }
 
-impl<M, O> fmt::Debug for Turn<'_, M, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn").field("now", &self.now).finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!([M, O] Turn<'_, M, O> { now });
 
 impl<O> Turn<'_, Server<'_>, O> {
     /// Makes one attempt to respond with a result: [`Server::respond`].

@@ -171,17 +171,7 @@ impl core::error::Error for SendError {}
 impl core::error::Error for InvalidPayload {}
 impl core::error::Error for NotAllowed {}
 
-impl From<InvalidPayload> for SendError {
-    fn from(rule: InvalidPayload) -> Self {
-        Self::Invalid(rule)
-    }
-}
-
-impl From<NotAllowed> for SendError {
-    fn from(rule: NotAllowed) -> Self {
-        Self::NotAllowed(rule)
-    }
-}
+crate::text::wraps!(SendError { Invalid(InvalidPayload), NotAllowed(NotAllowed) });
 
 /// Mistake in a configuration, found by [`ServerConfig::check`](crate::ServerConfig::check) or
 /// [`ClientConfig::check`](crate::ClientConfig::check).
@@ -198,18 +188,12 @@ pub enum ConfigError {
     TooManyExtensions,
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Experimental => "experimental capabilities must be an object of objects",
-            Self::Extensions => "extensions must be an object of objects",
-            Self::ExtensionId => "an extension id must be a prefix, a slash and a name",
-            Self::TooManyExtensions => "at most 16 extensions of the client are supported",
-        })
-    }
-}
-
-crate::text::error_type!(ConfigError);
+crate::text::error_type!(ConfigError {
+    Experimental => "experimental capabilities must be an object of objects",
+    Extensions => "extensions must be an object of objects",
+    ExtensionId => "an extension id must be a prefix, a slash and a name",
+    TooManyExtensions => "at most 16 extensions of the client are supported",
+});
 
 // Protocol violations of the peer.
 

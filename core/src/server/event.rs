@@ -374,11 +374,7 @@ impl<'a> ClientRequest<'a> {
     }
 }
 
-impl fmt::Debug for ClientRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientRequest").field("method", &self.method).finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!(ClientRequest<'_> { method });
 
 /// `elicitation/create`
 impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {

@@ -9,6 +9,7 @@ use alloc::string::String;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 use core::cell::RefCell;
+#[cfg(any(feature = "alloc", feature = "tasks"))]
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -376,11 +377,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     }
 }
 
-impl<L: ?Sized> fmt::Debug for ToolContext<'_, L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolContext").field("request", self.request).finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!([L: ?Sized] ToolContext<'_, L> { request });
 
 /// The place of a future that waits for room, which it gives up when it is dropped.
 struct Waiting<'a, L: Link + ?Sized> {
@@ -484,11 +481,7 @@ where
     }
 }
 
-impl<O, P, N, E> fmt::Debug for TurnLink<'_, '_, '_, O, P, N, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnLink").finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!([O, P, N, E] TurnLink<'_, '_, '_, O, P, N, E> {});
 
 // Input that a tool requests from the client: elicitation, sampling, roots.
 

@@ -271,14 +271,4 @@ mcp_sansio::error_type!(Error, |error| match error {
     Error::InvalidArguments => None,
 });
 
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<SendError> for Error {
-    fn from(error: SendError) -> Self {
-        Self::NotSent(error)
-    }
-}
+mcp_sansio::wraps!(Error { Io(io::Error), NotSent(SendError) });

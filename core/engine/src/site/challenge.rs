@@ -12,6 +12,7 @@ use super::protected_resource::ProtectedResource;
 
 /// The reason why a request is denied, and its HTTP response.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AuthorizationError {
     status: u16,
     nonce: Option<String>,
@@ -36,46 +37,39 @@ impl AuthorizationError {
     }
 
     /// 401: authentication is required, and there is no token.
-    #[must_use]
     pub fn missing_token() -> Self {
         Self::new(401, None)
     }
 
     /// 401: the token is unknown, issued for another server, or expired.
-    #[must_use]
     pub fn invalid_token() -> Self {
         Self::new(401, "invalid_token")
     }
 
     /// 403: the token is valid, but its scope is insufficient. `scope` is the required one, e.g.
     /// `files:read files:write`: all that the operation takes, also what was granted.
-    #[must_use]
     pub fn insufficient_scope(scope: impl Into<Cow<'static, str>>) -> Self {
         Self::new(403, "insufficient_scope").scope(scope)
     }
 
     /// 400: the credentials are malformed.
-    #[must_use]
     pub fn invalid_request() -> Self {
         Self::new(400, "invalid_request")
     }
 
     /// 401: the proof of a bound token is missing or wrong (RFC 9449, 7.1). `algs` are the accepted
     /// algorithms, separated by spaces.
-    #[must_use]
     pub fn invalid_dpop_proof(algs: impl Into<Cow<'static, str>>) -> Self {
         Self::new(401, "invalid_dpop_proof").dpop(algs)
     }
 
     /// 401: the proof has to contain this nonce (RFC 9449, 9).
-    #[must_use]
     pub fn use_dpop_nonce(algs: impl Into<Cow<'static, str>>, nonce: impl Into<String>) -> Self {
         Self::new(401, "use_dpop_nonce").dpop(algs).nonce(nonce)
     }
 
     /// 503: the credentials cannot be checked now, for example because the keys or the
     /// authorization server cannot be reached. The client keeps its token and tries again.
-    #[must_use]
     pub const fn unavailable() -> Self {
         Self { status: 503, nonce: None, challenges: Vec::new() }
     }
@@ -87,52 +81,44 @@ impl AuthorizationError {
 
     /// Sets the scope that a client should request. `offline_access` is left out: it is between the
     /// client and the authorization server (2026-07-28, basic/authorization).
-    #[must_use]
     pub fn scope(self, scope: impl Into<Cow<'static, str>>) -> Self {
         self.with(|challenge| challenge.scope = Some(without_offline_access(scope.into())))
     }
 
     /// Sets `error_description`, a text for people. It must not contain secrets.
-    #[must_use]
     pub fn description(self, text: impl Into<Cow<'static, str>>) -> Self {
         self.with(|challenge| challenge.description = Some(text.into()))
     }
 
     /// Challenges with the scheme `DPoP` in place of `Bearer`. `algs` are the accepted algorithms
     /// of proofs, separated by spaces: `ES256 EdDSA`.
-    #[must_use]
     pub fn dpop(self, algs: impl Into<Cow<'static, str>>) -> Self {
         self.with(|challenge| challenge.algs = Some(algs.into()))
     }
 
     /// Sets the field `DPoP-Nonce`, which the next proof has to contain.
-    #[must_use]
     pub fn nonce(self, nonce: impl Into<String>) -> Self {
         Self { nonce: Some(nonce.into()), ..self }
     }
 
     /// Adds the challenges of another error: a client chooses one of them. The status stays.
-    #[must_use]
     pub fn or(mut self, other: Self) -> Self {
         self.challenges.extend(other.challenges);
         self
     }
 
     /// Returns the HTTP status.
-    #[must_use]
     pub const fn status(&self) -> u16 {
         self.status
     }
 
     /// Returns the scope that a client should request, if there is one.
-    #[must_use]
     pub fn wanted_scope(&self) -> Option<&str> {
         self.challenges.iter().find_map(|challenge| challenge.scope.as_deref())
     }
 
     /// Returns the response, for [`Site::authorized`](super::Site::authorized). Each challenge
     /// names the metadata of the resource.
-    #[must_use]
     pub fn denied(&self, resource: Option<&ProtectedResource>) -> Denied {
         let metadata = resource.map(ProtectedResource::url);
         let denied = self.challenges.iter().fold(Denied::new(self.status), |denied, challenge| {

@@ -123,11 +123,7 @@ impl<F: Fields + Send + Default + 'static> HeadMemory<F> {
     }
 }
 
-impl<F> fmt::Debug for HeadMemory<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeadMemory").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([F] HeadMemory<F> {});
 
 impl fmt::Debug for OwnedHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -161,6 +161,7 @@ use schedule::{Schedule, Slab, SlabKey, Work};
 /// All sessions, exchanges and streams of one MCP endpoint.
 ///
 /// `O` is the type of the [outcomes](Outcome) that are handed in to be sent when there is room.
+#[must_use]
 pub struct Site<'c, O = Infallible> {
     config: &'c ServerConfig<'c>,
     options: SiteOptions<'c>,
@@ -336,7 +337,6 @@ impl<'c, O> Site<'c, O> {
 
     /// Counts in common with other sites, so that limits and shares are those of all together. Call
     /// it before the first [`open`](Self::open).
-    #[must_use]
     pub fn counts(mut self, counts: SiteCounts) -> Self {
         self.counts = counts;
         self
@@ -350,7 +350,6 @@ impl<'c, O> Site<'c, O> {
     /// Without a [bus](SiteNode::on_bus) the level of log messages is that of the configuration
     /// there and nothing is subscribed, and a session that was deleted at another node, or before
     /// this one began, can be opened again here until its id has [expired](SiteNode::age).
-    #[must_use]
     pub fn node(mut self, node: SiteNode) -> Self {
         self.fleet = Some(Box::new(Fleet::new(node, (self.random)())));
         self

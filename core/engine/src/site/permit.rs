@@ -5,7 +5,6 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use mcp_sansio::Catalog;
 use mcp_sansio::http::Operation;
@@ -105,11 +104,7 @@ impl Scopes {
     }
 }
 
-impl fmt::Debug for Scopes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scopes").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Scopes {});
 
 /// The scopes of a principal.
 struct Granted<'p> {

@@ -13,6 +13,7 @@ use super::challenge::OFFLINE_ACCESS;
 /// Protected resource metadata: where a client gets a token for this server (RFC 9728). Serialized,
 /// it is the document.
 #[derive(Clone, Debug, Serialize)]
+#[must_use]
 pub struct ProtectedResource {
     resource: String,
     authorization_servers: Vec<String>,
@@ -34,7 +35,6 @@ pub struct ProtectedResource {
 impl ProtectedResource {
     /// Creates the metadata. `resource` is the public URL of the endpoint, e.g.
     /// `https://mcp.example.com/mcp`; `authorization_server` is the issuer of its tokens.
-    #[must_use]
     pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
         Self {
             resource: resource.into(),
@@ -50,7 +50,6 @@ impl ProtectedResource {
     }
 
     /// Adds an authorization server. A client chooses one of them.
-    #[must_use]
     pub fn authorization_server(mut self, url: impl Into<String>) -> Self {
         self.authorization_servers.push(url.into());
         self
@@ -58,7 +57,6 @@ impl ProtectedResource {
 
     /// Sets the supported scopes. `offline_access` is left out: it is no scope of a resource
     /// (2026-07-28, basic/authorization).
-    #[must_use]
     pub fn scopes(self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter().map(Into::into);
         let scopes_supported = scopes.filter(|scope: &String| scope != OFFLINE_ACCESS).collect();
@@ -66,39 +64,33 @@ impl ProtectedResource {
     }
 
     /// Sets the name for people.
-    #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { resource_name: Some(name.into()), ..self }
     }
 
     /// Sets the URL of a page for developers.
-    #[must_use]
     pub fn documentation(self, url: impl Into<String>) -> Self {
         Self { resource_documentation: Some(url.into()), ..self }
     }
 
     /// Sets the URL of the keys with which the resource itself signs.
-    #[must_use]
     pub fn jwks_uri(self, url: impl Into<String>) -> Self {
         Self { jwks_uri: Some(url.into()), ..self }
     }
 
     /// Sets the accepted algorithms of proofs of bound tokens (RFC 9449): `ES256`, `EdDSA`.
-    #[must_use]
     pub fn dpop(self, algs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let algs = algs.into_iter().map(Into::into).collect();
         Self { dpop_signing_alg_values_supported: algs, ..self }
     }
 
     /// Tells clients that all tokens must be bound. The check has to refuse others.
-    #[must_use]
     pub fn dpop_required(self) -> Self {
         Self { dpop_bound_access_tokens_required: true, ..self }
     }
 
     /// Returns the URL of the metadata: the well-known path, followed by path and query of the
     /// resource (RFC 9728, 3.1).
-    #[must_use]
     pub fn url(&self) -> String {
         let (origin, path, query) = self.split();
         format!("{origin}{WELL_KNOWN}{path}{query}")
@@ -106,7 +98,6 @@ impl ProtectedResource {
 
     /// Returns the paths of the metadata, with and without the path of the resource, for the
     /// routes of a framework in front. The query is ignored, because there is only one resource.
-    #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let path = self.split().1;
         let mut paths = vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")];
@@ -115,7 +106,6 @@ impl ProtectedResource {
     }
 
     /// Returns scheme and host.
-    #[must_use]
     pub fn origin(&self) -> &str {
         self.split().0
     }

@@ -45,6 +45,7 @@ impl Id {
 
 /// A site that is a node of a fleet: the ids of its sessions are sealed values, so that every node
 /// with the same ring serves a session whose node has gone.
+#[must_use]
 pub struct SiteNode {
     /// The name of the node, which its ids begin with, for proxies: 1 to 16 lowercase letters and
     /// digits. Unique in the fleet.
@@ -80,19 +81,16 @@ impl SiteNode {
     }
 
     /// Sets the number of the site where several serve an endpoint. Default: 0.
-    #[must_use]
     pub fn shard(self, shard: u32) -> Self {
         Self { shard, ..self }
     }
 
     /// Connects the node with others: see [`SiteStep::Publish`](super::SiteStep::Publish).
-    #[must_use]
     pub fn on_bus(self) -> Self {
         Self { is_on_bus: true, ..self }
     }
 
     /// Sets the time after which an id opens no session at another node. Default: 24 hours.
-    #[must_use]
     pub fn age(self, age: Duration) -> Self {
         Self { age, ..self }
     }
@@ -168,11 +166,7 @@ impl SiteNode {
     }
 }
 
-impl fmt::Debug for SiteNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SiteNode").field("name", &self.name).field("shard", &self.shard).finish()
-    }
-}
+mcp_sansio::opaque_debug!(SiteNode { name, shard });
 
 /// The name of a [`SiteNode`] is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,7 +182,7 @@ impl core::error::Error for InvalidNode {}
 
 /// Why the id of a session of a fleet opens none at this node. Clients get 404 for all of them, and
 /// begin a new session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ForeignSession {
     /// It is sealed with a key that this node does not have.
@@ -199,18 +193,12 @@ pub enum ForeignSession {
     Expired,
 }
 
-impl fmt::Display for ForeignSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OtherKey => {
-                "the id of the session is sealed with a key that this server does not have: all \
-                 servers behind one address need one KeyRing"
-            }
-            Self::OtherPrincipal => "the session was opened by another principal",
-            Self::Expired => "the id of the session has expired",
-        })
-    }
-}
+mcp_sansio::error_type!(ForeignSession {
+    OtherKey => "the id of the session is sealed with a key that this server does not have: all \
+        servers behind one address need one KeyRing",
+    OtherPrincipal => "the session was opened by another principal",
+    Expired => "the id of the session has expired",
+});
 
 /// Returns the number of the site that an id names: of a sealed one in its prefix, of a random one
 /// in its first eight digits.

@@ -55,7 +55,6 @@ impl Broadcaster {
     }
 
     /// Returns the number of open connections.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.lock().connections.taken()
     }
@@ -70,7 +69,6 @@ impl Broadcaster {
     }
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
-    #[must_use]
     pub(crate) fn is_shutting_down(&self) -> bool {
         self.0.is_stopping.load(Ordering::Acquire)
     }

@@ -1,12 +1,12 @@
 //! Driver of a connection on a stream.
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{self, Poll, ready};
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
@@ -137,11 +137,7 @@ impl<H> App<H> {
     }
 }
 
-impl<A, T> fmt::Debug for Incoming<A, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Incoming").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([A, T] Incoming<A, T> {});
 
 impl<D: Future> Future for Connection<D> {
     type Output = D::Output;

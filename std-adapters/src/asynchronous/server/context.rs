@@ -249,13 +249,11 @@ impl Context {
 
     /// Returns the catalog's entry that the request names, as it was when the request arrived.
     /// [`Target::Other`] without a catalog.
-    #[must_use]
     pub fn target(&self) -> Target<'_> {
         self.active.target()
     }
 
     /// Returns the name of the tool or prompt, as in the catalog; empty for other requests.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.active.name()
     }
@@ -289,7 +287,6 @@ impl Context {
 
     /// Returns the value of a variable of the template that the URI of a `resources/read` matches.
     /// Empty if the template has no such variable.
-    #[must_use]
     pub fn variable(&self, name: &str) -> String {
         let (target, uri) = (self.target(), self.unread_request().uri());
         let value = uri.and_then(|uri| target.variable(name, uri));
@@ -297,7 +294,6 @@ impl Context {
     }
 
     /// Returns the error for a URI that matches a template, but is of no resource.
-    #[must_use]
     pub fn resource_not_found(&self) -> ToolError<'static> {
         let request = self.unread_request();
         let error = match request.uri() {
@@ -373,7 +369,6 @@ impl Context {
     ///     }
     /// }
     /// ```
-    #[must_use]
     pub const fn tool<'c>(&'c self, request: &'c Request<'c>) -> ToolContext<'c, Self> {
         ToolContext::new(request, self).inputs(self)
     }
@@ -382,7 +377,6 @@ impl Context {
     /// [`HttpOptions::authorize`](crate::asynchronous::http::HttpOptions::authorize) returned.
     /// `None` without such a check.
     #[cfg(feature = "http")]
-    #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.active.origin.as_ref()?.principal.as_deref()
     }
@@ -390,14 +384,12 @@ impl Context {
     /// Returns the head of the HTTP request: method, target and header fields. `None` on a stream.
     /// Its fields are what the client or a proxy claims.
     #[cfg(feature = "http")]
-    #[must_use]
     pub fn http_head(&self) -> Option<RequestHead<'_>> {
         Some(self.active.origin.as_ref()?.head.as_ref()?.as_head())
     }
 
     /// Returns whether the response is no longer awaited. The handler's future is dropped in that
     /// case; this is for work that it has moved elsewhere.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         if let Some((task, _)) = self.active.task() {
             return !task.is_live();
@@ -406,7 +398,6 @@ impl Context {
     }
 
     /// Returns the broadcaster, which reaches all connections, this one included.
-    #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
         &self.source.settings().broadcaster
     }

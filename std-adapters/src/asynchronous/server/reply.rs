@@ -25,7 +25,6 @@ pub struct Reply(pub(crate) OwnedJson);
 
 impl Reply {
     /// Returns the result as JSON, for code around a handler that reads or keeps it.
-    #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         self.0.as_raw()
     }

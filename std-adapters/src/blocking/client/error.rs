@@ -99,20 +99,10 @@ mcp_sansio::error_type!(Error, |error| match error {
     _ => None,
 });
 
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
+mcp_sansio::wraps!(Error { Io(io::Error), Read(ReadError) });
 
 impl From<ToolCallError> for Error {
     fn from(error: ToolCallError) -> Self {
         Self::of("tools/call", error)
-    }
-}
-
-impl From<ReadError> for Error {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
     }
 }

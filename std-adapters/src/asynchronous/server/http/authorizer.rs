@@ -86,7 +86,6 @@ impl Credentials {
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.
-    #[must_use]
     pub fn authorization(&self) -> Option<(Scheme, &str)> {
         let (scheme, token) = self.token_bytes()?;
         Some((scheme, std::str::from_utf8(token).ok()?))
@@ -100,7 +99,6 @@ impl Credentials {
 
     /// Returns the bearer token. That of another scheme is not returned: a token that is bound to a
     /// key must not be accepted without its proof (RFC 9449, 7.2).
-    #[must_use]
     pub fn token(&self) -> Option<&str> {
         credentials::bearer_token(&self.head())
     }
@@ -114,7 +112,6 @@ impl Credentials {
     /// Returns the URL of the request without its query, as in the claim `htu` of a proof: origin
     /// of the [protected resource](super::HttpOptions::protected_resource), or `http` and the host,
     /// and the path.
-    #[must_use]
     pub fn url(&self) -> String {
         credentials::url(&self.head(), self.origin.as_deref())
     }
@@ -132,14 +129,12 @@ impl Credentials {
     }
 
     /// Returns the head of the request.
-    #[must_use]
     pub fn head(&self) -> RequestHead<'_> {
         self.head.as_head()
     }
 
     /// Returns the time of the request, on the clock of [`Principal::expires`]. All servers of a
     /// process have the same.
-    #[must_use]
     pub fn now(&self) -> Instant {
         time_at(self.at)
     }
@@ -152,7 +147,6 @@ impl Credentials {
 
     /// Returns a time for [`Principal::expires`], of seconds since 1970 as in the claim `exp`. One
     /// that is over is the time of the request.
-    #[must_use]
     pub fn time_of(&self, unix_seconds: u64) -> Instant {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.now().saturating_add(Duration::from_secs(unix_seconds).saturating_sub(now))

@@ -172,11 +172,7 @@ impl Drop for HttpExchange {
     }
 }
 
-impl fmt::Debug for HttpExchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpExchange").field("key", &self.key).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(HttpExchange { key });
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

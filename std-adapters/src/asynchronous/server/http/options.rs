@@ -30,6 +30,7 @@ use crate::panics::{Panic, caught};
 ///     ..HttpOptions::new()
 /// };
 /// ```
+#[must_use]
 pub struct HttpOptions {
     /// The path. Default: `/mcp`.
     pub path: &'static str,
@@ -143,7 +144,6 @@ pub struct AccessControl {
 
 impl HttpOptions {
     /// Creates options for the path `/mcp`, and for clients on this machine.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             path: "/mcp",
@@ -185,7 +185,6 @@ impl HttpOptions {
     /// The check may wait, for example for keys or for an authorization server. It is part of the
     /// [exchange](super::HttpExchange): it is polled where the connection is, and dropped with it.
     /// The body is not read before. If it panics, the request gets status 500.
-    #[must_use]
     pub fn authorize(mut self, authorizer: impl Authorizer) -> Self {
         self.access_control.authorizer = Some(Box::new(Arc::new(authorizer)));
         self
@@ -211,7 +210,6 @@ impl HttpOptions {
     ///     }
     /// });
     /// ```
-    #[must_use]
     pub fn scopes<F>(mut self, scopes_of: F) -> Self
     where
         F: Fn(&Operation<'_>) -> &'static str + Send + Sync + 'static,
@@ -228,7 +226,6 @@ impl HttpOptions {
     /// let options = HttpOptions::new()
     ///     .implies(|granted, wanted| (granted, wanted) == ("files:write", "files:read"));
     /// ```
-    #[must_use]
     pub fn implies<F>(mut self, implies: F) -> Self
     where
         F: Fn(&str, &str) -> bool + Send + Sync + 'static,
@@ -239,7 +236,6 @@ impl HttpOptions {
 
     /// Sets the protected resource metadata (RFC 9728): it is served, and referenced in
     /// `WWW-Authenticate` when a request is denied.
-    #[must_use]
     pub fn protected_resource(mut self, resource: ProtectedResource) -> Self {
         self.access_control.origin = Some(resource.origin().into());
         self.access_control.resource = Some(resource);
@@ -338,11 +334,7 @@ impl Default for HttpOptions {
     }
 }
 
-impl fmt::Debug for HttpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpOptions").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(HttpOptions { path });
 
 impl fmt::Debug for AccessControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
