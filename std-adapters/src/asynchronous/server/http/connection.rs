@@ -13,11 +13,10 @@ use mcp_sansio::http::server::Refusal;
 use mcp_sansio::{ErrorCode, Instant, TxBuffer};
 use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
-use mcp_sansio_http1::{CONTINUE, HttpError, Part};
+use mcp_sansio_http1::{CONTINUE, HttpError, Part, ResponseWriter};
 
 use super::exchange::HttpExchange;
 use super::memory::{self, Head};
-use super::sender::Sender;
 use super::server::{HttpServer, Table};
 use super::shards::Servers;
 use super::wire::{LINGER, Next, Turns, Wire};
@@ -72,8 +71,8 @@ where
     let turns = Turns::new();
     let mut wire = Wire::new(socket, None, 0, time, &turns);
     let mut refused = pin!(async {
-        let mut sender = Sender::new(false, false, false);
-        refuse(&Refusal::service_unavailable(), &mut sender, &mut wire.out);
+        let mut response = ResponseWriter::new();
+        refuse(&Refusal::service_unavailable(), &mut response, &mut wire.out);
         wire.close().await
     });
     poll_fn(|cx| {
@@ -96,27 +95,30 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
             Next::Got(head) => head,
             Next::End => return wire.close().await,
             Next::HttpError(error) => {
-                let mut sender = Sender::new(false, false, wire.reader.is_head());
-                refuse(&refusal(error), &mut sender, &mut wire.out);
+                let mut response = ResponseWriter::new().head_only(wire.reader.is_head());
+                refuse(&refusal(error), &mut response, &mut wire.out);
                 return wire.close().await;
             }
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
-        let mut sender = Sender::new(head.is_http_1_0, keeps_alive, wire.reader.is_head());
+        let mut response = ResponseWriter::new()
+            .http_1_0(head.is_http_1_0)
+            .keep_alive(keeps_alive)
+            .head_only(wire.reader.is_head());
         // Another thread runs the handlers of a session that it has opened.
         let (server, table) = match servers.with_session(&head.head) {
             Some(other) if !other.is(server) => (other, None),
             _ => (server, Some(table)),
         };
-        let begun = respond(server, table, wire, head, &mut sender);
+        let begun = respond(server, table, wire, head, &mut response);
         // In memory that an idle connection does not have.
         if let Some(rest) =
-            begun.map(|begun| Box::pin(go_on(server, table, wire, begun, &mut sender)))
+            begun.map(|begun| Box::pin(go_on(server, table, wire, begun, &mut response)))
         {
             rest.await?;
         }
         wire.flush().await?;
-        if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
+        if !response.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
             return wire.close().await;
         }
     }
@@ -136,7 +138,7 @@ fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     table: Option<&Mutex<Table<M>>>,
     wire: &mut Wire<'_, T>,
     head: Head,
-    sender: &mut Sender,
+    response: &mut ResponseWriter,
 ) -> Option<Begun> {
     let Some(table) = table.filter(|_| wire.reader.has_whole_body()) else {
         return Some(Begun::Head(head));
@@ -146,8 +148,8 @@ fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
         _ => &[],
     };
     let (exchange, fed) = server.serve_whole(table, head.head, body, |site, now, key| {
-        output(site, now, key, sender, &mut wire.out);
-        sender.is_done()
+        output(site, now, key, response, &mut wire.out);
+        response.is_done()
     });
     let rest = body.get(fed..).unwrap_or_default();
     let begun = (!exchange.is_closed).then(|| Begun::Exchange(exchange, rest.to_vec()));
@@ -163,7 +165,7 @@ async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     table: Option<&Mutex<Table<M>>>,
     wire: &mut Wire<'_, T>,
     begun: Begun,
-    sender: &mut Sender,
+    response: &mut ResponseWriter,
 ) -> io::Result<()> {
     let mut exchange = match begun {
         Begun::Exchange(mut exchange, rest) => {
@@ -187,7 +189,7 @@ async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
                 }
                 let failed = feed(server, table, wire, &mut exchange, head.content_length).await?;
                 if let Some(error) = failed {
-                    refuse(&refusal(error), sender, &mut wire.out);
+                    refuse(&refusal(error), response, &mut wire.out);
                     return Ok(());
                 }
             }
@@ -196,20 +198,20 @@ async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     };
     // The connection is closed after the response, unless an unread body has been received.
     if !wire.skip_body() {
-        sender.close();
+        response.close();
     }
     let responded = poll_fn(|cx| {
         loop {
             let mut moved = false;
-            if wire.out.is_empty() && !sender.is_done() {
-                moved = poll_output(&mut exchange, sender, &mut wire.out, cx);
+            if wire.out.is_empty() && !response.is_done() {
+                moved = poll_output(&mut exchange, response, &mut wire.out, cx);
             }
             let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
                 written?;
                 // There is room for more.
                 moved |= had;
-                if sender.is_done() && wire.out.is_empty() {
+                if response.is_done() && wire.out.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
             }
@@ -221,7 +223,7 @@ async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
                 return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
             }
             if !wire.is_whole() {
-                sender.close();
+                response.close();
             }
             return Poll::Pending;
         }
@@ -298,14 +300,14 @@ async fn feed_rest<M: Live>(
 /// Moves output of an exchange. Returns whether there was any.
 fn poll_output(
     exchange: &mut HttpExchange,
-    sender: &mut Sender,
+    response: &mut ResponseWriter,
     out: &mut Vec<u8>,
     cx: &mut Context<'_>,
 ) -> bool {
     let key = exchange.key();
     let moved = exchange.poll(cx, |site, now| {
-        output(site, now, key, sender, out);
-        (!out.is_empty() || sender.is_done()).then_some(())
+        output(site, now, key, response, out);
+        (!out.is_empty() || response.is_done()).then_some(())
     });
     moved.is_ready()
 }
@@ -315,28 +317,47 @@ fn output(
     site: &mut Site<'static, PendingResponse>,
     now: Instant,
     key: ExchangeKey,
-    sender: &mut Sender,
+    response: &mut ResponseWriter,
     out: &mut Vec<u8>,
 ) {
     if out.capacity() == 0 {
         *out = memory::lend_output();
     }
-    if sender.is_new() {
+    if response.is_new() {
         let Some(head) = site.response(key) else { return };
-        sender.head(head.status(), head.fields(), head.length(), out);
+        let length = head.length().map(|length| length as u64);
+        push_head(response, head.status(), head.fields(), length, out);
     }
-    while out.len() < MOST && !sender.is_done() {
+    while out.len() < MOST && !response.is_done() {
         match site.body(key) {
             SiteBody::Pending => break,
             SiteBody::Piece(piece) => {
-                sender.piece(piece, out);
+                push_piece(response, piece, out);
                 let len = piece.len();
                 site.wrote(now, key, len);
             }
-            SiteBody::End => sender.end(out),
-            SiteBody::Cut => sender.cut(),
+            SiteBody::End => out.extend_from_slice(response.end()),
+            SiteBody::Cut => response.cut(),
         }
     }
+}
+
+/// Writes a head. Without a length, the body is chunked.
+fn push_head<'h>(
+    response: &mut ResponseWriter,
+    status: u16,
+    fields: impl Iterator<Item = (&'static str, &'h str)> + Clone,
+    length: Option<u64>,
+    out: &mut Vec<u8>,
+) {
+    if response.push_head(status, fields, length, out).is_err() {
+        // Cannot happen: values from clients are checked before they are written.
+        response.cut();
+    }
+}
+
+fn push_piece(response: &mut ResponseWriter, bytes: &[u8], out: &mut Vec<u8>) {
+    response.piece(bytes).parts().iter().for_each(|part| out.extend_from_slice(part));
 }
 
 /// Returns the response to a request that is not HTTP, or whose body is not.
@@ -348,17 +369,18 @@ fn refusal(error: HttpError) -> Refusal<'static> {
 }
 
 /// Sends a response after which the connection is closed.
-fn refuse(refusal: &Refusal<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
+fn refuse(refusal: &Refusal<'_>, response: &mut ResponseWriter, out: &mut Vec<u8>) {
     let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
-    sender.close();
+    response.close();
     if refusal.write(&mut tx).is_ok()
         && let Some(head) = tx.http_response()
     {
         let later = (head.status == 503).then_some(("retry-after", "5"));
-        sender.head(head.status, head.fields().chain(later), Some(tx.pending().len()), out);
-        sender.piece(tx.pending(), out);
+        let length = Some(tx.pending().len() as u64);
+        push_head(response, head.status, head.fields().chain(later), length, out);
+        push_piece(response, tx.pending(), out);
     }
-    sender.end(out);
+    out.extend_from_slice(response.end());
 }
 
 /// Number of bytes of output after which they are written before more are taken.

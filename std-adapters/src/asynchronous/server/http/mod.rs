@@ -7,7 +7,6 @@ mod memory;
 mod observed;
 mod options;
 mod places;
-mod sender;
 mod serve;
 mod server;
 mod shards;

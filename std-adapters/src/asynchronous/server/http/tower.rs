@@ -20,49 +20,44 @@ use super::shards::HttpShards;
 type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
-/// Always ready. A request whose body has an error gets 400, and is not handled.
-///
-/// The target of a request must be that of the client: routers that remove a prefix of it hide the
-/// [path](super::HttpOptions::path). The HTTP library limits the number of connections, the time of
-/// heads and of idle connections, and what it keeps of output that a client does not read. A
-/// response of which it takes neither 4 KiB nor all within
-/// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
-///
-/// A [`PeerAddress`] among the extensions of a request is where it comes from: with it, the
-/// requests of one address have a [share](crate::asynchronous::Limits::address_share).
-impl<B> Service<Request<B>> for HttpServer
-where
-    B: Body<Data: Send> + Send + 'static,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
+macro_rules! service {
+    ($(#[$doc:meta])* $server:ty) => {
+        $(#[$doc])*
+        impl<B> Service<Request<B>> for $server
+        where
+            B: Body<Data: Send> + Send + 'static,
+        {
+            type Response = Response<ResponseBody>;
+            type Error = Infallible;
+            type Future = ResponseFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
+            fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+                Poll::Ready(Ok(()))
+            }
 
-    fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        call(request, |head| self.exchange(head))
-    }
+            fn call(&mut self, request: Request<B>) -> ResponseFuture {
+                call(request, |head| self.exchange(head))
+            }
+        }
+    };
 }
 
-/// As for [`HttpServer`].
-impl<B> Service<Request<B>> for HttpShards
-where
-    B: Body<Data: Send> + Send + 'static,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> ResponseFuture {
-        call(request, |head| self.exchange(head))
-    }
+service! {
+    /// Always ready. A request whose body has an error gets 400, and is not handled.
+    ///
+    /// The target of a request must be that of the client: routers that remove a prefix of it hide the
+    /// [path](super::HttpOptions::path). The HTTP library limits the number of connections, the time of
+    /// heads and of idle connections, and what it keeps of output that a client does not read. A
+    /// response of which it takes neither 4 KiB nor all within
+    /// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
+    ///
+    /// A [`PeerAddress`] among the extensions of a request is where it comes from: with it, the
+    /// requests of one address have a [share](crate::asynchronous::Limits::address_share).
+    HttpServer
+}
+service! {
+    /// As for [`HttpServer`].
+    HttpShards
 }
 
 /// Begins the exchange of a request, and returns its response.
