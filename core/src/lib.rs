@@ -45,8 +45,8 @@ pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Scoped, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;
 pub use client::{
-    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
-    ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
+    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientState,
+    ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
 #[cfg(feature = "tasks")]
 pub use client::{PollStep, TaskGone, TaskPoll};
@@ -71,7 +71,7 @@ pub use rpc::{PeerError, RpcError};
 pub use server::SESSION_LEN;
 pub use server::{
     Admission, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,
-    ServerConfig, ServerEvent, ServerMemory, ServerState,
+    ServerConfig, ServerEvent, ServerState,
 };
 #[cfg(feature = "alloc")]
 pub use server::{GrowingServerState, OwnedRequest, ResponseKind};

@@ -275,33 +275,6 @@ impl GrowingClientState {
     }
 }
 
-/// The memory of a client: a [`ClientState`] of any size, or a growing one.
-pub trait ClientMemory: private::Sealed {
-    /// Returns the client.
-    fn client<'s>(&'s mut self, config: &'s ClientConfig<'s>) -> Client<'s>;
-}
-
-impl<const N: usize> ClientMemory for ClientState<N> {
-    fn client<'s>(&'s mut self, config: &'s ClientConfig<'s>) -> Client<'s> {
-        self.client(config)
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl ClientMemory for GrowingClientState {
-    fn client<'s>(&'s mut self, config: &'s ClientConfig<'s>) -> Client<'s> {
-        self.client(config)
-    }
-}
-
-mod private {
-    pub trait Sealed {}
-
-    impl<const N: usize> Sealed for super::ClientState<N> {}
-    #[cfg(feature = "alloc")]
-    impl Sealed for super::GrowingClientState {}
-}
-
 // Entries of the tables: calls to the server and requests of the server.
 
 /// A call in flight.

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
-use core::fmt;
 
 use super::outbox::{OutcomeMemory, OutcomeSlots, PendingOutcome};
 use super::{Connection, Outcome, Step, Turn};
@@ -107,36 +106,46 @@ pub trait Machine: Sealed {
     fn close(&mut self);
 }
 
-impl Machine for Server<'_> {
-    type Event<'f> = ServerEvent<'f>;
+macro_rules! machine {
+    ($machine:ident, $event:ident, $fail:ident, $($own:tt)*) => {
+        impl Machine for $machine<'_> {
+            type Event<'f> = $event<'f>;
 
-    fn next_event<'f>(
-        &mut self,
-        now: Instant,
-        messages: &mut Messages<'f>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.next_event(now, messages, tx)
-    }
+            fn next_event<'f>(
+                &mut self,
+                now: Instant,
+                messages: &mut Messages<'f>,
+                tx: &mut Tx<'_>,
+            ) -> Result<Option<$event<'f>>, SendError> {
+                self.next_event(now, messages, tx)
+            }
 
-    fn handle_timeout<'f>(
-        &mut self,
-        now: Instant,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.handle_timeout(now, tx)
-    }
+            fn handle_timeout<'f>(
+                &mut self,
+                now: Instant,
+                tx: &mut Tx<'_>,
+            ) -> Result<Option<$event<'f>>, SendError> {
+                self.handle_timeout(now, tx)
+            }
 
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.poll_timeout()
-    }
+            fn poll_timeout(&self) -> Option<Instant> {
+                self.poll_timeout()
+            }
 
+            fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
+                self.$fail(request, &RpcError::internal(INVALID), tx)
+            }
+
+            $($own)*
+        }
+
+        impl Sealed for $machine<'_> {}
+    };
+}
+
+machine! { Server, ServerEvent, fail,
     fn is_full(&self) -> bool {
         self.is_full()
-    }
-
-    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        self.fail(request, &RpcError::internal(INVALID), tx)
     }
 
     fn has_open_requests(&self) -> bool {
@@ -152,36 +161,9 @@ impl Machine for Server<'_> {
     }
 }
 
-impl Machine for Client<'_> {
-    type Event<'f> = ClientEvent<'f>;
-
-    fn next_event<'f>(
-        &mut self,
-        now: Instant,
-        messages: &mut Messages<'f>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        self.next_event(now, messages, tx)
-    }
-
-    fn handle_timeout<'f>(
-        &mut self,
-        now: Instant,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        self.handle_timeout(now, tx)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.poll_timeout()
-    }
-
+machine! { Client, ClientEvent, respond_error,
     fn is_full(&self) -> bool {
         false
-    }
-
-    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        self.respond_error(request, &RpcError::internal(INVALID), tx)
     }
 
     fn has_open_requests(&self) -> bool {
@@ -278,8 +260,6 @@ impl<T: Memory> Memory for &mut T {
 }
 
 impl<T: Memory> Sealed for &mut T {}
-impl Sealed for Server<'_> {}
-impl Sealed for Client<'_> {}
 
 mod sealed {
     pub trait Sealed {}
@@ -447,11 +427,7 @@ where
     }
 }
 
-impl<C, S> fmt::Debug for Pair<C, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pair").field("moved", &self.moved).finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!([C, S] Pair<C, S> { moved });
 
 /// Copies bytes into a receive buffer. Returns how many found room.
 fn feed<R: Storage>(rx: &mut RxBuffer<R>, bytes: &[u8]) -> usize {

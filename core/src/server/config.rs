@@ -421,30 +421,3 @@ impl GrowingServerState {
 /// event.
 #[cfg(feature = "alloc")]
 const CALLS_OF_A_VIEW: usize = 8;
-
-/// The memory of a server: a [`ServerState`] of any size, or a growing one.
-pub trait ServerMemory: private::Sealed {
-    /// Returns the server.
-    fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s>;
-}
-
-impl<const N: usize, const S: usize> ServerMemory for ServerState<N, S> {
-    fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {
-        self.server(config)
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl ServerMemory for GrowingServerState {
-    fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {
-        self.server(config)
-    }
-}
-
-mod private {
-    pub trait Sealed {}
-
-    impl<const N: usize, const S: usize> Sealed for super::ServerState<N, S> {}
-    #[cfg(feature = "alloc")]
-    impl Sealed for super::GrowingServerState {}
-}

@@ -11,7 +11,7 @@ mod subscriptions;
 
 #[cfg(feature = "alloc")]
 pub use config::GrowingServerState;
-pub use config::{Admission, MAX_EXTENSIONS, ServerConfig, ServerMemory, ServerState};
+pub use config::{Admission, MAX_EXTENSIONS, ServerConfig, ServerState};
 #[cfg(feature = "alloc")]
 pub use event::OwnedRequest;
 pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, ClientConfig, ClientEvent, ClientFeatures, ClientMemory, ClientState, Era,
-    Frame, GrowingClientState, Instant, Messages, Revision, Revisions, SendError, TxBuffer,
+    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era, Frame,
+    GrowingClientState, Instant, Memory, Messages, Revision, Revisions, SendError, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_client;
 
@@ -154,16 +154,21 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
 
 #[test]
 fn late_responses_are_recognized_up_to_the_table_size() {
-    fn check(n: usize, mut memory: impl ClientMemory) {
+    fn check<
+        M: for<'c, 's> Memory<Config<'c> = ClientConfig<'c>, Machine<'s> = Client<'s>> + 'static,
+    >(
+        n: usize,
+        mut memory: M,
+    ) {
         let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
-        memory.client(&CONFIG).set_era(Some(Era::Modern));
-        memory.client(&CONFIG).connect(now, &mut tx).expect("connecting starts");
+        memory.machine(&CONFIG).set_era(Some(Era::Modern));
+        memory.machine(&CONFIG).connect(now, &mut tx).expect("connecting starts");
         for round in 0..3 {
             let calls: Vec<_> = (0..n)
                 .map(|_| {
                     tx.advance(usize::MAX);
                     memory
-                        .client(&CONFIG)
+                        .machine(&CONFIG)
                         .request(
                             now,
                             "tools/call",
@@ -176,13 +181,13 @@ fn late_responses_are_recognized_up_to_the_table_size() {
                 .collect();
             for call in calls {
                 tx.advance(usize::MAX);
-                assert_eq!(memory.client(&CONFIG).cancel_call(call, None, &mut tx), Ok(()));
+                assert_eq!(memory.machine(&CONFIG).cancel_call(call, None, &mut tx), Ok(()));
             }
             for id in n * round + 1..=n * (round + 1) {
                 let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
                 for late in [true, false] {
                     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
-                    let mut client = memory.client(&CONFIG);
+                    let mut client = memory.machine(&CONFIG);
                     let event = client
                         .next_event(now, &mut messages, &mut tx)
                         .expect("the buffer has room");
