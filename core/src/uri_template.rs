@@ -40,10 +40,29 @@ pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
 /// Whether received text looks like a URI: a scheme, and no white space. Peers often do not
 /// percent-encode as RFC 3986 requires, so more is not checked.
 pub(crate) fn is_uri(text: JsonStr<'_>) -> bool {
-    let mut chars = text.chars();
+    let chars = &mut text.chars();
+    takes_scheme(chars) && !chars.any(|c| c.is_whitespace() || c.is_control())
+}
+
+/// Whether text begins with a scheme and a colon, which are taken.
+pub(crate) fn takes_scheme(chars: &mut impl Iterator<Item = char>) -> bool {
     let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
     let colon = chars.find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')));
-    letter && colon == Some(':') && !chars.any(|c| c.is_whitespace() || c.is_control())
+    letter && colon == Some(':')
+}
+
+/// Whether text has only characters that RFC 3986 allows in a URI.
+pub(crate) fn has_uri_characters(chars: &mut impl Iterator<Item = char>) -> bool {
+    while let Some(c) = chars.next() {
+        let is_valid = match c {
+            '%' => (0..2).all(|_| chars.next().is_some_and(|c| c.is_ascii_hexdigit())),
+            _ => c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=".contains(c),
+        };
+        if !is_valid {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether all expressions are of the two supported kinds.

@@ -29,7 +29,7 @@ use crate::types::rendered::{Const, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
 use crate::types::{TaskSupport, ToolExecution};
-use crate::uri_template;
+use crate::uri_template::{self, has_uri_characters, takes_scheme};
 
 /// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
 ///
@@ -767,7 +767,8 @@ pub(super) fn check_entry<'c>(
                 );
             }
             if !(pattern.starts_with('{') || begins_with_scheme(pattern))
-                || !uri_template::literals(pattern).all(has_uri_characters)
+                || !uri_template::literals(pattern)
+                    .all(|text| has_uri_characters(&mut text.chars()))
             {
                 return Err(
                     "a template must have a scheme and only characters that RFC 3986 allows",
@@ -790,23 +791,14 @@ fn is_tool_name(name: Text<'_>) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// RFC 3986: a scheme, a colon, and only characters that may stand in a URI.
 fn is_uri(uri: &str) -> bool {
-    begins_with_scheme(uri) && has_uri_characters(uri)
+    begins_with_scheme(uri) && has_uri_characters(&mut uri.chars())
 }
 
+/// Whether there is a scheme, a colon, and something behind it.
 fn begins_with_scheme(uri: &str) -> bool {
-    uri.split_once(':').is_some_and(|(scheme, rest)| {
-        !rest.is_empty()
-            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-    })
-}
-
-fn has_uri_characters(text: &str) -> bool {
-    let encoded = |digits: &str| digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b))
-        && text.split('%').skip(1).all(|rest| rest.get(..2).is_some_and(encoded))
+    let chars = &mut uri.chars();
+    takes_scheme(chars) && chars.next().is_some()
 }
 
 /// Checks that a schema is an object, of a known dialect, without duplicate keys and external

@@ -10,6 +10,7 @@ use crate::encode::{Encode, Encoder};
 use crate::json::{Cursor, Decimal, JsonStr, RawJson, compare};
 use crate::text::write_printable;
 use crate::types::Text;
+use crate::uri_template::{has_uri_characters, takes_scheme};
 
 /// Values that a type accepts.
 #[derive(Clone, Copy, Debug)]
@@ -1013,22 +1014,6 @@ fn is_email(text: Text<'_>) -> bool {
 }
 
 fn is_uri(text: Text<'_>) -> bool {
-    let text = &mut text.chars();
-    if !text.next().is_some_and(|c| c.is_ascii_alphabetic()) {
-        return false;
-    }
-    let colon = text.find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-' | '.'));
-    if colon != Some(':') {
-        return false;
-    }
-    while let Some(c) = text.next() {
-        let is_valid = match c {
-            '%' => (0..2).all(|_| text.next().is_some_and(|c| c.is_ascii_hexdigit())),
-            _ => c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=".contains(c),
-        };
-        if !is_valid {
-            return false;
-        }
-    }
-    true
+    let chars = &mut text.chars();
+    takes_scheme(chars) && has_uri_characters(chars)
 }

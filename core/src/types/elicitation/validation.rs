@@ -10,6 +10,7 @@ use crate::text::Printable;
 use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
+use crate::uri_template::takes_scheme;
 
 /// The reason why a form or its content is invalid.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -266,15 +267,10 @@ fn looks_like_email(text: Text<'_>) -> bool {
 /// Returns whether the text has a scheme, a non-empty rest and no whitespace.
 pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
     let mut chars = text.chars();
-    let mut first = true;
-    let scheme = chars.by_ref().take_while(|c| *c != ':').all(|c| {
-        let ok = c.is_ascii_alphabetic()
-            || (!first && (c.is_ascii_digit() || matches!(c, '+' | '-' | '.')));
-        first = false;
-        ok
-    });
-    let mut rest = chars.peekable();
-    scheme && !first && rest.peek().is_some() && !rest.any(|c| c.is_whitespace() || c.is_control())
+    takes_scheme(&mut chars) && {
+        let mut rest = chars.peekable();
+        rest.peek().is_some() && !rest.any(|c| c.is_whitespace() || c.is_control())
+    }
 }
 
 /// Returns whether the text starts with a date as `2025-01-31`.
