@@ -30,7 +30,7 @@ use crate::protocol::Revision;
 use crate::protocol::error::{InvalidPayload, SendError};
 use crate::protocol::{Method, ServerFeatures};
 use crate::rpc::RpcError;
-use crate::server::{Request, Server};
+use crate::server::{Request, Server, ToolErrorKind};
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
 use crate::text::Printable;
@@ -95,11 +95,7 @@ pub struct Catalog<'c> {
 struct Permits<'c>(&'c (dyn Fn(&str) -> bool + Sync));
 
 #[cfg(all(feature = "http", feature = "alloc"))]
-impl fmt::Debug for Permits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Permits").finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!(Permits<'_> {});
 
 #[derive(Clone, Copy, Debug)]
 struct Tools<'c> {
@@ -726,7 +722,7 @@ impl<'c> Catalog<'c> {
             Ok(Target::InvalidArguments(tool)) => {
                 let mut sent = Ok(());
                 self.refusal(tool, request, &mut |why| {
-                    sent = server.refuse_arguments(handle, why, tx);
+                    sent = server.refuse_call(handle, ToolErrorKind::InvalidArguments, why, tx);
                 });
                 sent.map(|()| Target::Responded)
             }

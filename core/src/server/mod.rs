@@ -17,8 +17,8 @@ pub use event::OwnedRequest;
 pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};
 #[cfg(feature = "alloc")]
 pub use respond::ResponseKind;
-pub(crate) use respond::is_response_open;
 pub use respond::{Change, LogMessage};
+pub(crate) use respond::{ToolErrorKind, is_response_open};
 #[cfg(any(feature = "http", feature = "tasks"))]
 pub use session::SESSION_LEN;
 #[cfg(feature = "http")]

@@ -103,25 +103,29 @@ impl Server<'_> {
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        self.refuse_arguments(request, &DisplayText(why), tx)
+        self.refuse_call(request, ToolErrorKind::InvalidArguments, &DisplayText(why), tx)
     }
 
-    /// [`respond_invalid_arguments`](Self::respond_invalid_arguments) with a value that is written
-    /// as a string.
-    pub(crate) fn refuse_arguments(
+    /// Responds to `tools/call` with an error of a kind whose text the client reads: a result with
+    /// `isError`, or error -32602.
+    pub(crate) fn refuse_call(
         &mut self,
         request: RequestHandle,
+        kind: ToolErrorKind,
         why: &dyn Encode,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        if self
-            .requests
-            .get(request.0)
-            .is_some_and(|pending| pending.revision >= Revision::V2025_11_25)
-        {
-            return self.respond_text(request, why, true, tx);
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
+        if !kind.is_result(pending.revision) {
+            return self.refuse_params(request, why, tx);
         }
-        self.refuse_params(request, why, tx)
+        let block = object!({ "type" = "text", "text": why });
+        let result = object!({ "content": [&block], "isError": true });
+        #[cfg(feature = "alloc")]
+        {
+            self.peer.other_response = Some((request.0, ResponseKind::ToolFailed));
+        }
+        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
     /// Responds with error -32602, whose message is `why`.
@@ -151,37 +155,6 @@ impl Server<'_> {
             object!(writer, { "code": -32602_i32, "message": why });
             writer.put(b"}");
         })
-    }
-
-    /// Responds to `tools/call` that the client's response to an input request is invalid.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn respond_invalid_input_response(
-        &mut self,
-        request: RequestHandle,
-        why: &dyn Encode,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        if self.requests.get(request.0).is_some_and(|pending| pending.revision.is_modern()) {
-            return self.refuse_params(request, why, tx);
-        }
-        self.respond_text(request, why, true, tx)
-    }
-
-    /// Responds to `tools/call` with one text block, whose text is a value written as a string.
-    pub(crate) fn respond_text(
-        &mut self,
-        request: RequestHandle,
-        text: &dyn Encode,
-        is_error: bool,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        let block = object!({ "type" = "text", "text": text });
-        let result = object!({ "content": [&block], "isError"?: is_error.then_some(true) });
-        #[cfg(feature = "alloc")]
-        if is_error {
-            self.peer.other_response = Some((request.0, ResponseKind::ToolFailed));
-        }
-        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
     /// Responds with an error.
@@ -388,6 +361,34 @@ pub enum ResponseKind {
     InputRequired,
     /// An error with this code.
     Error(i32),
+}
+
+/// The kind of an error of a tool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ToolErrorKind {
+    /// A result with `isError`.
+    Failed,
+    /// As the revision requires: a result with `isError`, or -32602.
+    InvalidArguments,
+    /// The same by another rule.
+    #[cfg(feature = "alloc")]
+    InvalidInputResponse,
+    /// -32603 without the reason, or a JSON-RPC error.
+    Error,
+}
+
+impl ToolErrorKind {
+    /// Returns whether a client of this revision gets a result with `isError`, so that the model
+    /// can correct itself.
+    pub(crate) fn is_result(self, revision: Revision) -> bool {
+        match self {
+            Self::Failed => true,
+            Self::InvalidArguments => revision >= Revision::V2025_11_25,
+            #[cfg(feature = "alloc")]
+            Self::InvalidInputResponse => !revision.is_modern(),
+            Self::Error => false,
+        }
+    }
 }
 
 /// Writes the response to the request with this id. Not `dyn Fn`: its vtable is larger.

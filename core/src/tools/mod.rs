@@ -42,7 +42,7 @@ use crate::rpc::inflight::RequestHandle;
 use crate::server::Request;
 #[cfg(feature = "alloc")]
 use crate::server::ResponseKind;
-use crate::server::Server;
+use crate::server::{Server, ToolErrorKind};
 #[cfg(feature = "alloc")]
 use crate::text::Printable;
 #[cfg(feature = "derive")]
@@ -118,11 +118,7 @@ impl<'a, T> ToolOutput<'a, T> {
 pub struct BoxedContent<'a>(Box<dyn Encode + Send + 'a>);
 
 #[cfg(feature = "alloc")]
-impl fmt::Debug for BoxedContent<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoxedContent").finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!(BoxedContent<'_> {});
 
 impl<'a, T> From<&'a str> for ToolOutput<'a, T> {
     fn from(text: &'a str) -> Self {
@@ -199,19 +195,6 @@ impl Encode for NoOutput {
 pub struct ToolError<'a> {
     kind: ToolErrorKind,
     why: Why<'a>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ToolErrorKind {
-    /// A result with `isError`.
-    Failed,
-    /// As the revision requires: a result with `isError`, or -32602.
-    InvalidArguments,
-    /// The same by another rule.
-    #[cfg(feature = "alloc")]
-    InvalidInputResponse,
-    /// -32603 without the reason, or a JSON-RPC error.
-    Error,
 }
 
 /// An error stands beside the function that encodes it, so that a program which makes no such error
@@ -304,13 +287,7 @@ impl<'a> ToolError<'a> {
     /// Returns the kind of the response that a client of this revision gets.
     #[cfg(feature = "alloc")]
     pub fn response_kind(&self, revision: Revision) -> ResponseKind {
-        let is_failed = match self.kind {
-            ToolErrorKind::Failed => true,
-            ToolErrorKind::InvalidArguments => revision >= Revision::V2025_11_25,
-            ToolErrorKind::InvalidInputResponse => !revision.is_modern(),
-            ToolErrorKind::Error => false,
-        };
-        if is_failed {
+        if self.kind.is_result(revision) {
             return ResponseKind::ToolFailed;
         }
         let code = match (self.kind, &self.why) {
@@ -408,12 +385,6 @@ impl Outcome<Server<'_>> for ToolError<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         match (self.kind, &self.why) {
-            (ToolErrorKind::Failed, why) => server.respond_text(request, why, true, tx),
-            (ToolErrorKind::InvalidArguments, why) => server.refuse_arguments(request, why, tx),
-            #[cfg(feature = "alloc")]
-            (ToolErrorKind::InvalidInputResponse, why) => {
-                server.respond_invalid_input_response(request, why, tx)
-            }
             (ToolErrorKind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
             #[cfg(feature = "alloc")]
             (ToolErrorKind::Error, Why::OwnedError(error)) => {
@@ -422,6 +393,7 @@ impl Outcome<Server<'_>> for ToolError<'_> {
             (ToolErrorKind::Error, _) => {
                 server.respond_error(request, &RpcError::internal(INTERNAL), tx)
             }
+            (kind, why) => server.refuse_call(request, kind, why, tx),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::json::{JsonStr, RawJson, ReadError};
 use crate::protocol::Method;
 use crate::protocol::error::SendError;
 use crate::rpc::inflight::Call;
-use crate::server::{Request, Server};
+use crate::server::{Request, Server, ToolErrorKind};
 use crate::time::Instant;
 use crate::typed::rules::{self, Faults, Member, Rule};
 use crate::typed::schema::Docs;
@@ -220,7 +220,7 @@ impl<'c> Catalog<'c> {
         match T::from_request(request) {
             Some(Ok(call)) => Ok(Called::Call(call)),
             Some(Err(faults)) => {
-                server.refuse_arguments(request.handle, &faults, tx)?;
+                server.refuse_call(request.handle, ToolErrorKind::InvalidArguments, &faults, tx)?;
                 Ok(Called::Other(Target::Responded))
             }
             // It is of another enum, which would have checked the arguments.
