@@ -511,24 +511,11 @@ impl CallOptions {
         }
     }
 
-    /// Sets [`timeout`](Self::timeout).
-    pub const fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), ..self }
-    }
-
-    /// Sets [`limit`](Self::limit).
-    pub const fn limit(self, limit: Duration) -> Self {
-        Self { limit: Some(limit), ..self }
-    }
-
-    /// Sets [`progress`](Self::progress).
-    pub const fn progress(self, progress: bool) -> Self {
-        Self { progress, ..self }
-    }
-
-    /// Sets [`log_level`](Self::log_level).
-    pub const fn log_level(self, level: LoggingLevel) -> Self {
-        Self { log_level: Some(level), ..self }
+    setters! {
+        timeout?: Duration;
+        limit?: Duration;
+        progress: bool;
+        log_level?: LoggingLevel;
     }
 
     /// Asks the server to run a `tools/call` as a task, and to keep the task for this time

@@ -32,6 +32,7 @@ use core::time::Duration;
 use crate::rpc::inflight::GrowingTable;
 use crate::rpc::inflight::{Slot, Table, TableState};
 use crate::time::Instant;
+use crate::types::setters;
 use entry::{Entry, Inputs, State};
 
 /// Limits of tasks. Shared by all connections; usually a `const` or `static`.
@@ -63,24 +64,11 @@ impl TasksConfig {
         }
     }
 
-    /// Sets [`ttl`](Self::ttl).
-    pub const fn ttl(self, ttl: Duration) -> Self {
-        Self { ttl, ..self }
-    }
-
-    /// Sets [`max_ttl`](Self::max_ttl).
-    pub const fn max_ttl(self, max_ttl: Duration) -> Self {
-        Self { max_ttl, ..self }
-    }
-
-    /// Sets [`poll_interval`](Self::poll_interval).
-    pub const fn poll_interval(self, poll_interval: Duration) -> Self {
-        Self { poll_interval, ..self }
-    }
-
-    /// Sets [`max_per_owner`](Self::max_per_owner).
-    pub const fn max_per_owner(self, max_per_owner: usize) -> Self {
-        Self { max_per_owner, ..self }
+    setters! {
+        ttl: Duration;
+        max_ttl: Duration;
+        poll_interval: Duration;
+        max_per_owner: usize;
     }
 }
 
@@ -382,24 +370,11 @@ impl<'a> StoredTask<'a> {
         }
     }
 
-    /// Sets [`end`](Self::end).
-    pub const fn end(self, end: Option<TaskEnd>) -> Self {
-        Self { end, ..self }
-    }
-
-    /// Sets [`message`](Self::message).
-    pub const fn message(self, message: &'a str) -> Self {
-        Self { message, ..self }
-    }
-
-    /// Sets [`last_input`](Self::last_input).
-    pub const fn last_input(self, number: u32) -> Self {
-        Self { last_input: number, ..self }
-    }
-
-    /// Sets [`open_inputs`](Self::open_inputs).
-    pub const fn open_inputs(self, numbers: &'a [u32]) -> Self {
-        Self { open_inputs: numbers, ..self }
+    setters! {
+        end: Option<TaskEnd>;
+        message: &'a str;
+        last_input: u32;
+        open_inputs: &'a [u32];
     }
 }
 
