@@ -172,16 +172,21 @@ impl<O> Instance<O> {
 
     /// Returns the number of a session, once it has an id.
     pub(super) fn session_number(&self) -> Option<u64> {
-        match &self.kind {
-            InstanceKind::Session(session) => session.id.as_ref().map(|id| id.number),
-            _ => None,
-        }
+        Some(self.session()?.id.as_ref()?.number)
+    }
+
+    pub(super) const fn session(&self) -> Option<&Session> {
+        if let InstanceKind::Session(session) = &self.kind { Some(session) } else { None }
+    }
+
+    pub(super) const fn session_mut(&mut self) -> Option<&mut Session> {
+        if let InstanceKind::Session(session) = &mut self.kind { Some(session) } else { None }
     }
 
     /// Returns whether the client may send so many bytes to other nodes, and counts them: all nodes
     /// open each envelope.
     pub(super) fn may_pass(&mut self, now: Instant, len: usize) -> bool {
-        let InstanceKind::Session(session) = &mut self.kind else { return false };
+        let Some(session) = self.session_mut() else { return false };
         let takes = Duration::from_micros(len as u64).saturating_add(PASS_INTERVAL);
         let until = session.passed_until.max(now).saturating_add(takes);
         let may_pass = until <= now.saturating_add(MAX_AHEAD);
@@ -194,22 +199,16 @@ impl<O> Instance<O> {
     /// Returns whether the call of this number is one of this server, open or not.
     pub(super) fn has_made(&mut self, config: &ServerConfig<'_>, call: u32) -> bool {
         let last = self.state.server(config).calls_made();
-        match &self.kind {
-            InstanceKind::Session(session) => session.first_call < call && call <= last,
-            _ => false,
-        }
+        self.session().is_some_and(|session| session.first_call < call && call <= last)
     }
 
     /// Returns whether some event of a stream is here, or will be.
     pub(super) fn has_stream(&self, stream: u32) -> bool {
-        match &self.kind {
-            InstanceKind::Session(session) => {
-                stream == session.own_stream
-                    || !self.streams.is_own(ExchangeId::new(stream))
-                    || session.replay.has_stream(stream)
-            }
-            _ => false,
-        }
+        self.session().is_some_and(|session| {
+            stream == session.own_stream
+                || !self.streams.is_own(ExchangeId::new(stream))
+                || session.replay.has_stream(stream)
+        })
     }
 
     /// Returns whose share a session counts in.

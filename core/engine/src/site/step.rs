@@ -681,14 +681,9 @@ impl<O> Site<'_, O> {
                 Some(_) => refused(&Refusal::service_unavailable()),
                 None => Decision::NoSession,
             },
-            Route::Stream { session, last_event_id } => match found(session) {
-                Some(owner) => Decision::Get(owner, last_event_id),
-                None => Decision::NoSession,
-            },
-            Route::DeleteSession(id) => match found(id) {
-                Some(owner) => Decision::Delete(owner),
-                None => Decision::NoSession,
-            },
+            Route::Stream { session, last_event_id } => found(session)
+                .map_or(Decision::NoSession, |owner| Decision::Get(owner, last_event_id)),
+            Route::DeleteSession(id) => found(id).map_or(Decision::NoSession, Decision::Delete),
             Route::Refused(refusal) => refused(&refusal),
             // Answered before the body was read.
             Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
