@@ -26,7 +26,7 @@ fn options() -> HttpOptions {
             let mut part = || parts.next().unwrap_or_default();
             let mut principal = Principal::new(part(), part());
             let life = part().parse().ok().map(Duration::from_millis);
-            principal.expires = life.map(|life| credentials.now().saturating_add(life));
+            principal.expires = life.map(|life| credentials.time_of(0).saturating_add(life));
             ready(Ok(principal))
         },
     )

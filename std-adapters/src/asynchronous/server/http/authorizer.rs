@@ -135,7 +135,7 @@ impl Credentials {
 
     /// Returns the time of the request, on the clock of [`Principal::expires`]. All servers of a
     /// process have the same.
-    pub fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         time_at(self.at)
     }
 
