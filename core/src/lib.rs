@@ -60,7 +60,7 @@ pub use message::{
 };
 pub use progress::{Amount, Progress};
 pub use protocol::error::{
-    ConfigError, ErrorCode, InvalidPayload, NotAllowed, SendError, Violation,
+    ConfigError, ErrorCode, InvalidPayload, NotAllowed, SendError, SendResult, Violation,
 };
 pub use protocol::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 #[cfg(feature = "alloc")]

@@ -10,7 +10,7 @@ use crate::encode::Encode;
 use crate::encode::Encoder;
 use crate::json::{Decimal, divide_by_ten};
 use crate::protocol::Revision;
-use crate::protocol::error::SendError;
+use crate::protocol::error::SendResult;
 use crate::rpc::inflight::Delivery;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;
@@ -83,7 +83,7 @@ impl Progress<'_> {
         revision: Revision,
         tx: &mut Tx<'_>,
         more: &dyn Fn(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         tx.whole_frame(revision, &mut |writer| {
             write_notification_head(writer, "notifications/progress");
             writer.put(b"{\"progressToken\":");
@@ -208,7 +208,7 @@ impl Reported {
         progress: &Progress<'_>,
         revision: Revision,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let last = progress.total == Some(progress.done);
         let has_reported = self.next != Instant::NEVER;
         if has_reported && (progress.done <= self.done || (now < self.next && !last)) {

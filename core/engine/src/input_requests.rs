@@ -8,7 +8,7 @@ use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, CallOutcome, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson,
-    RequestHandle, SendError, Server, ToolError, Tx,
+    RequestHandle, SendError, SendResult, Server, ToolError, Tx,
 };
 
 use crate::rounds::{Response, response};
@@ -16,7 +16,7 @@ use crate::rounds::{Response, response};
 use crate::site::SiteTurn;
 
 /// One attempt to send.
-pub type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError> + 's;
+pub type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult + 's;
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
@@ -52,20 +52,20 @@ pub trait Outputs {
     ///
     /// # Errors
     /// Those of the attempt.
-    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError>;
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult;
 
     /// Makes an attempt to send more of an input request.
     ///
     /// # Errors
     /// Those of the attempt.
-    fn send_input(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
+    fn send_input(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult {
         self.send(to, attempt)
     }
 }
 
 #[cfg(feature = "http")]
 impl<O> Outputs for SiteTurn<'_, O> {
-    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult {
         let (mut server, tx) = match to {
             Destination::Request(request) => self.parts(request),
             Destination::Call(call) => self.parts_of_call(call),
@@ -199,12 +199,7 @@ impl InputRequests {
 
 impl PendingInput {
     /// Makes one attempt to send what is missing.
-    fn send(
-        &mut self,
-        now: Instant,
-        server: &mut Server<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&mut self, now: Instant, server: &mut Server<'_>, tx: &mut Tx<'_>) -> SendResult {
         match self.stage {
             // Two requests of one handler with the same method could not be told apart in the
             // middle of a frame.

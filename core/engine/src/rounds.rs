@@ -13,7 +13,7 @@ use core::time::Duration;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     CallOutcome, ClientRequest, InputLink, OrToolError as _, OwnedJson, RawJson, Request,
-    RequestHandle, Revision, SendError, Server, ToolError, Tx,
+    RequestHandle, Revision, SendResult, Server, ToolError, Tx,
 };
 
 use crate::key_ring::{INVALID, KeyRing};
@@ -279,7 +279,7 @@ pub fn send_input_required(
     missing: &[(String, OwnedJson)],
     state: Option<&str>,
     tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
+) -> SendResult {
     let input_requests: Vec<(&str, InputRequest<'_>)> = missing
         .iter()
         .filter_map(|(key, input_request)| Some((key.as_str(), input_request.to().ok()?)))

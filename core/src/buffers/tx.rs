@@ -9,7 +9,7 @@ use super::framing::{Delimiters, Framing};
 use crate::buffers;
 use crate::encode::{Encoder, Tracker};
 use crate::protocol::Revision;
-use crate::protocol::error::{NotAllowed, SendError};
+use crate::protocol::error::{NotAllowed, SendError, SendResult};
 
 /// Holds complete frames until the transport takes them.
 ///
@@ -111,7 +111,7 @@ impl<S: Storage> TxBuffer<S> {
     pub fn send<R, E: From<SendError>>(
         &mut self,
         mut write: impl FnMut(&[u8]) -> Result<usize, E>,
-        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Tx<'_>) -> SendResult<R>,
     ) -> Result<R, E> {
         loop {
             match call(self) {
@@ -205,7 +205,7 @@ impl Tx<'_> {
         writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write(writer_id, revision, FramePart::Resumable, write)
     }
 
@@ -241,7 +241,7 @@ impl Tx<'_> {
         writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write(writer_id, revision, FramePart::Begin, write)
     }
 
@@ -251,17 +251,13 @@ impl Tx<'_> {
         writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write(writer_id, revision, FramePart::End, write)
     }
 
     /// Writes as much of `json` into a streamed frame as fits, with line breaks replaced by spaces.
     /// Returns the number of bytes written.
-    pub(crate) fn write_part(
-        &mut self,
-        writer_id: WriterId,
-        json: &[u8],
-    ) -> Result<usize, SendError> {
+    pub(crate) fn write_part(&mut self, writer_id: WriterId, json: &[u8]) -> SendResult<usize> {
         if !self.open.is_some_and(|open| {
             open.writer_id == writer_id && open.mode == WriteMode::Streamed && open.sent == 0
         }) {
@@ -287,7 +283,7 @@ impl Tx<'_> {
         &mut self,
         revision: Revision,
         write: &mut impl FnMut(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write(WriterId::UNKEYED, revision, FramePart::Whole, write)
     }
 
@@ -297,7 +293,7 @@ impl Tx<'_> {
         &mut self,
         delimiters: Delimiters,
         write: &mut impl FnMut(&mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write_with(delimiters, WriterId::UNKEYED, Revision::LATEST, FramePart::Whole, write)
     }
 
@@ -338,12 +334,12 @@ impl Tx<'_> {
     }
 
     /// Abandons the open frame, if it is of this writer: its line ends here.
-    pub(crate) fn abandon(&mut self, writer_id: WriterId) -> Result<(), SendError> {
+    pub(crate) fn abandon(&mut self, writer_id: WriterId) -> SendResult {
         if self.is_open(writer_id) { self.abandon_open() } else { Ok(()) }
     }
 
     /// Abandons the open frame, if the application sends it. Returns whether it did.
-    pub(crate) fn abandon_application(&mut self) -> Result<bool, SendError> {
+    pub(crate) fn abandon_application(&mut self) -> SendResult<bool> {
         if self.open.is_some_and(|open| open.writer_id.is_application()) {
             self.abandon_any()
         } else {
@@ -352,7 +348,7 @@ impl Tx<'_> {
     }
 
     /// Abandons the open frame. Returns whether there was one.
-    pub(crate) fn abandon_any(&mut self) -> Result<bool, SendError> {
+    pub(crate) fn abandon_any(&mut self) -> SendResult<bool> {
         if self.open.is_none() {
             return Ok(false);
         }
@@ -367,7 +363,7 @@ impl Tx<'_> {
             && self.abandon_open().is_ok()
     }
 
-    fn abandon_open(&mut self) -> Result<(), SendError> {
+    fn abandon_open(&mut self) -> SendResult {
         let open = self.open.take();
         if open.is_some_and(|open| open.is_checked()) {
             return Ok(());
@@ -407,7 +403,7 @@ impl Tx<'_> {
         revision: Revision,
         part: FramePart,
         body: &mut dyn Body,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let delimiters = self.framing.delimiters(writer_id.is_response())?;
         self.write_with(delimiters, writer_id, revision, part, body)
     }
@@ -420,7 +416,7 @@ impl Tx<'_> {
         revision: Revision,
         part: FramePart,
         body: &mut dyn Body,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let (mut sent, mut mode) = match self.open {
             Some(open) if open.writer_id != writer_id => return Err(SendError::Full),
             Some(open) if open.mode == part.mode() => (open.sent, open.mode),

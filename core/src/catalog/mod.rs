@@ -27,7 +27,7 @@ use crate::encode::{DisplayText, Encode, Encoder};
 use crate::json::{Decimal, JsonStr, RawJson};
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
-use crate::protocol::error::{InvalidPayload, SendError};
+use crate::protocol::error::{InvalidPayload, SendResult};
 use crate::protocol::{Method, ServerFeatures};
 use crate::rpc::RpcError;
 use crate::server::{Request, Server, ToolErrorKind};
@@ -128,7 +128,7 @@ pub(crate) struct TypedPrompts {
     /// Responds to invalid arguments of a prompt, and to a completion if the type has the values.
     /// Returns whether it did.
     pub(crate) respond:
-        fn(&Entry<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> Result<bool, SendError>,
+        fn(&Entry<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> SendResult<bool>,
 }
 
 /// Entry of the catalog that a request is for.
@@ -665,7 +665,7 @@ impl<'c> Catalog<'c> {
         server: &mut Server<'_>,
         request: &Request<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Target<'c>, SendError> {
+    ) -> SendResult<Target<'c>> {
         let handle = request.handle;
         let list = match request.method {
             Method::ToolsList => 0,
@@ -693,7 +693,7 @@ impl<'c> Catalog<'c> {
         server: &mut Server<'_>,
         request: &Request<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Target<'c>, SendError> {
+    ) -> SendResult<Target<'c>> {
         let handle = request.handle;
         #[cfg(feature = "skills")]
         if let Some(sent) =

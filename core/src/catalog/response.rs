@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::{Catalog, Target};
 use crate::buffers::tx::Tx;
 use crate::connection::Outcome;
-use crate::protocol::error::SendError;
+use crate::protocol::error::SendResult;
 use crate::rpc::RpcError;
 use crate::rpc::inflight::RequestHandle;
 use crate::server::{OwnedRequest, Request, Server};
@@ -36,12 +36,7 @@ impl<'c> Catalog<'c> {
 }
 
 impl Outcome<Server<'_>> for CatalogResponse<'_> {
-    fn send(
-        &self,
-        server: &mut Server<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&self, server: &mut Server<'_>, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         match self.catalog.respond(server, &self.request.as_request(), tx)? {
             Target::Responded => Ok(()),
             _ => server.respond_error(request, &NO_RESPONSE, tx),

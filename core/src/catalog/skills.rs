@@ -5,7 +5,7 @@ use crate::buffers::tx::Tx;
 use crate::encode::{Encode, Encoder};
 use crate::json::JsonStr;
 use crate::protocol::Method;
-use crate::protocol::error::SendError;
+use crate::protocol::error::SendResult;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::skills::ServedSkill;
@@ -23,8 +23,7 @@ pub(super) struct Skills<'c> {
 }
 
 /// Responds to a request for a skill; `None` for any other, and for lists.
-type Respond =
-    fn(&Catalog<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> Option<Result<(), SendError>>;
+type Respond = fn(&Catalog<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> Option<SendResult>;
 
 impl<'c> Skills<'c> {
     pub(super) const NONE: Self = Self { list: &[], respond: None };
@@ -51,7 +50,7 @@ fn respond(
     server: &mut Server<'_>,
     request: &Request<'_>,
     tx: &mut Tx<'_>,
-) -> Option<Result<(), SendError>> {
+) -> Option<SendResult> {
     let skills = catalog.skills.list;
     let mut send = |result: &dyn Encode| {
         Some(server.respond_with::<dyn Encode>(request.handle, "complete", result, tx))

@@ -10,7 +10,7 @@ use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::json::{Decimal, JsonStr, RawJson, hash_str};
 use crate::message::{Envelope, Id, Member, Params};
 use crate::progress::{Progress, Reported};
-use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, TERSE, Violation};
+use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, SendResult, TERSE, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::inflight::{Call, Delivery, RequestHandle, Slot};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
@@ -45,7 +45,7 @@ impl<'s> Client<'s> {
         params: &P,
         options: CallOptions,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         let new = NewCall::request(method, &params, self.current_revision());
         self.send(now, &NewCall { options, ..new }, tx)
     }
@@ -65,7 +65,7 @@ impl<'s> Client<'s> {
         inputs: &InputResponseParams<'_, R>,
         options: CallOptions,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         if !session.revision.is_modern() {
             return Err(SendError::NotAllowed(NotAllowed::Revision));
@@ -112,7 +112,7 @@ impl<'s> Client<'s> {
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         if !session.revision.is_modern() {
             return Err(SendError::NotAllowed(NotAllowed::Revision));
@@ -134,12 +134,7 @@ impl<'s> Client<'s> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn cancel_call(
-        &mut self,
-        call: Call,
-        reason: Option<&str>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub fn cancel_call(&mut self, call: Call, reason: Option<&str>, tx: &mut Tx<'_>) -> SendResult {
         let Some(outgoing) = self.calls.get(call.0) else { return Ok(()) };
         if !matches!(outgoing.kind, CallKind::Application | CallKind::Listen { .. }) {
             return Ok(());
@@ -157,7 +152,7 @@ impl<'s> Client<'s> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> SendResult {
         if tx.abandon_application()? {
             self.skip_id(self.peer.calls_made.saturating_add(1));
         }
@@ -171,12 +166,7 @@ impl<'s> Client<'s> {
         self.abandoned_ids.add(number);
     }
 
-    fn send(
-        &mut self,
-        now: Instant,
-        new: &NewCall<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    fn send(&mut self, now: Instant, new: &NewCall<'_>, tx: &mut Tx<'_>) -> SendResult<Call> {
         let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let broken = match Method::from_name(new.method) {
             Some(Method::Initialize | Method::SubscriptionsListen) => Some(NotAllowed::Method),
@@ -208,7 +198,7 @@ impl<'s> Client<'s> {
         number: u32,
         reason: Option<&str>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let params = object!({ "requestId": number, "reason"?: reason });
         tx.frame(key, self.current_revision(), &mut |writer| {
             write_notification(writer, "notifications/cancelled", &params);
@@ -265,7 +255,7 @@ impl<'s> Client<'s> {
         now: Instant,
         new: &NewCall<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Slot, SendError> {
+    ) -> SendResult<Slot> {
         if self.calls.is_full() && new.replaces.is_none() {
             return Err(SendError::TooManyCalls);
         }
@@ -385,7 +375,7 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is connected, to a modern server, and where
     /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and call again.
-    pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> SendResult {
         if !self.is_open() {
             return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         }
@@ -415,7 +405,7 @@ impl Client<'_> {
         method: &str,
         params: &P,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         if !self.is_open() {
             return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         }
@@ -571,7 +561,7 @@ impl Client<'_> {
         method: Method<'f>,
         envelope: &Envelope<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         // 2026-07-28, basic/transports/stdio: a client never sends a response. A server that sends
         // a request during the probe is a legacy one.
         let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
@@ -671,7 +661,7 @@ impl Client<'_> {
         id: Id<'_>,
         refusal: Refusal,
         tx: &mut Tx<'_>,
-    ) -> Result<ClientEvent<'f>, SendError> {
+    ) -> SendResult<ClientEvent<'f>> {
         let message = self.config.words.map_or(TERSE, |words| words(refusal));
         let error = RpcError::new(refusal.violation.code(), message);
         tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
@@ -720,7 +710,7 @@ impl Client<'_> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write_response(request, tx, &|id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":");
             writer.any_object(result);
@@ -737,7 +727,7 @@ impl Client<'_> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         if result.is_object() {
             self.respond(request, &result, tx)
         } else {
@@ -755,7 +745,7 @@ impl Client<'_> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.write_response(request, tx, &|id, writer| write_error(writer, Some(id), error))
     }
 
@@ -770,7 +760,7 @@ impl Client<'_> {
         request: RequestHandle,
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let (interval, revision) = (self.config.progress_interval, self.current_revision());
         let Some(incoming) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
         if incoming.token.is_empty() {
@@ -784,7 +774,7 @@ impl Client<'_> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         write: &dyn Fn(&str, &mut Encoder<'_>),
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let slot = request.0;
         let Some(incoming) = self.requests.get(slot) else { return Ok(()) };
         let key = WriterId::response(slot.index, slot.serial);

@@ -21,7 +21,7 @@ use crate::encode::object;
 use crate::json::RawJson;
 use crate::message::{Id, OwnedId};
 use crate::progress::Reported;
-use crate::protocol::error::{ErrorCode, NotAllowed, SendError, Violation};
+use crate::protocol::error::{ErrorCode, NotAllowed, SendError, SendResult, Violation};
 use crate::protocol::{ClientFeatures, Era, Revision, Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
@@ -386,7 +386,7 @@ impl Client<'_> {
         &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'static>>> {
         // Partly written frames go first, whatever else is due.
         if tx.is_open(WriterId::PING) {
             return self.ping(now, tx).map(|()| None);
@@ -470,7 +470,7 @@ impl Client<'_> {
         now: Instant,
         slot: Slot,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'static>>> {
         let Some(outgoing) = self.calls.get(slot) else { return Ok(None) };
         match outgoing.kind {
             CallKind::Connect => self.connect_timed_out(now, slot, tx),
@@ -504,7 +504,7 @@ impl Client<'_> {
         &mut self,
         slot: Slot,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'static>>> {
         let Some(incoming) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
         let key = WriterId::timeout_error(slot.index, slot.serial);
@@ -515,7 +515,7 @@ impl Client<'_> {
         Ok(Some(ClientEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
-    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult {
         let options = CallOptions::new().timeout(self.config.ping_timeout);
         let new = NewCall::request("ping", &RawJson::EMPTY, self.current_revision());
         self.send_call(now, &NewCall { kind: CallKind::KeepAlive, options, ..new }, tx).map(|_| ())
@@ -550,7 +550,7 @@ impl Client<'_> {
     /// it first), and when the configuration has no revision of the era.
     /// [`SendError::TooManyCalls`] when the table is full. [`SendError::Full`]: drain and call
     /// again.
-    pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult {
         if !matches!(self.peer.phase, Phase::Closed) {
             return Err(SendError::NotAllowed(NotAllowed::AlreadyOpen));
         }
@@ -570,12 +570,7 @@ impl Client<'_> {
 
     /// Sends `server/discover`. 2026-07-28, basic/transports/stdio: a client that may meet a legacy
     /// server probes before it sends anything else.
-    fn probe(
-        &mut self,
-        now: Instant,
-        replaces: Option<Slot>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn probe(&mut self, now: Instant, replaces: Option<Slot>, tx: &mut Tx<'_>) -> SendResult {
         let options = CallOptions::new().timeout(self.config.probe_timeout);
         let new = NewCall::request("server/discover", &RawJson::EMPTY, Revision::LATEST);
         self.send_call(now, &NewCall { kind: CallKind::Connect, options, replaces, ..new }, tx)?;
@@ -590,7 +585,7 @@ impl Client<'_> {
         offered: Revision,
         replaces: Option<Slot>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         // A partly written `initialize` keeps its revision.
         let offered = if tx.is_open(WriterId::CONNECT) { self.peer.offering } else { offered };
         self.peer.offering = offered;
@@ -617,7 +612,7 @@ impl Client<'_> {
         slot: Slot,
         outcome: Result<RawJson<'f>, PeerError<'f>>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let next = match self.peer.phase {
             Phase::Probing => self.probe_response(outcome, tx),
             Phase::Initializing(offered) => self.initialize_response(offered, outcome),
@@ -762,7 +757,7 @@ impl Client<'_> {
         now: Instant,
         slot: Slot,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'static>>> {
         if let (Phase::Probing, Some(newest)) =
             (self.peer.phase, self.config.revisions.newest_legacy())
         {

@@ -12,7 +12,7 @@ use crate::http::client::HttpFailure;
 use crate::json::{JsonStr, RawJson};
 use crate::message::{Classified, Id, Item, Messages, Params, PeerViolation};
 use crate::protocol::Revision;
-use crate::protocol::error::{SendError, Violation};
+use crate::protocol::error::{SendResult, Violation};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle, Slot};
 use crate::time::Instant;
@@ -25,14 +25,14 @@ impl Client<'_> {
     /// connection, without the application.
     ///
     /// # Errors
-    /// [`SendError::Full`] when such a response does not fit: drain `tx` and call again with the
+    /// [`SendError::Full`](crate::SendError::Full) when such a response does not fit: drain `tx` and call again with the
     /// same `messages`.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         while !messages.is_done() {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { break };
@@ -90,7 +90,7 @@ impl Client<'_> {
         id: Option<Id<'f>>,
         outcome: Result<RawJson<'f>, RawJson<'f>>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let outcome = outcome.map_err(PeerError::new);
         let Some(id) = id else { return Ok(outcome.err().map(ClientEvent::PeerError)) };
         let Some((slot, kind)) = self.find(id) else {
@@ -135,7 +135,7 @@ impl Client<'_> {
         method: JsonStr<'f>,
         params: &Params<'f>,
         tx: &Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         // The subscription that the notification belongs to. Late notifications of a finished one
         // are ignored.
         let listen = match params
@@ -222,7 +222,7 @@ impl Client<'_> {
         &mut self,
         params: &Params<'f>,
         tx: &Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let Some(id) = params.get("requestId").and_then(|id| Id::parse(id.as_str())) else {
             return Ok(None);
         };
@@ -257,7 +257,7 @@ impl Client<'_> {
         id: Option<Id<'f>>,
         forbids_response: bool,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let report = Ok(Some(ClientEvent::Violation(violation.into())));
         let Some(id) = id else { return report };
         if forbids_response {
@@ -365,14 +365,14 @@ impl Client<'_> {
     /// other failure says nothing about the era, and ends connecting.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again.
+    /// [`SendError::Full`](crate::SendError::Full): drain and call again.
     pub fn fail<'f>(
         &mut self,
         now: Instant,
         request_id: &'f str,
         failure: HttpFailure<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let Some(id) = Id::parse(request_id) else { return Ok(None) };
         if let HttpFailure::JsonRpc(error) = failure {
             return self.response(now, Some(id), Err(error), tx);
@@ -428,7 +428,7 @@ impl Client<'_> {
         slot: Slot,
         failure: HttpFailure<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ClientEvent<'f>>> {
         let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
         let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
             && matches!(failure, HttpFailure::Status(..500) | HttpFailure::Invalid(_));

@@ -14,7 +14,7 @@ use crate::buffers::rx::{RxBuffer, Spare};
 use crate::buffers::tx::{Tx, TxBuffer};
 use crate::encode::Encode;
 use crate::progress::Progress;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::RpcError;
 use crate::rpc::inflight::{Delivery, RequestHandle};
 use crate::server::{Admission, LogMessage, Server};
@@ -475,7 +475,7 @@ impl<'p, M: Machine, O> Turn<'p, M, O> {
     pub fn send<A, E: From<SendError>>(
         &mut self,
         mut pump: impl FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
-        mut call: impl FnMut(&mut M, &mut Tx<'_>) -> Result<A, SendError>,
+        mut call: impl FnMut(&mut M, &mut Tx<'_>) -> SendResult<A>,
     ) -> Result<A, E>
     where
         O: Outcome<M>,
@@ -520,7 +520,7 @@ impl<O> Turn<'_, Server<'_>, O> {
         &mut self,
         request: RequestHandle,
         result: &P,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.machine.respond(request, result, self.tx)
     }
 
@@ -528,11 +528,7 @@ impl<O> Turn<'_, Server<'_>, O> {
     ///
     /// # Errors
     /// As there.
-    pub fn respond_error(
-        &mut self,
-        request: RequestHandle,
-        error: &RpcError<'_>,
-    ) -> Result<(), SendError> {
+    pub fn respond_error(&mut self, request: RequestHandle, error: &RpcError<'_>) -> SendResult {
         self.machine.respond_error(request, error, self.tx)
     }
 
@@ -544,7 +540,7 @@ impl<O> Turn<'_, Server<'_>, O> {
         &mut self,
         request: RequestHandle,
         progress: &Progress<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         self.machine.progress(self.now, request, progress, self.tx)
     }
 
@@ -556,7 +552,7 @@ impl<O> Turn<'_, Server<'_>, O> {
         &mut self,
         request: RequestHandle,
         message: &LogMessage<'_, P>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         self.machine.log(request, message, self.tx)
     }
 }

@@ -8,7 +8,7 @@ use super::Machine;
 use crate::buffers::Storage;
 use crate::buffers::tx::{Backoff, Tx, TxBuffer};
 use crate::message::Messages;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::RequestHandle;
 use crate::server::is_response_open;
 use crate::time::Instant;
@@ -52,28 +52,18 @@ pub trait Outcome<M> {
     ///
     /// # Errors
     /// Those of `machine`. Any but `Full` ends the request with an internal error (-32603).
-    fn send(
-        &self,
-        machine: &mut M,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError>;
+    fn send(&self, machine: &mut M, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult;
 }
 
 impl<M> Outcome<M> for Infallible {
-    fn send(&self, _: &mut M, _: RequestHandle, _: &mut Tx<'_>) -> Result<(), SendError> {
+    fn send(&self, _: &mut M, _: RequestHandle, _: &mut Tx<'_>) -> SendResult {
         match *self {}
     }
 }
 
 /// The outcome of a function that can fail.
 impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
-    fn send(
-        &self,
-        machine: &mut M,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&self, machine: &mut M, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         match self {
             Ok(outcome) => outcome.send(machine, request, tx),
             Err(outcome) => outcome.send(machine, request, tx),
@@ -205,7 +195,7 @@ impl<W: Storage, P> Outbox<W, P> {
         now: Instant,
         messages: &mut Messages<'f>,
         waits: bool,
-    ) -> Result<Option<M::Event<'f>>, SendError> {
+    ) -> SendResult<Option<M::Event<'f>>> {
         let event = with_lock(&mut self.tx, waits, |tx| machine.next_event(now, messages, tx));
         match event {
             Err(SendError::Full) if messages.lacks_entry() => {}
@@ -222,8 +212,8 @@ impl<W: Storage, P> Outbox<W, P> {
 fn with_lock<A>(
     tx: &mut Tx<'_>,
     waits: bool,
-    call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
-) -> Result<A, SendError> {
+    call: impl FnOnce(&mut Tx<'_>) -> SendResult<A>,
+) -> SendResult<A> {
     let locks = waits && tx.lock();
     let result = call(tx);
     if locks {

@@ -12,7 +12,7 @@ use crate::buffers::tx::Tx;
 use crate::client::GrowingClientState;
 use crate::client::{Client, ClientConfig, ClientEvent, ClientState};
 use crate::message::Messages;
-use crate::protocol::error::SendError;
+use crate::protocol::error::SendResult;
 use crate::rpc::RpcError;
 use crate::rpc::inflight::RequestHandle;
 #[cfg(feature = "alloc")]
@@ -73,14 +73,14 @@ pub trait Machine: Sealed {
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<Self::Event<'f>>, SendError>;
+    ) -> SendResult<Option<Self::Event<'f>>>;
 
     #[doc(hidden)]
     fn handle_timeout<'f>(
         &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<Self::Event<'f>>, SendError>;
+    ) -> SendResult<Option<Self::Event<'f>>>;
 
     #[doc(hidden)]
     fn poll_timeout(&self) -> Option<Instant>;
@@ -91,7 +91,7 @@ pub trait Machine: Sealed {
 
     /// Ends a request with an internal error, also if its response has begun.
     #[doc(hidden)]
-    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError>;
+    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult;
 
     /// Returns whether the peer awaits a response from the application.
     #[doc(hidden)]
@@ -116,7 +116,7 @@ macro_rules! machine {
                 now: Instant,
                 messages: &mut Messages<'f>,
                 tx: &mut Tx<'_>,
-            ) -> Result<Option<$event<'f>>, SendError> {
+            ) -> SendResult<Option<$event<'f>>> {
                 self.next_event(now, messages, tx)
             }
 
@@ -124,7 +124,7 @@ macro_rules! machine {
                 &mut self,
                 now: Instant,
                 tx: &mut Tx<'_>,
-            ) -> Result<Option<$event<'f>>, SendError> {
+            ) -> SendResult<Option<$event<'f>>> {
                 self.handle_timeout(now, tx)
             }
 
@@ -132,7 +132,7 @@ macro_rules! machine {
                 self.poll_timeout()
             }
 
-            fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
+            fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
                 self.$fail(request, &RpcError::internal(INVALID), tx)
             }
 

@@ -23,7 +23,7 @@ use core::fmt;
 use crate::json::ReadError;
 use crate::json::{JsonStr, RawJson};
 use crate::protocol::Revision;
-use crate::protocol::error::{InvalidPayload, SendError};
+use crate::protocol::error::{InvalidPayload, SendError, SendResult};
 #[cfg(feature = "alloc")]
 use crate::text::Printable;
 #[cfg(feature = "alloc")]
@@ -328,7 +328,7 @@ pub fn to_slice<'o, T: Encode + ?Sized>(
     value: &T,
     revision: Revision,
     out: &'o mut [u8],
-) -> Result<RawJson<'o>, SendError> {
+) -> SendResult<RawJson<'o>> {
     let len = write_to_slice(&value, revision, out)?;
     let text = out.get(..len).and_then(|text| core::str::from_utf8(text).ok());
     text.and_then(|text| RawJson::parse(text).ok())
@@ -336,11 +336,7 @@ pub fn to_slice<'o, T: Encode + ?Sized>(
 }
 
 /// Returns the length of the text.
-fn write_to_slice(
-    value: &dyn Encode,
-    revision: Revision,
-    out: &mut [u8],
-) -> Result<usize, SendError> {
+fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> SendResult<usize> {
     let size = out.len();
     let mut encoder = Encoder::new(out, 0, revision);
     value.encode(&mut encoder);
@@ -371,7 +367,7 @@ impl OwnedJson {
     ///
     /// # Errors
     /// [`SendError::Invalid`] if the value is invalid.
-    pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
+    pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> SendResult<Self> {
         let encode = |out: &mut [u8]| {
             let mut encoder = Encoder::new(out, 0, revision);
             value.encode(&mut encoder);

@@ -111,6 +111,9 @@ pub enum NotAllowed {
     AlreadyResponded,
 }
 
+/// The result of a function that writes.
+pub type SendResult<T = ()> = Result<T, SendError>;
+
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

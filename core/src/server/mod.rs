@@ -40,7 +40,7 @@ use crate::encode::{Encode, Encoder, object};
 use crate::json::{Decimal, RawJson, hash_str};
 use crate::message::{Envelope, Id, Member, OwnedId, Params};
 use crate::progress::Reported;
-use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};
+use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, SendResult};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::inflight::{Call, ExchangeId, Keyed, RequestHandle, Slot, Table};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
@@ -186,7 +186,7 @@ impl Server<'_> {
         &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'static>>> {
         match self.timers() {
             Some(timers) => (timers.handle)(self, now, tx),
             None => Ok(None),
@@ -208,7 +208,7 @@ impl Server<'_> {
         &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'static>>> {
         // A partly written frame is continued first, whatever else is due: other writers find the
         // buffer full.
         let keep_alive = self.config.ping_interval.map(|interval| interval.code);
@@ -239,7 +239,7 @@ impl Server<'_> {
         Ok(None)
     }
 
-    fn time_out_request(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<TimedOut, SendError> {
+    fn time_out_request(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult<TimedOut> {
         let begun = || self.requests.slots().find(|slot| is_expiring(*slot, tx));
         if let Some(slot) = tx.has_open().then(begun).flatten() {
             return self.expire(slot, tx);
@@ -260,7 +260,7 @@ impl Server<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<TimedOut, SendError> {
+    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> SendResult<TimedOut> {
         let Some(pending) = self.requests.get(slot) else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -296,7 +296,7 @@ impl Server<'_> {
     }
 
     /// Cancels a call that is due, or whose cancellation is partly written.
-    fn time_out_call(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<TimedOut, SendError> {
+    fn time_out_call(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult<TimedOut> {
         let is_begun = |slot: &Slot| {
             self.calls.get(*slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number)))
         };
@@ -335,7 +335,7 @@ impl Server<'_> {
         }
     }
 
-    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult {
         let Some(session) = self.peer.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
         self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, session.revision, tx)
@@ -351,7 +351,7 @@ impl Server<'_> {
         method: Method<'_>,
         envelope: &Envelope<'_>,
         tx: &Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'static>>> {
         let is_new_session = self.peer.session.is_some()
             && matches!(method, Method::Initialize)
             && !envelope.has(Member::ProtocolVersion);
@@ -420,7 +420,7 @@ impl Server<'_> {
         now: Instant,
         request: impl Into<ClientRequest<'a>>,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         self.make_call(now, &request.into(), tx)
     }
 
@@ -429,7 +429,7 @@ impl Server<'_> {
         now: Instant,
         request: &ClientRequest<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         let session = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
@@ -464,7 +464,7 @@ impl Server<'_> {
         Ok(Call(slot))
     }
 
-    fn check_call(&self, request: &ClientRequest<'_>, session: Session) -> Result<(), SendError> {
+    fn check_call(&self, request: &ClientRequest<'_>, session: Session) -> SendResult {
         let parent = request
             .parent
             .map(|parent| {
@@ -496,12 +496,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn cancel_call(
-        &mut self,
-        now: Instant,
-        call: Call,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub fn cancel_call(&mut self, now: Instant, call: Call, tx: &mut Tx<'_>) -> SendResult {
         let Some(outgoing) = self.calls.get(call.0) else { return Ok(()) };
         let number = outgoing.number;
         self.write_cancelled(number, tx)?;
@@ -525,7 +520,7 @@ impl Server<'_> {
         timeout: Duration,
         revision: Revision,
         tx: &mut Tx<'_>,
-    ) -> Result<Slot, SendError> {
+    ) -> SendResult<Slot> {
         if self.calls.is_full() {
             return Err(SendError::TooManyCalls);
         }
@@ -583,7 +578,7 @@ impl Server<'_> {
         }
     }
 
-    fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> SendResult {
         tx.frame(WriterId::cancel(number), self.fallback_revision(), &mut |writer| {
             write_notification(
                 writer,
@@ -655,7 +650,7 @@ impl Server<'_> {
         input_requests: &[(&str, ClientRequest<'_>)],
         state: Option<&str>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         pending.may_ask_for(ClientFeatures::NONE)?;
         require(state.is_some() || !input_requests.is_empty(), InvalidPayload::Empty)?;
@@ -854,7 +849,7 @@ type HandleRequest = for<'f> fn(
     Revision,
     &Params<'f>,
     &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError>;
+) -> SendResult<Option<ServerEvent<'f>>>;
 
 /// A setting, and the code that only a server with this setting links.
 #[derive(Clone, Copy)]
@@ -877,7 +872,7 @@ struct RequestTimeout {
 }
 
 /// Handles the next timeout of a kind; [`Continue`](ControlFlow::Continue) if none is due.
-type HandleTimeout = fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<TimedOut, SendError>;
+type HandleTimeout = fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> SendResult<TimedOut>;
 
 /// Whether a timeout was handled, and its event.
 type TimedOut = ControlFlow<Option<ServerEvent<'static>>>;
@@ -889,16 +884,12 @@ type Reconnect = fn(
     Method<'_>,
     &Envelope<'_>,
     &Tx<'_>,
-) -> Result<Option<ServerEvent<'static>>, SendError>;
+) -> SendResult<Option<ServerEvent<'static>>>;
 
 /// Code for deadlines: linked by the settings and the calls that have one.
 struct Timers {
     next: fn(&Server<'_>) -> Option<Instant>,
-    handle: fn(
-        &mut Server<'_>,
-        Instant,
-        &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError>,
+    handle: fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> SendResult<Option<ServerEvent<'static>>>,
 }
 
 impl Timers {
@@ -912,7 +903,7 @@ impl Timers {
 #[derive(Clone, Copy)]
 struct KeepAlive {
     due: fn(&Server<'_>) -> Option<Instant>,
-    ping: fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<(), SendError>,
+    ping: fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> SendResult,
 }
 
 /// Reports the response to a call: [`Server::call_response`].
@@ -956,7 +947,7 @@ fn set_level<'f>(
     revision: Revision,
     params: &Params<'f>,
     tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
+) -> SendResult<Option<ServerEvent<'f>>> {
     let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
     // The level has been checked.
     let Some(level) = level else { return Ok(None) };

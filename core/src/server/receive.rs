@@ -14,7 +14,7 @@ use crate::json::{JsonStr, RawJson};
 use crate::message::{
     Classified, Envelope, Id, Item, Member, Messages, Params, PeerViolation, TransportContext,
 };
-use crate::protocol::error::{SendError, Violation};
+use crate::protocol::error::{SendError, SendResult, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision};
 #[cfg(feature = "http")]
 use crate::rpc::inflight::ExchangeId;
@@ -37,7 +37,7 @@ impl<'c> Server<'c> {
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         // Fast path: this is called once more after every frame.
         if messages.is_done() { Ok(None) } else { self.next_event_slow(now, messages, tx) }
     }
@@ -48,7 +48,7 @@ impl<'c> Server<'c> {
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         while !messages.is_done() {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { break };
@@ -200,7 +200,7 @@ impl<'c> Server<'c> {
         envelope: &Envelope<'f>,
         transport: TransportContext<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         match method {
             Method::Initialize => self.initialize(id, &envelope.params(), tx),
             Method::ServerDiscover => self.discover(id, tx),
@@ -257,7 +257,7 @@ impl<'c> Server<'c> {
         envelope: &Envelope<'f>,
         params: &Params<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         if method == "notifications/cancelled" {
             return self.cancelled(params, tx);
         }
@@ -276,7 +276,7 @@ impl<'c> Server<'c> {
         &mut self,
         params: &Params<'f>,
         tx: &Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         let id = params.get("requestId").and_then(|id| Id::parse(id.as_str()));
         let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else {
             return Ok(None);
@@ -350,7 +350,7 @@ impl<'c> Server<'c> {
         id: Option<Id<'f>>,
         forbids_response: bool,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         if forbids_response {
             return Ok(Some(ServerEvent::Violation(violation.into())));
         }
@@ -603,7 +603,7 @@ impl<'s> Server<'s> {
         id: Id<'f>,
         params: &Params<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         let supported = self.config.revisions;
         // Both have been checked.
         let version = params.get("protocolVersion").unwrap_or(RawJson::NULL);
@@ -650,7 +650,7 @@ impl<'s> Server<'s> {
         &mut self,
         id: Id<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         let config = self.config;
         let versions = With(|to: &mut Encoder<'_>| {
             to.array(config.revisions.iter().map(Revision::as_str));

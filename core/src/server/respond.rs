@@ -12,7 +12,7 @@ use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::json::{RawJson, hash_str};
 use crate::message::OwnedId;
 use crate::progress::Progress;
-use crate::protocol::error::{ErrorCode, InvalidPayload, NotAllowed, SendError};
+use crate::protocol::error::{ErrorCode, InvalidPayload, NotAllowed, SendError, SendResult};
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
 use crate::rpc::inflight::{Delivery, Remaining, RequestHandle, Slot};
 #[cfg(feature = "tasks")]
@@ -41,7 +41,7 @@ impl Server<'_> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         if cfg!(not(small)) {
             self.respond_with(request, "complete", result, tx)
         } else {
@@ -59,7 +59,7 @@ impl Server<'_> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         // Raw JSON can be checked before writing; other values only fail during serialization.
         if !result.is_object() {
             return Err(SendError::Invalid(InvalidPayload::NotAnObject));
@@ -78,7 +78,7 @@ impl Server<'_> {
         request: RequestHandle,
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let result = With(|to: &mut Encoder<'_>| {
             let content = to.knows(knows_structured_content(&data)).then_some(data);
             let block = object!({ "type" = "text", "text": data.as_str() });
@@ -102,7 +102,7 @@ impl Server<'_> {
         request: RequestHandle,
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.refuse_call(request, ToolErrorKind::InvalidArguments, &DisplayText(why), tx)
     }
 
@@ -114,7 +114,7 @@ impl Server<'_> {
         kind: ToolErrorKind,
         why: &dyn Encode,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if !kind.is_result(pending.revision) {
             return self.refuse_params(request, why, tx);
@@ -137,7 +137,7 @@ impl Server<'_> {
         request: RequestHandle,
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.refuse_params(request, &DisplayText(why), tx)
     }
 
@@ -148,7 +148,7 @@ impl Server<'_> {
         request: RequestHandle,
         why: &dyn Encode,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.record_error(request, ErrorCode::InvalidParams);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
@@ -168,7 +168,7 @@ impl Server<'_> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         if error.code == ErrorCode::UrlElicitationRequired
             && self.requests.get(request.0).is_some_and(lacks_url_elicitation)
         {
@@ -192,7 +192,7 @@ impl Server<'_> {
         message: &str,
         pages: &[ElicitUrlParams<'_>],
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.revision != Revision::V2025_11_25 {
             return Err(SendError::NotAllowed(NotAllowed::Revision));
@@ -230,7 +230,7 @@ impl Server<'_> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         tx.abandon(response_key(request.0))?;
         self.record_error(request, error.code);
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
@@ -245,7 +245,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> SendResult {
         // The line may be a call, whose id must not be used for another one.
         if tx.abandon_any()? {
             self.peer.calls_made = self.peer.calls_made.saturating_add(1);
@@ -261,7 +261,7 @@ impl Server<'_> {
         result_type: &str,
         result: &P,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let config = self.config;
         let write = |id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"result\":");
@@ -305,7 +305,7 @@ impl Server<'_> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &dyn Response,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         self.respond_as(response_key(request.0), request, tx, response)
     }
 
@@ -315,7 +315,7 @@ impl Server<'_> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &R,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed(NotAllowed::RequestKind));
@@ -447,11 +447,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the response has
     /// been begun already.
-    pub fn begin_response(
-        &mut self,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub fn begin_response(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed(NotAllowed::RequestKind));
@@ -474,7 +470,7 @@ impl Server<'_> {
         request: RequestHandle,
         json: &[u8],
         tx: &mut Tx<'_>,
-    ) -> Result<usize, SendError> {
+    ) -> SendResult<usize> {
         if self.requests.get(request.0).is_none() {
             return Ok(json.len());
         }
@@ -487,11 +483,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the response has not
     /// been begun.
-    pub fn finish_response(
-        &mut self,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub fn finish_response(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         let revision = pending.revision;
         tx.finish(response_key(request.0), revision, &mut |writer| {
@@ -688,7 +680,7 @@ impl Server<'_> {
         request: RequestHandle,
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let interval = self.config.progress_interval;
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
         if pending.token.is_empty() {
@@ -716,7 +708,7 @@ impl Server<'_> {
         request: RequestHandle,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         let revision = pending.revision;
         let level = if revision.is_modern() {
@@ -736,7 +728,7 @@ impl Server<'_> {
         &mut self,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let level = self.peer.session.map(|session| session.log_level);
         self.write_log(self.fallback_revision(), level, message, None, tx)
     }
@@ -751,7 +743,7 @@ impl Server<'_> {
         task: crate::types::task::TaskId,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let level = self.peer.session.map(|session| session.log_level);
         let related = super::related_task(task);
         let meta = With(|to: &mut Encoder<'_>| {
@@ -769,7 +761,7 @@ impl Server<'_> {
         message: &LogMessage<'_, T>,
         meta: Option<&dyn Encode>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         if !self.config.capabilities().contains(ServerFeatures::LOGGING) {
             return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
@@ -797,7 +789,7 @@ impl Server<'_> {
         method: &str,
         params: &P,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let Some(session) = self.peer.session.filter(|session| session.is_ready()) else {
             return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         };
@@ -826,11 +818,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again with the same change.
-    pub fn publish(
-        &mut self,
-        change: &mut Change<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Remaining, SendError> {
+    pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> SendResult<Remaining> {
         if !self.config.capabilities().contains(change.kind.list_changed()) {
             return Ok(Remaining::Done);
         }
@@ -895,7 +883,7 @@ fn write_change(
     revision: Revision,
     subscription: Option<&OwnedId>,
     tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
+) -> SendResult {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
     let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
     let meta = subscription.map(|id| SubscriptionMeta(RawJson::scanned(id.as_str())));

@@ -6,7 +6,7 @@ use crate::buffers::tx::{Tx, WriterId};
 use crate::encode::{Addition, Additions, Encode, Encoder};
 use crate::json::RawJson;
 use crate::message::Id;
-use crate::protocol::error::{ErrorCode, SendError, TERSE, Violation};
+use crate::protocol::error::{ErrorCode, SendResult, TERSE, Violation};
 use crate::protocol::{Method, Revision};
 use crate::rpc::{MAX_ECHOED, RpcError, write_error, write_response_head};
 use crate::text::{Words, words};
@@ -295,7 +295,7 @@ pub(super) fn refuse<'f>(
     refusal: Refusal,
     requested: Option<RawJson<'_>>,
     tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
+) -> SendResult<Option<ServerEvent<'f>>> {
     tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
         #[cfg(feature = "http")]
         writer.set_status(refusal.violation.http_status(revision));
@@ -305,11 +305,7 @@ pub(super) fn refuse<'f>(
 }
 
 /// Writes the result `{}`.
-pub(super) fn respond_empty(
-    id: Id<'_>,
-    revision: Revision,
-    tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
+pub(super) fn respond_empty(id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> SendResult {
     tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
         write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
     })

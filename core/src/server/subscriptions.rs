@@ -27,7 +27,7 @@ use crate::message::{Id, Params};
 use crate::progress::Progress;
 #[cfg(feature = "tasks")]
 use crate::protocol::ClientFeatures;
-use crate::protocol::error::{NotAllowed, SendError, Violation};
+use crate::protocol::error::{NotAllowed, SendError, SendResult, Violation};
 use crate::protocol::{Revision, ServerFeatures};
 #[cfg(feature = "tasks")]
 use crate::rpc::RpcError;
@@ -60,11 +60,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the request is not a
     /// `subscriptions/listen`.
-    pub fn end_listen(
-        &mut self,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<Remaining, SendError> {
+    pub fn end_listen(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult<Remaining> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Remaining::Done) };
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed(NotAllowed::RequestKind)),
@@ -114,7 +110,7 @@ impl Server<'_> {
         params: &Params<'f>,
         exchange: ExchangeId,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+    ) -> SendResult<Option<ServerEvent<'f>>> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
         let grants = self.config.features.grants;
         let declared = self.config.capabilities();
@@ -145,7 +141,7 @@ impl Server<'_> {
         kinds: Kinds,
         filter: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let grants = self.config.features.grants;
         let owner = Owner::listen(slot);
         let granted = Granted { kinds, filter, owner, subscribed: &self.subscriptions };
@@ -206,7 +202,7 @@ pub(super) fn subscribe<'f>(
     revision: Revision,
     params: &Params<'f>,
     tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
+) -> SendResult<Option<ServerEvent<'f>>> {
     let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
     let hash = hash_text(uri);
     let subscriptions = &mut server.subscriptions;
@@ -225,7 +221,7 @@ pub(super) fn unsubscribe<'f>(
     revision: Revision,
     params: &Params<'f>,
     tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
+) -> SendResult<Option<ServerEvent<'f>>> {
     let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
     respond_empty(id, revision, tx)?;
     server.subscriptions.remove(Owner::SESSION, hash_text(uri));
@@ -533,11 +529,7 @@ impl GrowingServerState {
 
     /// Notifies subscribers of all changes. If there is no room for all of it, call again.
     #[doc(hidden)]
-    pub fn send_changes(
-        &mut self,
-        config: &ServerConfig<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    pub fn send_changes(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> SendResult {
         while let Some(mut kept) = self.changes.pop_front() {
             let mut change = kept.as_change();
             let sent = self.server(config).publish(&mut change, tx);
@@ -579,7 +571,7 @@ impl Server<'_> {
         request: &Request<'_>,
         may_see: &mut dyn FnMut(JsonStr<'_>) -> bool,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let handle = request.handle;
         let filter = request.params.get("notifications").unwrap_or(RawJson::EMPTY);
         let Some(ids) = filter.get(TASK_IDS) else {
@@ -655,7 +647,7 @@ impl Server<'_> {
         token: RawJson<'_>,
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> SendResult<Delivery> {
         let session = self.peer.session.filter(|session| session.is_ready());
         if session.is_none_or(|session| session.revision != Revision::V2025_11_25) {
             return Ok(Delivery::Gone);

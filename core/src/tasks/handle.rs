@@ -7,7 +7,7 @@ use crate::client::{Client, ServerRequest};
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::json::{Decimal, Members, RawJson};
 use crate::progress::Progress;
-use crate::protocol::error::{ErrorCode, SendError};
+use crate::protocol::error::{ErrorCode, SendResult};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::RpcError;
 use crate::rpc::inflight::{RequestHandle, Slot};
@@ -414,7 +414,7 @@ impl TaskReply {
         server: &mut Server<'_>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         match &self.0 {
             Reply::Error(error) => server.respond_error(request, error, tx),
             Reply::Created(info) => {
@@ -451,7 +451,7 @@ impl TaskReply {
         client: &mut Client<'_>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         match &self.0 {
             Reply::Error(error) => client.respond_error(request, error, tx),
             Reply::Created(info) => client.respond(request, &object!({ "task": info }), tx),

@@ -33,7 +33,7 @@ use crate::progress::Progress;
 use crate::protocol::ClientFeatures;
 #[cfg(feature = "alloc")]
 use crate::protocol::error::InvalidPayload;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{SendError, SendResult};
 #[cfg(all(feature = "derive", feature = "alloc"))]
 use crate::rpc::RpcError;
 use crate::rpc::inflight::{Delivery, RequestHandle};
@@ -82,8 +82,8 @@ pub trait Link {
         cx: &mut Context<'_>,
         request: RequestHandle,
         place: &mut Option<u64>,
-        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
-    ) -> Poll<Result<(), SendError>>;
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult,
+    ) -> Poll<SendResult>;
 
     /// Called when a caller that has a place stops waiting.
     fn leave(&self, place: u64) {
@@ -333,7 +333,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
 
     async fn notify(
         &self,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult<Delivery>,
     ) -> Result<(), ToolError<'static>> {
         let mut delivery = Delivery::Gone;
         let sent = self.send(|server, tx| {
@@ -354,7 +354,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     #[cfg(feature = "tasks")]
     async fn notify_session(
         &self,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult<Delivery>,
     ) -> Result<(), ToolError<'static>> {
         match self.send(|server, tx| call(server, tx).map(|_| ())).await {
             Ok(()) | Err(SendError::TooLarge) => Ok(()),
@@ -369,8 +369,8 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Those of the call. [`SendError::Full`] means that the connection is lost.
     pub async fn send(
         &self,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
-    ) -> Result<(), SendError> {
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult,
+    ) -> SendResult {
         let mut waiting = Waiting { link: self.link, place: None };
         poll_fn(|cx| self.link.poll_send(cx, self.request.handle, &mut waiting.place, &mut call))
             .await
@@ -455,8 +455,8 @@ where
         _: &mut Context<'_>,
         _: RequestHandle,
         _: &mut Option<u64>,
-        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
-    ) -> Poll<Result<(), SendError>> {
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult,
+    ) -> Poll<SendResult> {
         let Ok(mut inner) = self.inner.try_borrow_mut() else {
             return Poll::Ready(Err(SendError::Full));
         };

@@ -33,7 +33,7 @@ use crate::protocol::Method;
 use crate::protocol::Revision;
 #[cfg(feature = "alloc")]
 use crate::protocol::error::ErrorCode;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{SendError, SendResult};
 #[cfg(feature = "alloc")]
 use crate::rpc::OwnedRpcError;
 use crate::rpc::RpcError;
@@ -155,12 +155,7 @@ impl<T: Encode> Encode for ToolOutput<'_, T> {
 }
 
 impl<T: Encode> Outcome<Server<'_>> for ToolOutput<'_, T> {
-    fn send(
-        &self,
-        server: &mut Server<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&self, server: &mut Server<'_>, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         server.respond::<dyn Encode>(request, &self, tx)
     }
 }
@@ -378,12 +373,7 @@ impl Encode for Why<'_> {
 crate::text::error_type!(ToolError<'_>);
 
 impl Outcome<Server<'_>> for ToolError<'_> {
-    fn send(
-        &self,
-        server: &mut Server<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&self, server: &mut Server<'_>, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         match (self.kind, &self.why) {
             (ToolErrorKind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
             #[cfg(feature = "alloc")]

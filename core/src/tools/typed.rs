@@ -16,7 +16,7 @@ use crate::connection::{Outcome, Turn};
 use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::protocol::Method;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
 use crate::server::{Request, Server, ToolErrorKind};
 use crate::time::Instant;
@@ -214,7 +214,7 @@ impl<'c> Catalog<'c> {
         server: &mut Server<'_>,
         request: &Request<'f>,
         tx: &mut Tx<'_>,
-    ) -> Result<Called<'c, T>, SendError> {
+    ) -> SendResult<Called<'c, T>> {
         let target = self.checked_when_read().respond(server, request, tx)?;
         let Target::Tool(tool) = target else { return Ok(Called::Other(target)) };
         match T::from_request(request) {
@@ -434,7 +434,7 @@ fn respond(
     server: &mut Server<'_>,
     request: &Request<'_>,
     tx: &mut Tx<'_>,
-) -> Result<bool, SendError> {
+) -> SendResult<bool> {
     if request.method == Method::PromptsGet {
         let checked = check_members(rule, request.arguments().raw(), &mut []);
         let Err(faults) = checked else { return Ok(false) };
@@ -634,7 +634,7 @@ impl Client<'_> {
         arguments: &T,
         options: CallOptions,
         tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> SendResult<Call> {
         self.request(now, "tools/call", &Params(arguments), options, tx)
     }
 }

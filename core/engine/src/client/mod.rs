@@ -24,7 +24,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, Connection, Encode, GrowingClientState,
     InputResponseParams, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, Revision,
-    RxBuffer, SendError, Step, Tx, methods,
+    RxBuffer, SendError, SendResult, Step, Tx, methods,
 };
 
 pub use calls::CallId;
@@ -172,7 +172,7 @@ impl<'c> ClientEngine<'c> {
     ///
     /// # Errors
     /// As [`Client::connect`], but for `Full`: then it waits for room.
-    pub fn connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
+    pub fn connect(&mut self, now: Instant, driver: &mut impl Driver) -> SendResult {
         self.core.reset();
         if let Some(middleware) = driver.middleware() {
             middleware.connecting();
@@ -203,7 +203,7 @@ impl<'c> ClientEngine<'c> {
         }
     }
 
-    fn send_connect(&mut self, now: Instant, driver: &mut impl Driver) -> Result<(), SendError> {
+    fn send_connect(&mut self, now: Instant, driver: &mut impl Driver) -> SendResult {
         self.send(driver, |client, tx| client.connect(now, tx))?;
         if self.core().is_open() {
             self.state.connect_result = None;
@@ -251,7 +251,7 @@ impl<'c> ClientEngine<'c> {
         now: Instant,
         level: LoggingLevel,
         driver: &mut impl Driver,
-    ) -> Result<CallId, SendError> {
+    ) -> SendResult<CallId> {
         let options = CallOptions::new();
         if self.is_legacy() {
             let params = SetLevelParams::new(level);
@@ -284,7 +284,7 @@ impl<'c> ClientEngine<'c> {
         params: &P,
         mut options: CallOptions,
         driver: &mut impl Driver,
-    ) -> Result<CallId, SendError> {
+    ) -> SendResult<CallId> {
         let revision = self.core().revision();
         options.log_level = options.log_level.or(self.state.log_level);
         if driver.middleware().is_some() {
@@ -317,7 +317,7 @@ impl<'c> ClientEngine<'c> {
         params: &P,
         options: CallOptions,
         driver: &mut impl Driver,
-    ) -> Result<CallId, SendError> {
+    ) -> SendResult<CallId> {
         if self.state.new_calls >= self.state.limits.max_pending {
             self.has_precedence()?;
         }
@@ -345,7 +345,7 @@ impl<'c> ClientEngine<'c> {
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
         driver: &mut impl Driver,
-    ) -> Result<CallId, SendError> {
+    ) -> SendResult<CallId> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
         if self.is_legacy() {
             let id = self.state.calls.add(now, LISTEN.to_owned(), Some(kept), options).id;
@@ -370,7 +370,7 @@ impl<'c> ClientEngine<'c> {
         method: &str,
         params: &P,
         driver: &mut impl Driver,
-    ) -> Result<Option<CallId>, SendError> {
+    ) -> SendResult<Option<CallId>> {
         let is_free = !self.core.tx().is_mid_frame();
         let sent = match self.has_precedence() {
             Err(error) => Err(error),
@@ -424,14 +424,14 @@ impl<'c> ClientEngine<'c> {
     fn send_first(
         &mut self,
         driver: &mut impl Driver,
-        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<Call, SendError>,
-    ) -> Result<Call, SendError> {
+        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<Call>,
+    ) -> SendResult<Call> {
         self.has_precedence()?;
         self.send(driver, call)
     }
 
     /// Whether nothing waits to be sent.
-    fn has_precedence(&mut self) -> Result<(), SendError> {
+    fn has_precedence(&mut self) -> SendResult {
         if self.state.waiting.is_empty() && !self.state.is_cut_off {
             return Ok(());
         }
@@ -445,9 +445,9 @@ impl<'c> ClientEngine<'c> {
         method: &str,
         params: Option<OwnedJson>,
         options: CallOptions,
-        sent: Result<Call, SendError>,
+        sent: SendResult<Call>,
         is_free: bool,
-    ) -> Result<CallId, SendError> {
+    ) -> SendResult<CallId> {
         let limit = options.limit.unwrap_or(self.core().config().call_limit);
         let state = &mut self.state;
         let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
@@ -479,8 +479,8 @@ impl<'c> ClientEngine<'c> {
     pub fn send<R>(
         &mut self,
         driver: &mut impl Driver,
-        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
+        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<R>,
+    ) -> SendResult<R> {
         if !self.state.has_room() {
             return Err(SendError::Full);
         }
@@ -703,7 +703,7 @@ impl<'c> ClientEngine<'c> {
         now: Instant,
         moved: bool,
         driver: &mut impl Driver,
-    ) -> Result<(), SendError> {
+    ) -> SendResult {
         let state = &mut self.state;
         state.late_steps = if moved { state.late_steps.saturating_sub(1) } else { 0 };
         if state.late_steps > 0 {
@@ -716,11 +716,7 @@ impl<'c> ClientEngine<'c> {
         Ok(())
     }
 
-    fn handle_core_timeouts(
-        &mut self,
-        now: Instant,
-        driver: &mut impl Driver,
-    ) -> Result<(), SendError> {
+    fn handle_core_timeouts(&mut self, now: Instant, driver: &mut impl Driver) -> SendResult {
         let Self { core, state } = self;
         let is_free = !core.tx().is_mid_frame();
         let result = loop {
@@ -834,12 +830,7 @@ impl<'c> ClientEngine<'c> {
     }
 
     /// Sends the next request of a call: the call itself, its next round, or one about its task.
-    fn send_call(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        driver: &mut impl Driver,
-    ) -> Result<(), SendError> {
+    fn send_call(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) -> SendResult {
         if !self.state.has_room() {
             return Err(SendError::Full);
         }
@@ -973,7 +964,7 @@ fn notify<P: Encode + ?Sized>(
     method: &str,
     params: &P,
     tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
+) -> SendResult {
     match method {
         "notifications/roots/list_changed" => client.roots_changed(tx),
         _ => client.notify(method, params, tx),

@@ -431,7 +431,7 @@ impl Encode for Deep {
     }
 }
 
-fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> Result<(), SendError> {
+fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> SendResult {
     tx.frame(WRITER, Revision::LATEST, &mut |to| {
         let added = [Addition { name: "resultType", value: &"x", is_reserved: false }; 1];
         to.put(b"{\"result\":");
@@ -441,11 +441,7 @@ fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> Result<(), SendError> {
 }
 
 /// Sends a value through a buffer of `size` bytes; `between` is called between two pieces.
-fn sent<T: Encode>(
-    size: usize,
-    value: &T,
-    mut between: impl FnMut(),
-) -> Result<Vec<u8>, SendError> {
+fn sent<T: Encode>(size: usize, value: &T, mut between: impl FnMut()) -> SendResult<Vec<u8>> {
     let mut storage = vec![0; size];
     let mut tx = TxBuffer::new(&mut storage[..]);
     let tx: &mut Tx<'_> = &mut tx;

@@ -90,7 +90,7 @@ use crate::buffers::tx::{Tx, TxBuffer, WriterId};
 #[cfg(feature = "alloc")]
 use crate::message::BodyPosition;
 use crate::message::{Classified, Envelope, Id, Item, Member, Messages};
-use crate::protocol::error::{ErrorCode, SendError};
+use crate::protocol::error::{ErrorCode, SendResult};
 use crate::protocol::{Method, Revision, Revisions};
 use crate::rpc::{RpcError, write_error};
 
@@ -490,9 +490,9 @@ impl<'f> Refusal<'f> {
     /// afterwards.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the exchange already
+    /// [`SendError::Full`](crate::SendError::Full): drain and call again. [`SendError::NotAllowed`](crate::SendError::NotAllowed) if the exchange already
     /// has a response.
-    pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn write(&self, tx: &mut Tx<'_>) -> SendResult {
         // Both revisions omit a missing id, unlike older ones; only the legacy one keeps -32001.
         let revision = if matches!(self.code, ErrorCode::Application(_)) {
             Revision::LATEST_LEGACY
@@ -673,8 +673,8 @@ impl<S: Storage> TxBuffer<S> {
     /// exchanges without one, and after the first frame.
     ///
     /// # Errors
-    /// [`SendError::TooLarge`] if the event does not fit.
-    pub fn send_priming_event(&mut self) -> Result<bool, SendError> {
+    /// [`SendError::TooLarge`](crate::SendError::TooLarge) if the event does not fit.
+    pub fn send_priming_event(&mut self) -> SendResult<bool> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
         let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.priming_retry) else {
             return Ok(false);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mcp_sansio::{
     Encode, Method, Outcome, OwnedJson, OwnedRequest, RawJson, Request, RequestHandle,
-    ResponseKind, Revision, RpcError, SendError, Server, ToolError, ToolResult, Tx,
+    ResponseKind, Revision, RpcError, SendResult, Server, ToolError, ToolResult, Tx,
 };
 use mcp_sansio_engine::internal::{failure, is_error, result_of};
 
@@ -178,12 +178,7 @@ impl PendingResponse {
 }
 
 impl Outcome<Server<'_>> for PendingResponse {
-    fn send(
-        &self,
-        server: &mut Server<'_>,
-        handle: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
+    fn send(&self, server: &mut Server<'_>, handle: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         match self {
             Self::Reply(json) => server.respond_raw(handle, json.as_raw(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
