@@ -490,8 +490,9 @@ impl<'f> Refusal<'f> {
     /// afterwards.
     ///
     /// # Errors
-    /// [`SendError::Full`](crate::SendError::Full): drain and call again. [`SendError::NotAllowed`](crate::SendError::NotAllowed) if the exchange already
-    /// has a response.
+    /// [`SendError::Full`](crate::SendError::Full): drain and call again.
+    /// [`SendError::NotAllowed`](crate::SendError::NotAllowed) if the exchange already has a
+    /// response.
     pub fn write(&self, tx: &mut Tx<'_>) -> SendResult {
         // Both revisions omit a missing id, unlike older ones; only the legacy one keeps -32001.
         let revision = if matches!(self.code, ErrorCode::Application(_)) {

@@ -45,10 +45,10 @@ macro_rules! service {
 service! {
     /// Always ready. A request whose body has an error gets 400, and is not handled.
     ///
-    /// The target of a request must be that of the client: routers that remove a prefix of it hide the
-    /// [path](super::HttpOptions::path). The HTTP library limits the number of connections, the time of
-    /// heads and of idle connections, and what it keeps of output that a client does not read. A
-    /// response of which it takes neither 4 KiB nor all within
+    /// The target of a request must be that of the client: routers that remove a prefix of it hide
+    /// the [path](super::HttpOptions::path). The HTTP library limits the number of connections, the
+    /// time of heads and of idle connections, and what it keeps of output that a client does not
+    /// read. A response of which it takes neither 4 KiB nor all within
     /// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
     ///
     /// A [`PeerAddress`] among the extensions of a request is where it comes from: with it, the

@@ -427,8 +427,8 @@ impl TaskHub {
         });
     }
 
-    /// Saves how a task has ended. Returns `false` if another end is in the store, or another server
-    /// has the task.
+    /// Saves how a task has ended. Returns `false` if another end is in the store, or another
+    /// server has the task.
     pub(super) fn save_end(
         &self,
         store: &TaskStore,

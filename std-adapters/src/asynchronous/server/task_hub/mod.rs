@@ -98,8 +98,10 @@ pub struct TaskOptions {
     pub tool_after: Vec<(String, Duration)>,
     /// The store in which tasks are kept. A call becomes a task only when that is saved, and
     /// otherwise fails (-32603) or goes on as a call; a result is saved before it is told, and a
-    /// task whose result cannot be saved fails (-32603). See
-    /// [`App::resume_tasks`](crate::asynchronous::App::resume_tasks). Default: none.
+    /// task whose result cannot be saved fails (-32603). A single server loads them with
+    /// [`App::resume_tasks`](crate::asynchronous::App::resume_tasks); those with
+    /// [`HttpOptions::node`](crate::asynchronous::http::HttpOptions::node) have all tasks of their
+    /// store together. Default: none.
     pub store: Option<TaskStore>,
 }
 
