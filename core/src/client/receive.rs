@@ -25,8 +25,8 @@ impl Client<'_> {
     /// connection, without the application.
     ///
     /// # Errors
-    /// [`SendError::Full`](crate::SendError::Full) when such a response does not fit: drain `tx` and
-    /// call again with the same `messages`.
+    /// [`SendError::Full`](crate::SendError::Full) when such a response does not fit: drain `tx`
+    /// and call again with the same `messages`.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,

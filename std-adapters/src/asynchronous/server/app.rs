@@ -150,8 +150,8 @@ impl<H> App<H> {
 
     /// Loads the tasks of an earlier process from the [store](TaskOptions::store), for which it may
     /// wait: call it once, before serving. Tasks that have ended are served until their time is
-    /// over; those that have not, have failed. `damaged` gets the records that cannot be used. Tasks
-    /// of a fleet are left alone. Returns the number of tasks.
+    /// over; those that have not, have failed. `damaged` gets the records that cannot be used.
+    /// Tasks of a fleet are left alone. Returns the number of tasks.
     ///
     /// # Errors
     /// See [`StoreError`]. All tasks that can be read are served all the same: those that have not

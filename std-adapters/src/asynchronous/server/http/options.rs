@@ -121,8 +121,8 @@ pub struct HttpOptions {
     /// client, to which it says that all lists have changed. Without a [`bus`](Self::bus)
     /// subscriptions to resources, the level of log messages, and what the client missed are lost;
     /// so is a response to a request of another server. Tasks are those of all servers with the
-    /// same store ([`TaskOptions::store`](crate::asynchronous::TaskOptions::store)). No other server
-    /// has the same name. Default: none, ids are random.
+    /// same store ([`TaskOptions::store`](crate::asynchronous::TaskOptions::store)). No other
+    /// server has the same name. Default: none, ids are random.
     pub node: Option<Cow<'static, str>>,
     /// What joins the server to the others, so that a client does not notice which of them has its
     /// requests: changes, responses, cancellations, and what a client sets in its session. Needs
