@@ -10,7 +10,7 @@ use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExec
 use mcp_sansio::{Catalog, RawJson, entries};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer, Principal};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, TaskOptions};
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
@@ -119,8 +119,9 @@ impl TestBus {
     }
 }
 
-/// A store that one server cannot reach.
-struct Reached(Arc<MemoryStore>, Arc<AtomicBool>);
+/// A store that one server cannot reach, or whose answer it does not get: the next so many changes
+/// of records are made, and reported as failed.
+struct Reached(Arc<MemoryStore>, Arc<AtomicBool>, Arc<AtomicUsize>);
 
 impl Reached {
     fn of(&self) -> Result<&MemoryStore, StoreError> {
@@ -147,7 +148,13 @@ impl Store for Reached {
         bytes: &[u8],
         ttl: Option<Duration>,
     ) -> Result<bool, StoreError> {
-        self.of()?.compare_and_put(key, expected, bytes, ttl)
+        let put = self.of()?.compare_and_put(key, expected, bytes, ttl)?;
+        let is_lost = key.starts_with("task/") && self.2.load(Ordering::SeqCst) > 0;
+        if is_lost {
+            self.2.fetch_sub(1, Ordering::SeqCst);
+            return Err(StoreError::Unavailable("no answer".into()));
+        }
+        Ok(put)
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
@@ -169,6 +176,9 @@ struct Fleet {
     /// Whether a server runs, and reaches the store.
     runs: [AtomicBool; 3],
     reaches: [Arc<AtomicBool>; 3],
+    /// Number of changes whose answers are lost.
+    lost: Arc<AtomicUsize>,
+    broadcasters: [Broadcaster; 3],
     bus: Arc<TestBus>,
     world: World,
 }
@@ -220,8 +230,9 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
         let (records, bus, world) =
             (Arc::new(records), Arc::new(TestBus::default()), World::default());
         let reaches = [(); 3].map(|()| Arc::new(AtomicBool::new(true)));
+        let lost = Arc::new(AtomicUsize::new(0));
         let apps = reaches.each_ref().map(|reached| {
-            let store = Reached(Arc::clone(&records), Arc::clone(reached));
+            let store = Reached(Arc::clone(&records), Arc::clone(reached), Arc::clone(&lost));
             let world = world.clone();
             App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
                 .catalog(&CATALOG)
@@ -245,7 +256,8 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
             HttpServer::new(app, options).unwrap()
         });
         let runs = [(); 3].map(|()| AtomicBool::new(true));
-        let fleet = Fleet { servers, runs, reaches, bus, world };
+        let broadcasters = apps.each_ref().map(|app| app.broadcaster().clone());
+        let fleet = Fleet { servers, runs, reaches, lost, broadcasters, bus, world };
         let run = async |number: usize| {
             let killed = async {
                 while fleet.runs[number].load(Ordering::SeqCst) {
@@ -422,6 +434,49 @@ fn an_outage_of_the_store_ends_no_task_and_begins_none_again() {
             assert_eq!(fleet.get(2, id).await["result"]["status"], "working");
         }
         assert_eq!(fleet.begun(), 2);
+    });
+}
+
+#[test]
+fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "again").await;
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        // The one who takes it over does not learn of that.
+        fleet.lost.store(1, Ordering::SeqCst);
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
+        // Nor, at the end, of having stored the result.
+        fleet.lost.store(1, Ordering::SeqCst);
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        for server in 1..3 {
+            let ended = fleet.until(server, &id, "completed").await;
+            assert_eq!(ended["result"]["content"][0]["text"], "run 2");
+        }
+        assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "again").await;
+        let listen =
+            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+        let mut told = fleet.client(1, "anna").post(&listen).await;
+        fleet.broadcasters[0].shut_down();
+        while fleet.begun() < 2 {
+            sleep(Duration::from_secs(1)).await;
+        }
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        let mut text = String::new();
+        while !text.contains("completed") {
+            let piece = told.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
+            text.push_str(&String::from_utf8(piece).unwrap());
+            assert!(!text.contains("failed"), "{text}");
+        }
     });
 }
 
