@@ -218,6 +218,16 @@ impl Fleet {
         assert_eq!(answered["result"]["resultType"], "complete", "{answered}");
     }
 
+    async fn until_begun_again(&self) {
+        for _ in 0..60 {
+            if self.begun() > 1 {
+                return;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        panic!("no server has begun it again");
+    }
+
     fn begun(&self) -> usize {
         self.world.begun.load(Ordering::SeqCst)
     }
@@ -342,9 +352,7 @@ fn a_task_goes_on_from_what_it_has_saved() {
         sleep(Duration::from_secs(2)).await;
         assert_eq!(fleet.get(1, &id).await["result"]["statusMessage"], "2 of 3");
         fleet.runs[0].store(false, Ordering::SeqCst);
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
-        }
+        fleet.until_begun_again().await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
         let ended = fleet.until(1, &id, "completed").await;
         assert_eq!(ended["result"]["content"][0]["text"], "2 runs, from 2 on");
@@ -359,9 +367,7 @@ fn a_task_that_is_begun_again_has_the_answers_that_it_had() {
         fleet.answer(0, &id, "1", "Anna").await;
         sleep(Duration::from_secs(2)).await;
         fleet.runs[0].store(false, Ordering::SeqCst);
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
-        }
+        fleet.until_begun_again().await;
         let asked = fleet.until(2, &id, "input_required").await;
         let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
         assert_eq!(open, ["2"]);
@@ -376,9 +382,7 @@ fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
         fleet.reaches[0].store(false, Ordering::SeqCst);
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
-        }
+        fleet.until_begun_again().await;
         fleet.reaches[0].store(true, Ordering::SeqCst);
         sleep(Duration::from_secs(6)).await;
         assert_eq!(fleet.world.ended.load(Ordering::SeqCst), 1, "the first run has ended");
@@ -403,9 +407,7 @@ fn who_follows_a_task_where_it_ran_is_told_how_it_goes_on_elsewhere() {
         let mut told = fleet.client(0, "anna").post(&listen).await;
         let mut result = anna.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
         fleet.reaches[0].store(false, Ordering::SeqCst);
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
-        }
+        fleet.until_begun_again().await;
         fleet.reaches[0].store(true, Ordering::SeqCst);
         sleep(Duration::from_secs(10)).await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
@@ -444,9 +446,7 @@ fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
         fleet.runs[0].store(false, Ordering::SeqCst);
         // The one who takes it over does not learn of that.
         fleet.lost.store(1, Ordering::SeqCst);
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
-        }
+        fleet.until_begun_again().await;
         assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
         // Nor, at the end, of having stored the result.
         fleet.lost.store(1, Ordering::SeqCst);
@@ -465,11 +465,15 @@ fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
         let id = fleet.create(0, "again").await;
         let listen =
             request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+        let mut here = fleet.client(0, "anna").post(&listen).await;
         let mut told = fleet.client(1, "anna").post(&listen).await;
+        sleep(Duration::from_secs(1)).await;
         fleet.broadcasters[0].shut_down();
-        while fleet.begun() < 2 {
-            sleep(Duration::from_secs(1)).await;
+        while let Some(Ok(piece)) = here.next_piece().await {
+            let text = String::from_utf8(piece).unwrap();
+            assert!(!text.contains("failed"), "{text}");
         }
+        fleet.until_begun_again().await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
         let mut text = String::new();
         while !text.contains("completed") {
