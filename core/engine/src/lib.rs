@@ -126,7 +126,7 @@ pub mod internal {
     pub use crate::seen_tokens::{RefusedTokens, SeenProof, SeenProofs};
     pub use crate::task_hub::{
         CLIENT_SHARE, TaskAnswer, TaskClient, TaskHub, TaskLimits, TaskQuestion, TaskResponse,
-        TaskResult, TaskView, failure, is_error,
+        TaskResult, TaskView, failure, is_error, listened_ids,
     };
     #[cfg(feature = "store")]
     pub use crate::task_hub::{Claim, FleetStep, LEASE};

@@ -63,10 +63,10 @@ pub struct TaskRecord {
     /// The run of a server of a fleet that has the task; `None` outside of a fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// What another server of the fleet needs to go on with it.
+    /// The call, by which another server of the fleet goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<TaskCall>,
-    /// What its handler has saved, as JSON, to go on from when it is called again.
+    /// The state that its handler has saved, as JSON, to go on from when it is called again.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
     pub saved: Option<String>,
 }
@@ -83,7 +83,7 @@ pub struct TaskCall {
     /// The session of a client without a principal, in which the task is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
-    /// What `initialize` has agreed on with the client, before 2026-07-28.
+    /// The agreement of `initialize` with the client, before 2026-07-28.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<[u8; SESSION_LEN]>,
     /// The `_meta` of the call, since 2026-07-28.
@@ -92,7 +92,7 @@ pub struct TaskCall {
     /// Whether the tool may be called again with the same arguments: it only reads, or is
     /// idempotent.
     pub is_repeatable: bool,
-    /// How often servers have begun it.
+    /// Number of times that servers have begun it.
     pub runs: u8,
 }
 

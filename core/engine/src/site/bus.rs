@@ -201,7 +201,7 @@ impl Fleet {
             return;
         }
         let (topic, number) = match envelope.kind {
-            // What is lost of it is compared soon.
+            // Servers compare their tasks every few seconds, so none is missed.
             Kind::Task => (Topic::All, 0),
             Kind::Change | Kind::Deleted => {
                 self.sent += 1;

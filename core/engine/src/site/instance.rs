@@ -80,7 +80,7 @@ pub(super) struct Session {
     first_call: u32,
     /// The streams that are resumed at other nodes.
     remote: Vec<RemoteReader>,
-    /// When the client has made up for what was passed on to other nodes.
+    /// The time at which the client has made up for what was passed on to other nodes.
     passed_until: Instant,
 }
 

@@ -673,7 +673,7 @@ impl<O> Site<'_, O> {
             Route::NewSession => Decision::NewSession,
             Route::Session(id) => match found(id) {
                 Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
-                    // What was found above is not read again.
+                    // The kind found above is not read again.
                     let mut kind =
                         || Messages::of_body(&exchange.body, &mut position, None).next_kind();
                     Decision::Post(owner, on_bus.then(&mut kind).flatten())

@@ -24,7 +24,7 @@ use crate::record::{TaskInput, TaskOutcome, TaskRecord};
 pub(super) struct Fleet {
     /// Names this run of the server.
     node: String,
-    /// When which tasks are compared.
+    /// The tasks that are compared, in the order of the times of that.
     due: BTreeSet<(Instant, TaskId)>,
     renews_at: Instant,
     sweeps_at: Instant,
@@ -64,22 +64,23 @@ pub enum Claim {
 pub(super) struct Shared {
     /// Whether another server runs it.
     is_foreign: bool,
-    /// When it is compared next, and when it was compared last.
+    /// The times of the next comparison, and of the last.
     due: Option<Instant>,
     compared: Option<Instant>,
-    /// What it asks that the store does not have. Clients are not told of it before, since another
-    /// server may get the response.
+    /// Input requests that the store does not have. Clients are not told of them before, since
+    /// another server may get the response.
     pub(super) asked: Vec<OpenInput>,
     /// Whether its end is in the store.
     is_end_stored: bool,
     /// Responses of clients that the store may not have yet. `None`: it was refused.
     answered: Vec<(u32, Option<OwnedJson>)>,
-    /// What it has asked when it ran elsewhere, which it asks again.
+    /// Input requests that it made where it ran before, and makes again.
     earlier: VecDeque<TaskInput>,
 }
 
 impl TaskRecord {
     /// Takes a task over that the server `from` has left, for the server `by`.
+    #[doc(hidden)]
     pub fn claim(&mut self, from: &str, by: &str) -> Claim {
         if self.outcome.is_some() || self.node.as_deref() != Some(from) {
             return Claim::None;
@@ -138,11 +139,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             fleet.sweeps_at = next;
             return Some(FleetStep::Sweep);
         }
-        if let Some((_, id)) = fleet.due.first().copied().filter(|(due, _)| *due <= now) {
-            fleet.due.pop_first();
-            let Some(task) = self.tasks().find(id) else { return Some(FleetStep::Compare(id)) };
+        while let Some(id) = self.pop_due(now) {
+            // One that has gone since is not compared.
+            let Some(task) = self.tasks().find(id) else { continue };
             let is_live = self.is_live(task);
-            let Some(kept) = self.kept(task) else { return Some(FleetStep::Compare(id)) };
+            let Some(kept) = self.kept(task) else { continue };
             (kept.shared.due, kept.shared.compared) = (None, Some(now));
             if is_live || kept.is_run_here() && !kept.shared.is_end_stored {
                 self.compare_at(task, next);
@@ -154,6 +155,12 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let first = fleet.due.first().map(|(due, _)| *due);
         let until = fleet.renews_at.min(fleet.sweeps_at);
         Some(FleetStep::Wait(first.map_or(until, |first| first.min(until))))
+    }
+
+    fn pop_due(&mut self, now: Instant) -> Option<TaskId> {
+        let due = &mut self.fleet.as_mut()?.due;
+        due.first().filter(|(at, _)| *at <= now)?;
+        due.pop_first().map(|(_, id)| id)
     }
 
     /// The lease was not renewed. It is tried again in a second, and nothing is taken over before
@@ -182,10 +189,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// Records that the record of a task has changed, as another server says. Without an id: that
     /// those of all tasks may have.
     pub fn signal(&mut self, now: Instant, id: Option<TaskId>) {
-        let all = || self.kept.iter().flatten().map(|kept| kept.key).collect();
         let tasks: Vec<TaskKey> = match id {
             Some(id) => self.tasks().find(id).into_iter().collect(),
-            None => all(),
+            None => self.kept.iter().flatten().map(|kept| kept.key).collect(),
         };
         tasks.into_iter().for_each(|task| self.compare_at(task, now));
     }
@@ -245,8 +251,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// it asks something that is not there yet.
     pub fn is_elsewhere(&mut self, id: TaskId) -> bool {
         let Some(task) = self.tasks().find(id) else { return self.fleet.is_some() };
-        let is_fleet = self.fleet.is_some();
-        self.kept(task).is_some_and(|kept| kept.shared.is_foreign || is_fleet && kept.is_unstored())
+        self.kept(task).is_some_and(|kept| kept.shared.is_foreign || kept.is_unstored())
     }
 
     /// Records what the store has of a task, after a comparison.
@@ -632,6 +637,6 @@ pub const LEASE: Duration = Duration::from_secs(15);
 const PERIOD: Duration = Duration::from_secs(5);
 /// Time after which a lease is renewed again that could not be.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often a task is begun at most: it may be what ends its servers.
+/// Maximum number of times that a task is begun: it may be the reason why its servers end.
 const MAX_RUNS: u8 = 3;
 const REFUSED: &str = "The client has refused the request";

@@ -8,6 +8,7 @@ pub use fleet::{Claim, FleetStep, LEASE};
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -240,15 +241,13 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         request: &Request<'_>,
         owner: TaskOwner,
     ) -> Vec<(TaskId, TaskKey)> {
-        let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
-        let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
-        // More are refused.
-        let ids = ids.take(MAX_LISTENED).filter_map(RawJson::as_string);
         let tasks = self.tasks();
-        let visible = |id| Some((TaskId::parse(id)?, tasks.find_visible(id, owner, time)?));
-        let mut listened: Vec<(TaskId, TaskKey)> = ids.filter_map(visible).collect();
-        listened.sort_unstable_by_key(|(id, _)| *id);
-        listened.dedup();
+        let visible = |id: TaskId| {
+            let found = tasks.find_visible(id.to_string().as_str(), owner, time)?;
+            Some((id, found))
+        };
+        let listened: Vec<(TaskId, TaskKey)> =
+            listened_ids(request).into_iter().filter_map(visible).collect();
         for (_, task) in &listened {
             if let Some(kept) = self.kept(*task) {
                 (kept.is_listened, kept.listening) = (true, kept.listening + 1);
@@ -369,7 +368,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         }
         kept.life = Some(life.clone());
         #[cfg(feature = "store")]
-        if self.fleet.is_some() && self.kept(task).is_some_and(|kept| kept.is_unstored()) {
+        if kept.is_unstored() {
             return (is_live, false);
         }
         (is_live, self.kept(task).is_some_and(|kept| kept.is_changed))
@@ -476,9 +475,13 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             });
         };
         let request = OpenInput { number, request: Arc::new(json), needs };
+        #[cfg(feature = "store")]
+        let is_fleet = self.fleet.is_some();
         if let Some(kept) = self.kept(task) {
             #[cfg(feature = "store")]
-            kept.shared.asked.push(request.clone());
+            if is_fleet {
+                kept.shared.asked.push(request.clone());
+            }
             kept.inputs.push(Input::new(request, travels));
         }
         self.wake_askers(task);
@@ -915,6 +918,14 @@ impl TaskContent for Content {
     fn needs(&self, _: TaskKey, number: u32) -> ClientFeatures {
         self.input(number).map_or(ClientFeatures::NONE, |input| input.needs)
     }
+}
+
+/// Returns the ids of the tasks that a subscription names. It is refused if it names more than
+/// [`MAX_LISTENED`].
+pub fn listened_ids(request: &Request<'_>) -> BTreeSet<TaskId> {
+    let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
+    let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
+    ids.take(MAX_LISTENED).filter_map(|id| TaskId::parse(id.as_string()?)).collect()
 }
 
 /// Returns the number of bytes of a result.

@@ -169,7 +169,7 @@ impl Settings {
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        let features = (request.capabilities, Again::new(server));
+        let features = (request.capabilities, || Again::new(server));
         Ok(TaskWork::new(self, tool, mode, features, client))
     }
 }

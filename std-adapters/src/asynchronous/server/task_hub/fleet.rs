@@ -1,19 +1,18 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
 #![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP servers form fleets"))]
 
-use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::mem::replace;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use mcp_sansio::tasks::{MAX_LISTENED, TaskError, TaskId, TaskTime};
+use mcp_sansio::tasks::{TaskError, TaskId, TaskTime};
 use mcp_sansio::{
     Encode, Method, OrToolError as _, OwnedJson, RawJson, Request, Revision, RpcError, SESSION_LEN,
     Server, Target, ToolError,
 };
-use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE, TaskAnswer};
+use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE, TaskAnswer, listened_ids};
 
 use super::{AboutTasks, NewTask, State, TaskClient, TaskHub};
 use crate::asynchronous::server::broadcast::Broadcaster;
@@ -24,7 +23,7 @@ use crate::lock::lock;
 use crate::runtime::timer::{LazyTimer, later};
 use crate::store::{StoreError, TaskCall, TaskRecord, TaskStore};
 
-/// What the server of an application does for the tasks of its fleet.
+/// The next thing that the server of an application does for the tasks of its fleet.
 pub(crate) enum FleetWork {
     /// To tell the others that the record of a task has changed.
     Tell(TaskId),
@@ -34,7 +33,7 @@ pub(crate) enum FleetWork {
     Failed(StoreError),
 }
 
-/// What the loop over [`FleetWork`] keeps.
+/// The state of the loop over [`FleetWork`].
 pub(crate) struct FleetState {
     timer: LazyTimer,
     has_failed: bool,
@@ -254,7 +253,7 @@ impl TaskHub {
         match request.method {
             Method::TasksList => true,
             Method::SubscriptionsListen => {
-                ids_of(request).into_iter().any(|id| hub.is_elsewhere(id))
+                listened_ids(request).into_iter().any(|id| hub.is_elsewhere(id))
             }
             _ => id_of(request).is_some_and(|id| hub.is_elsewhere(id)),
         }
@@ -302,7 +301,8 @@ impl TaskHub {
                     Ok((page, None))
                 }
                 Method::SubscriptionsListen => {
-                    let listened = hub.with_loaded(store, &ids_of(&request), |hub, time| {
+                    let ids: Vec<_> = listened_ids(&request).into_iter().collect();
+                    let listened = hub.with_loaded(store, &ids, |hub, time| {
                         hub.listened(time, &request, client.owner)
                     })?;
                     Ok((Some(hub.listen(&request, listened)), None))
@@ -362,7 +362,7 @@ impl TaskHub {
         self.with(|hub, time| hub.fail(time, id, why));
     }
 
-    // Which tasks a client has, for `tasks/list` (2025-11-25).
+    // The lists of tasks of clients, for `tasks/list` (2025-11-25).
 
     /// Returns the ids in a list.
     fn listed(&self, store: &TaskStore, list: Option<&str>) -> Result<Vec<TaskId>, StoreError> {
@@ -483,13 +483,14 @@ impl TaskHub {
     }
 }
 
-/// What a call has of its task that another server can go on with it, or has begun it.
+/// The part of a call by which another server can go on with its task, or by which it goes on with
+/// one that another has begun.
 pub(crate) struct Again {
-    /// What `initialize` has agreed on with the client, before 2026-07-28.
+    /// The agreement of `initialize`, before 2026-07-28.
     agreed: Option<[u8; SESSION_LEN]>,
     /// The task that it goes on with.
     task: Mutex<Option<NewTask>>,
-    /// What its handler has saved.
+    /// The state that its handler has saved there.
     saved: Option<OwnedJson>,
 }
 
@@ -584,14 +585,6 @@ fn id_of(request: &Request<'_>) -> Option<TaskId> {
     TaskId::parse(request.params.get("taskId")?.as_string()?)
 }
 
-/// Returns the ids of the tasks that a subscription names.
-fn ids_of(request: &Request<'_>) -> Vec<TaskId> {
-    let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
-    let ids = ids.into_iter().flat_map(RawJson::elements).take(MAX_LISTENED);
-    let ids: BTreeSet<_> = ids.filter_map(|id| TaskId::parse(id.as_string()?)).collect();
-    ids.into_iter().collect()
-}
-
 /// Returns the ids of a list whose time is not over, and the ends of their times.
 fn entries_of(bytes: &[u8], now: u64) -> impl Iterator<Item = (TaskId, u64)> {
     let entries = bytes.as_chunks::<24>().0.iter().map(|entry| {
@@ -614,7 +607,7 @@ fn run_of(node: &str, id: TaskId) -> String {
     format!("{RUNS}{node}/{id}")
 }
 
-/// What runs of servers have begun and not ended.
+/// Keys of the tasks that runs of servers have begun and not ended.
 const RUNS: &str = "task-run/";
 const LISTS: &str = "task-list/";
 /// Number of tasks that are taken over, or fail, in one search.

@@ -152,7 +152,7 @@ pub(crate) enum AboutTasks {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
-    /// What [`TaskHub::handle_elsewhere`] returns: the store knows more.
+    /// The store knows more: [`TaskHub::answer_elsewhere`].
     Elsewhere,
 }
 

@@ -58,7 +58,7 @@ impl TaskWork {
         settings: &Settings,
         tool: &Entry<'_>,
         mode: TaskMode,
-        (features, again): (ClientFeatures, Again),
+        (features, again): (ClientFeatures, impl FnOnce() -> Again),
         client: impl FnOnce() -> TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
@@ -75,7 +75,7 @@ impl TaskWork {
             after,
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
-            again,
+            again: again(),
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
         }))
