@@ -4,6 +4,7 @@ mod outbox;
 mod role;
 
 pub use outbox::{Outbox, Outcome, PendingOutcome};
+use role::sealed::Machine as _;
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;

@@ -19,11 +19,10 @@ use crate::rpc::inflight::RequestHandle;
 use crate::server::GrowingServerState;
 use crate::server::{Admission, Server, ServerConfig, ServerEvent, ServerState};
 use crate::time::Instant;
-use sealed::Sealed;
 
 /// The memory of a [`Connection`](super::Connection)'s machine: a state of a server or of a client,
 /// of any size, or a `&mut` of one.
-pub trait Memory: Sealed {
+pub trait Memory: sealed::Memory {
     /// [`ServerConfig`] or [`ClientConfig`].
     type Config<'c>;
     /// [`Server`] or [`Client`].
@@ -32,8 +31,6 @@ pub trait Memory: Sealed {
         Self: 's;
     /// [`ServerEvent`] or [`ClientEvent`].
     type Event<'f>;
-    #[doc(hidden)]
-    type Outcomes<O, const N: usize>: OutcomeMemory<O>;
 
     /// Returns the machine, which is a view of the memory.
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s>;
@@ -44,71 +41,73 @@ pub trait Memory: Sealed {
         let _ = (config, tx);
         false
     }
-
-    #[doc(hidden)]
-    fn admission(&self) -> Admission {
-        Admission::Wait
-    }
-
-    #[doc(hidden)]
-    fn is_blocked(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the connection ends once nothing is open.
-    #[doc(hidden)]
-    fn is_closing(&self) -> bool {
-        false
-    }
 }
 
-/// A [`Server`] or a [`Client`].
-pub trait Machine: Sealed {
-    /// [`ServerEvent`] or [`ClientEvent`].
-    type Event<'f>;
+/// A [`Server`] or a [`Client`], with its event.
+pub trait Machine: sealed::Machine {}
 
-    #[doc(hidden)]
-    fn next_event<'f>(
-        &mut self,
-        now: Instant,
-        messages: &mut Messages<'f>,
-        tx: &mut Tx<'_>,
-    ) -> SendResult<Option<Self::Event<'f>>>;
+impl<M: sealed::Machine> Machine for M {}
 
-    #[doc(hidden)]
-    fn handle_timeout<'f>(
-        &mut self,
-        now: Instant,
-        tx: &mut Tx<'_>,
-    ) -> SendResult<Option<Self::Event<'f>>>;
+pub(super) mod sealed {
+    use super::*;
 
-    #[doc(hidden)]
-    fn poll_timeout(&self) -> Option<Instant>;
+    /// What a connection asks its memory, beside what applications may.
+    pub trait Memory {
+        type Outcomes<O, const N: usize>: OutcomeMemory<O>;
 
-    /// Returns whether a further request has to wait.
-    #[doc(hidden)]
-    fn is_full(&self) -> bool;
+        fn admission(&self) -> Admission {
+            Admission::Wait
+        }
 
-    /// Ends a request with an internal error, also if its response has begun.
-    #[doc(hidden)]
-    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult;
+        fn is_blocked(&self) -> bool {
+            false
+        }
 
-    /// Returns whether the peer awaits a response from the application.
-    #[doc(hidden)]
-    fn has_open_requests(&self) -> bool;
+        /// Returns whether the connection ends once nothing is open.
+        fn is_closing(&self) -> bool {
+            false
+        }
+    }
 
-    /// Returns an event that the end of the connection causes, until there is none.
-    #[doc(hidden)]
-    fn end<'f>(&mut self) -> Option<Self::Event<'f>>;
+    /// What a connection does with its machine.
+    pub trait Machine {
+        type Event<'f>;
 
-    /// Forgets the peer.
-    #[doc(hidden)]
-    fn close(&mut self);
+        fn next_event<'f>(
+            &mut self,
+            now: Instant,
+            messages: &mut Messages<'f>,
+            tx: &mut Tx<'_>,
+        ) -> SendResult<Option<Self::Event<'f>>>;
+
+        fn handle_timeout<'f>(
+            &mut self,
+            now: Instant,
+            tx: &mut Tx<'_>,
+        ) -> SendResult<Option<Self::Event<'f>>>;
+
+        fn poll_timeout(&self) -> Option<Instant>;
+
+        /// Returns whether a further request has to wait.
+        fn is_full(&self) -> bool;
+
+        /// Ends a request with an internal error, also if its response has begun.
+        fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult;
+
+        /// Returns whether the peer awaits a response from the application.
+        fn has_open_requests(&self) -> bool;
+
+        /// Returns an event that the end of the connection causes, until there is none.
+        fn end<'f>(&mut self) -> Option<Self::Event<'f>>;
+
+        /// Forgets the peer.
+        fn close(&mut self);
+    }
 }
 
 macro_rules! machine {
     ($machine:ident, $event:ident, $fail:ident, $($own:tt)*) => {
-        impl Machine for $machine<'_> {
+        impl sealed::Machine for $machine<'_> {
             type Event<'f> = $event<'f>;
 
             fn next_event<'f>(
@@ -138,8 +137,6 @@ macro_rules! machine {
 
             $($own)*
         }
-
-        impl Sealed for $machine<'_> {}
     };
 }
 
@@ -182,23 +179,27 @@ machine! { Client, ClientEvent, respond_error,
 macro_rules! memory {
     (
         {$($size:tt)*} $state:ty:
-        $config:ident, $machine:ident, $event:ident, $view:ident, $kept:ty $(, $($more:tt)*)?
+        $config:ident, $machine:ident, $event:ident, $view:ident, $kept:ty
+        $(, $notify:item)? $(; $($more:tt)*)?
     ) => {
         impl<$($size)*> Memory for $state {
             type Config<'c> = $config<'c>;
             type Machine<'s> = $machine<'s>;
             type Event<'f> = $event<'f>;
-            type Outcomes<O, const PLACES: usize> = $kept;
 
             #[cfg_attr(not(small), inline(always))]
             fn machine<'s, 'c: 's>(&'s mut self, config: &'s $config<'c>) -> $machine<'s> {
                 self.$view(config)
             }
 
-            $($($more)*)?
+            $($notify)?
         }
 
-        impl<$($size)*> Sealed for $state {}
+        impl<$($size)*> sealed::Memory for $state {
+            type Outcomes<O, const PLACES: usize> = $kept;
+
+            $($($more)*)?
+        }
     };
 }
 
@@ -211,7 +212,7 @@ memory!({} GrowingServerState:
     ServerConfig, Server, ServerEvent, server, VecDeque<PendingOutcome<O>>,
     fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
         self.notify(config, tx)
-    }
+    };
 
     fn admission(&self) -> Admission {
         self.admission
@@ -236,7 +237,6 @@ impl<T: Memory> Memory for &mut T {
     where
         Self: 's;
     type Event<'f> = T::Event<'f>;
-    type Outcomes<O, const N: usize> = T::Outcomes<O, N>;
 
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s> {
         T::machine(self, config)
@@ -245,6 +245,10 @@ impl<T: Memory> Memory for &mut T {
     fn notify(&mut self, config: &Self::Config<'_>, tx: &mut Tx<'_>) -> bool {
         T::notify(self, config, tx)
     }
+}
+
+impl<T: Memory> sealed::Memory for &mut T {
+    type Outcomes<O, const N: usize> = T::Outcomes<O, N>;
 
     fn admission(&self) -> Admission {
         T::admission(self)
@@ -257,12 +261,6 @@ impl<T: Memory> Memory for &mut T {
     fn is_closing(&self) -> bool {
         T::is_closing(self)
     }
-}
-
-impl<T: Memory> Sealed for &mut T {}
-
-mod sealed {
-    pub trait Sealed {}
 }
 
 const INVALID: &str = "The response cannot be sent";

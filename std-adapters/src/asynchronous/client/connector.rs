@@ -139,7 +139,6 @@ pub(crate) type InputFuture = Pin<Box<dyn Future<Output = InputResponse> + Send>
 /// requests are rare.
 pub(crate) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;
 
-#[doc(hidden)]
 pub struct Application {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,

@@ -13,19 +13,20 @@ use crate::gone::is_gone;
 use crate::runtime;
 
 /// The transport of a client: any stream (one message a line), or an `HttpTransport`.
-pub trait Transport: 'static {
-    #[doc(hidden)]
+pub trait Transport: IntoLink + 'static {}
+
+impl<T: IntoLink + 'static> Transport for T {}
+
+/// What a connection makes of its transport.
+pub trait IntoLink {
     type Link: Link;
     /// Returns the URL of the server, if messages are sent in POST requests.
-    #[doc(hidden)]
     fn url_for_posts(&self) -> Option<String>;
 
-    #[doc(hidden)]
     fn into_link(self) -> Self::Link;
 }
 
 /// The input and output of a connection.
-#[doc(hidden)]
 pub trait Link: Unpin {
     /// Reads. Returns whether there is something new.
     fn read(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool>;
@@ -54,7 +55,7 @@ pub trait Link: Unpin {
     fn stalls_at(&self, timeout: Duration) -> Option<SystemInstant>;
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> IntoLink for T {
     type Link = Lines<T>;
 
     fn url_for_posts(&self) -> Option<String> {
@@ -69,7 +70,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
 // A stream with one message a line: bytes between it and the engine.
 
 /// A stream, and how far reading, writing, flushing and closing are.
-#[doc(hidden)]
 pub struct Lines<T> {
     pub(crate) stream: T,
     input_ended: bool,

@@ -14,14 +14,13 @@ use mcp_sansio_engine::{ClientEngine, Driver, ExchangeId, Step};
 use super::builder::HttpTransport;
 use super::exchange::TransportState;
 use crate::asynchronous::client::inner::Session;
-use crate::asynchronous::client::transport::{Link, Transport};
+use crate::asynchronous::client::transport::{IntoLink, Link};
 use crate::client::HttpError;
 use crate::runtime;
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::LazyTimer;
 
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
-#[doc(hidden)]
 pub struct HttpLink {
     shared: Arc<TransportState>,
     exchanges: Tasks<ExchangeId, Running>,
@@ -152,7 +151,7 @@ impl HttpLink {
     }
 }
 
-impl Transport for HttpTransport {
+impl IntoLink for HttpTransport {
     type Link = HttpLink;
 
     fn url_for_posts(&self) -> Option<String> {
