@@ -29,7 +29,6 @@ impl Instant {
     }
 
     /// Returns the time after `duration`, rounded up to a millisecond; the latest time on overflow.
-    #[cfg_attr(small, inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
         if duration.as_secs() >= u64::MAX / 1000 {

@@ -497,7 +497,6 @@ impl<'p, M: Machine, O> Turn<'p, M, O> {
     ///
     /// # Errors
     /// Those of `pump`.
-    #[cfg_attr(small, inline(never))]
     pub fn drain<E>(
         &mut self,
         mut pump: impl FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,

@@ -183,7 +183,6 @@ impl<'b> Encoder<'b> {
     /// Writes the name of a member. Its value follows if this returns `true`; otherwise the member
     /// is left out.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub fn key(&mut self, name: &str) -> bool {
         if self.is_watched(name) && !self.may_begin(&move |known| known == name) {
             return false;
@@ -194,7 +193,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes a member: [`key`](Self::key) and value.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
         if self.key(name) {
             value.encode(self);
@@ -203,7 +201,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes a member whose text, with quotes and colon, is `member`.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn constant(&mut self, name: &str, member: &'static str) {
         if !self.is_watched(name) || self.may_begin(&move |known| known == name) {
             self.separate();
@@ -293,7 +290,6 @@ impl<'b> Encoder<'b> {
     }
 
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     fn open(&mut self, bracket: u8) {
         self.state.depth += 1;
         self.state.is_first = true;
@@ -301,7 +297,6 @@ impl<'b> Encoder<'b> {
     }
 
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     fn close(&mut self, bracket: u8) {
         self.state.depth = self.state.depth.saturating_sub(1);
         self.state.is_first = false;

@@ -225,7 +225,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes JSON text that was [rendered](crate::types::rendered), without the parts that the
     /// revision does not define.
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn rendered(&mut self, text: &str) {
         let text = text.as_bytes();
         let in_parts = self.is_long(text.len());

@@ -17,7 +17,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes text that needs no escaping.
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         #[cfg(small)]
         if self.state.is_escaped {
@@ -98,7 +97,6 @@ impl<'b> Encoder<'b> {
 
     /// Writes the comma before an element or a key, except before the first.
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(super) fn separate(&mut self) {
         if !mem::take(&mut self.state.is_first) {
             self.put(b",");
@@ -153,7 +151,6 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a string, quoted and escaped.
-    #[cfg_attr(small, inline(never))]
     pub(super) fn put_string(&mut self, text: &str) {
         if self.is_long(text.len()) {
             self.put(b"\"");

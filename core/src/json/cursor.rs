@@ -32,7 +32,6 @@ impl<'a> Cursor<'a> {
     }
 
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn value(&mut self) -> RawJson<'a> {
         let start = self.at;
         #[cfg(not(small))]
@@ -45,7 +44,6 @@ impl<'a> Cursor<'a> {
 
     /// Moves behind a key and its colon.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn key(&mut self) -> JsonStr<'a> {
         let start = self.at;
         self.at = skip_string(self.text.as_bytes(), start).unwrap_or(self.text.len());
@@ -80,7 +78,6 @@ impl<'a> Cursor<'a> {
 
     /// Moves behind `mark`, if it is next, and the whitespace around it.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn skip(&mut self, mark: u8) {
         let bytes = self.text.as_bytes();
         self.at = skip_whitespace(bytes, self.at);

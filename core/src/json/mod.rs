@@ -211,7 +211,6 @@ pub(crate) fn encode_base64(bytes: &[u8], out: &mut [u8]) {
 }
 
 /// Returns the length of the text of `len` bytes.
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn base64_len(len: usize) -> usize {
     if cfg!(not(small)) {
         return len.div_ceil(3) * 4;

@@ -52,7 +52,6 @@ impl Decimal {
 
 /// Returns `value / 10` and `value % 10`.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     if cfg!(not(small)) {
         return (value / 10, (value % 10) as u8);

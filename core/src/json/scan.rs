@@ -459,7 +459,6 @@ pub(crate) const fn is_clean(text: &[u8]) -> bool {
 
 /// Like [`is_clean`], for short text. It is constant-folded if the text is known at compile time.
 #[cfg_attr(not(small), inline(always))]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
     if cfg!(not(small)) {
         // The last word may overlap the one before it, so no bytes are left over.

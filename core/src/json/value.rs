@@ -97,7 +97,6 @@ impl<'f> RawJson<'f> {
     }
 
     /// Whether the value is an object.
-    #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
         self.first_byte() == b'{'
     }
@@ -132,7 +131,6 @@ impl<'f> RawJson<'f> {
     }
 
     /// Returns the value if it is a string.
-    #[cfg_attr(small, inline(never))]
     pub fn as_string(self) -> Option<JsonStr<'f>> {
         (self.first_byte() == b'"').then_some(JsonStr::scanned(self.0))
     }
@@ -297,7 +295,6 @@ struct Cursor<'f> {
 }
 
 impl<'f> Cursor<'f> {
-    #[cfg_attr(small, inline(never))]
     fn new(text: &'f str, open: u8) -> Self {
         let at = if text.as_bytes().first() == Some(&open) { 1 } else { text.len() };
         Self { text, at }
@@ -431,7 +428,6 @@ impl<'f> JsonStr<'f> {
     }
 
     /// Returns the text between the quotes, with escapes not decoded.
-    #[cfg_attr(small, inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
@@ -442,7 +438,6 @@ impl<'f> JsonStr<'f> {
     }
 
     /// Returns the value if it contains no escapes, which is the common case.
-    #[cfg_attr(small, inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
         let inner = self.inner();
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)

@@ -222,7 +222,6 @@ impl SlotHeads<'_> {
         self.len() >= self.capacity()
     }
 
-    #[cfg_attr(small, inline(never))]
     fn claim(&mut self, hash: u32, deadline: Option<Instant>) -> Option<Slot> {
         let index = self.head.free;
         let place = self.all.get_mut(usize::from(index))?;
@@ -236,7 +235,6 @@ impl SlotHeads<'_> {
         Some(Slot { index, serial: self.head.serial })
     }
 
-    #[cfg_attr(small, inline(never))]
     fn release(&mut self, slot: Slot) -> Option<()> {
         let next = self.head.free.wrapping_sub(slot.index).wrapping_sub(1);
         let place = self.get_mut(slot)?;
@@ -270,7 +268,6 @@ impl SlotHeads<'_> {
     }
 
     /// Returns the first entry from an index on.
-    #[cfg_attr(small, inline(never))]
     fn next(&self, from: usize) -> Option<Slot> {
         let at = from + self.all.get(from..)?.iter().position(|place| place.hash != 0)?;
         Some(Slot { index: at as u16, serial: self.all.get(at)?.serial })
@@ -290,7 +287,6 @@ impl SlotHeads<'_> {
         self.get(slot)?.deadline.or_none()
     }
 
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline: Option<Instant>) {
         let deadline = deadline.unwrap_or(Instant::NEVER);
         if let Some(place) = self.get_mut(slot) {
@@ -314,7 +310,6 @@ impl SlotHeads<'_> {
     }
 
     /// Returns an entry whose deadline has passed; corrects the lower bound if there is none.
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn expired(&mut self, now: Instant) -> Option<Slot> {
         if self.earliest()? > now {
             return None;

@@ -416,7 +416,6 @@ impl Server<'_> {
     }
 
     /// Checks a request, in the order that the specification gives, and completes its properties.
-    #[cfg_attr(small, inline(never))]
     pub(super) fn check_request<'f>(
         &self,
         id: Id<'f>,
@@ -495,7 +494,6 @@ impl Server<'_> {
     }
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
-    #[cfg_attr(small, inline(never))]
     fn check_legacy<'f>(
         &self,
         method: Method<'f>,
@@ -597,7 +595,6 @@ fn check_params(
 impl<'s> Server<'s> {
     /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
     /// the newest legacy version supported.
-    #[cfg_attr(small, inline(never))]
     pub(super) fn initialize<'f>(
         &mut self,
         id: Id<'f>,
@@ -645,7 +642,6 @@ impl<'s> Server<'s> {
     }
 
     /// Responds to `server/discover` (2026-07-28).
-    #[cfg_attr(small, inline(never))]
     pub(super) fn discover<'f>(
         &mut self,
         id: Id<'f>,

@@ -254,7 +254,6 @@ impl Server<'_> {
     }
 
     /// Writes a result and closes the request.
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn respond_with<P: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,

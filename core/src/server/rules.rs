@@ -70,7 +70,6 @@ pub(super) fn rules(method: Method<'_>, hooks: &CapabilityHooks) -> &'static [Ru
 }
 
 /// Checks the members of an object in the order of the rules; returns the first refusal.
-#[cfg_attr(small, inline(never))]
 pub(super) fn check<'f>(
     get: &dyn Fn(&str) -> Option<RawJson<'f>>,
     rules: &[Rule],
@@ -287,7 +286,6 @@ impl From<Violation> for Refusal {
 
 /// Writes an error, and returns the violation as an event. `requested` is the version that the
 /// message asks for.
-#[cfg_attr(small, inline(never))]
 pub(super) fn refuse<'f>(
     config: &ServerConfig<'_>,
     id: Option<Id<'_>>,
@@ -313,7 +311,6 @@ pub(super) fn respond_empty(id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> 
 
 /// Writes a result, with the members that its revision adds.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(super) fn write_result<P: Encode + ?Sized>(
     config: &ServerConfig<'_>,
     writer: &mut Encoder<'_>,

@@ -103,7 +103,6 @@ impl Server<'_> {
     /// Opens a `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions). The
     /// acknowledgement lists the part of the filter for which the capability is declared and the
     /// table has room.
-    #[cfg_attr(small, inline(never))]
     pub(super) fn listen<'f>(
         &mut self,
         id: Id<'f>,

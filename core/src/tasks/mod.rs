@@ -211,7 +211,6 @@ impl Tasks<'_> {
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn insert(
         &mut self,
         id: TaskId,

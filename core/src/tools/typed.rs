@@ -230,7 +230,6 @@ impl<'c> Catalog<'c> {
     }
 }
 
-#[cfg_attr(small, inline(never))]
 pub(crate) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
     if cfg!(small) {
         return entries.iter().position(|entry| entry.key() == name);

@@ -234,7 +234,6 @@ pub type CheckMembers =
     for<'a> fn(&'static Rule, RawJson<'a>, &mut [RawJson<'a>]) -> Result<(), Faults<'a>>;
 
 /// Checks a value, and finds the members of an object.
-#[cfg_attr(small, inline(never))]
 #[doc(hidden)]
 pub fn check_members<'a>(
     rule: &'static Rule,

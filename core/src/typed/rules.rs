@@ -265,7 +265,6 @@ impl Object {
     /// Returns the place of a member. Most peers write members in the order of the schema, so the
     /// search begins with the member at `next`.
     #[cfg_attr(not(small), inline(always))]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn find(&self, key: JsonStr<'_>, next: usize) -> Option<usize> {
         let inner = key.inner_bytes();
         match self.members.get(next) {
@@ -310,7 +309,6 @@ impl NumberRange {
 }
 
 /// Returns the place of a text among names without escapes.
-#[cfg_attr(small, inline(never))]
 pub(crate) fn place<'n>(
     names: impl Iterator<Item = &'n str> + Clone,
     text: JsonStr<'_>,
@@ -429,7 +427,6 @@ pub(crate) struct Check<'c, 'a> {
 
 impl Check<'_, '_> {
     /// Checks the next value with all that is in it, and breaks when the report does.
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
         let start = self.cursor.at;
         let accepted = match (rule, self.cursor.first()) {
@@ -455,7 +452,6 @@ impl Check<'_, '_> {
     }
 
     /// Checks an object; `tag` is a member that has been checked.
-    #[cfg_attr(small, inline(never))]
     fn object(&mut self, object: &Object, tag: Option<&str>, path: &Path<'_>) -> ControlFlow<()> {
         let members = core::mem::take(&mut self.members);
         let (mut seen, mut next) = (0u64, 0);
@@ -508,7 +504,6 @@ impl Check<'_, '_> {
         self.report.fault(&path.member(key.inner()), fault)
     }
 
-    #[cfg_attr(small, inline(never))]
     fn missing(&mut self, object: &Object, seen: u64, path: &Path<'_>) -> ControlFlow<()> {
         let mut seen = seen;
         for member in object.members {
@@ -554,7 +549,6 @@ pub(crate) fn variant<'a>(one_of: &OneOf, value: RawJson<'a>, found: &mut [RawJs
 }
 
 /// Puts the members of an object that has been checked into `members`, in the order of its rule.
-#[cfg_attr(small, inline(never))]
 pub(crate) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
     let mut next = 0;
     let _ = Cursor::new(value).members(|key, value| {
@@ -569,7 +563,6 @@ pub(crate) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [Ra
 }
 
 /// Returns which of these strings a text is.
-#[cfg_attr(small, inline(never))]
 pub(crate) fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
     place(names.iter().copied(), text)
 }
@@ -582,7 +575,6 @@ pub(crate) fn begins_with(name: &str, text: JsonStr<'_>) -> bool {
 
 /// Checks a value without members and elements.
 #[cfg_attr(not(small), inline(always))]
-#[cfg_attr(small, inline(never))]
 fn is_accepted(rule: &Rule, value: RawJson<'_>) -> bool {
     match rule {
         Rule::Any => true,
@@ -738,14 +730,12 @@ impl<W: fmt::Write> Report for Words<'_, W> {
 
 impl<W: fmt::Write> Words<'_, W> {
     /// Writes a part of the line, unless one could not be written.
-    #[cfg_attr(small, inline(never))]
     fn put(&mut self, text: &str) {
         if self.result.is_ok() {
             self.result = write_printable(text, self.to);
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn integer(&mut self, value: i64) {
         self.put(Decimal::new(value.unsigned_abs(), value < 0).as_str());
     }
@@ -793,7 +783,6 @@ impl<W: fmt::Write> Words<'_, W> {
     }
 
     /// Writes what a rule accepts.
-    #[cfg_attr(small, inline(never))]
     fn rule(&mut self, rule: &Rule) {
         match *rule {
             Rule::Any => self.put("any value"),
@@ -853,7 +842,6 @@ impl<W: fmt::Write> Words<'_, W> {
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn length(&mut self, min: u32, max: u32, unit: &str) {
         let (word, last) = match (min, max) {
             (0, u32::MAX) => return,
