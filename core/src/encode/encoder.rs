@@ -247,7 +247,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Returns whether the member with this name is to be written.
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn may_begin(&mut self, is: &dyn Fn(&str) -> bool) -> bool {
         let outer = self.state.completion;
         self.see_key(is);
@@ -536,7 +536,7 @@ impl Encoder<'_> {
     }
 
     /// Adds what the object that ends here lacks.
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     pub(super) fn complete(&mut self) {
         let Completion { depth, is_meta, seen } = self.state.completion;
         let [members, meta] = seen;
@@ -578,7 +578,7 @@ impl Encoder<'_> {
 
     /// Writes JSON text that must be an object, because it is completed.
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn complete_raw(&mut self, json: RawJson<'_>) {
         if !json.is_object() {
             return self.invalid(InvalidPayload::NotAnObject);

@@ -125,7 +125,7 @@ impl<'b> Encoder<'b> {
 
     /// Begins the count of the members of an object.
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     pub(super) fn track_object(&mut self) {
         let level = self.level();
         if let Some(count) = self.tracker.as_mut().and_then(|t| t.counts.get_mut(level)) {
@@ -175,7 +175,7 @@ impl<'b> Encoder<'b> {
 
     /// Returns the element that is written next, `None` if no more fits.
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     pub(super) fn track_element(&mut self, index: usize) -> Option<usize> {
         let next = self.track_place(index, false);
         if next.is_some_and(|next| next < index) {

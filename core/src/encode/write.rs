@@ -64,7 +64,7 @@ impl<'b> Encoder<'b> {
 
     /// [`put`](Self::put) for text that is not, or only partly, inside the window.
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn put_partly(&mut self, bytes: &[u8]) {
         #[cfg(not(small))]
         if self.state.is_escaped {
@@ -137,7 +137,7 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a part of a JSON text that is the inside of a string.
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn put_inside(&mut self, bytes: &[u8]) {
         self.set_escaped(false);
         self.put_escaped(bytes);
@@ -212,7 +212,7 @@ impl<'b> Encoder<'b> {
         self.put_in_one_line(json.as_bytes());
     }
 
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn put_in_one_line(&mut self, json: &[u8]) {
         let start = self.position();
         self.put(json);

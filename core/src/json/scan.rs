@@ -230,7 +230,7 @@ pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
     if byte(text, at) > b' ' { at } else { skip_spaces(text, at) }
 }
 
-#[inline(never)]
+#[cfg_attr(not(small), inline(never))]
 const fn skip_spaces(text: &[u8], at: usize) -> usize {
     let mut at = at;
     while matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
@@ -416,7 +416,7 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, ScanErr
 }
 
 /// Returns the end of a string from its first special byte on.
-#[inline(never)]
+#[cfg_attr(not(small), inline(never))]
 pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let mut at = at;
     loop {
@@ -485,7 +485,7 @@ pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
 }
 
 /// [`skip_clean`] after a clean first word: the string may be long.
-#[inline(never)]
+#[cfg_attr(not(small), inline(never))]
 const fn skip_clean_words(text: &[u8], at: usize) -> usize {
     let (_, mut rest) = split(text, at);
     let mut blocks = 0;
@@ -524,7 +524,7 @@ const fn special_bytes(word: u64) -> u64 {
 }
 
 /// Returns the rest of the text after its leading clean blocks of 64 bytes.
-#[inline(never)]
+#[cfg_attr(not(small), inline(never))]
 const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some((block, after)) = rest.split_first_chunk::<64>() {
@@ -567,7 +567,7 @@ const fn skip_clean_end(text: &[u8], at: usize) -> usize {
 }
 
 /// [`skip_clean`] byte by byte, for short text.
-#[inline(never)]
+#[cfg_attr(not(small), inline(never))]
 const fn skip_clean_bytes(text: &[u8], at: usize) -> usize {
     let mut at = at;
     while at < text.len() && !is_special(text[at]) {
