@@ -35,6 +35,7 @@ chapters! {
     deployment "deployment.md";
     fleet "fleet.md";
     limits "limits.md";
+    security "security.md";
     troubleshooting "troubleshooting.md";
     rmcp "rmcp.md";
 }

@@ -92,6 +92,25 @@ fn slug(line: &str) -> Option<String> {
 }
 
 #[test]
+fn the_page_on_security_names_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = read(root, "docs/security.md");
+    let mut count = 0;
+    for link in page.split("[`").skip(1) {
+        let Some((name, rest)) = link.split_once("`](../") else { continue };
+        let file = rest.split(')').next().unwrap_or_default();
+        if file.ends_with(".rs") {
+            count += 1;
+            let test = format!("fn {name}() {{");
+            assert!(read(root, file).contains(&test), "{file} has no test {name}");
+        } else {
+            assert!(file.ends_with(&format!("/{name}.txt")), "{file} is no transcript {name}");
+        }
+    }
+    assert!(count >= 30, "{count} tests");
+}
+
+#[test]
 fn each_page_of_the_guide_is_in_all_tables_of_contents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for table in ["docs/README.md", "docs/SUMMARY.md", "llms.txt", "tests/src/guide.rs"] {
