@@ -1,4 +1,4 @@
-//! The code of the guide in `docs/`, as documentation tests.
+//! The code of the guide in `docs/`, and of READMEs of packages, as documentation tests.
 
 macro_rules! chapters {
     ($($(#[$cfg:meta])? $name:ident $file:literal;)*) => {$(
@@ -39,3 +39,9 @@ chapters! {
     troubleshooting "troubleshooting.md";
     rmcp "rmcp.md";
 }
+
+#[doc = include_str!("../../core/README.md")]
+mod core_readme {}
+
+#[doc = include_str!("../../std-adapters/README.md")]
+mod adapters_readme {}
