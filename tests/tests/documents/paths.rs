@@ -11,6 +11,20 @@ const DOCUMENTS: &[&str] = &[
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "VERSIONING.md",
+    "ROADMAP.md",
+    "DEPENDENCY_POLICY.md",
+    "CODE_OF_CONDUCT.md",
+    ".github/PULL_REQUEST_TEMPLATE.md",
+    "core/README.md",
+    "core/derive/README.md",
+    "core/engine/README.md",
+    "core/http1/README.md",
+    "core/oauth/README.md",
+    "std-adapters/README.md",
+    "std-adapters/contract/README.md",
+    "std-adapters/redb/README.md",
+    "std-adapters/redis/README.md",
     "examples/README.md",
     "examples/firmware/README.md",
     "tests/auth-server/README.md",
@@ -190,7 +204,7 @@ fn each_line(is_right: impl Fn(&str) -> bool) {
 /// Whether this names a file of the project, from the root or from the document's folder, without
 /// placeholders in capitals.
 fn is_path(span: &str) -> bool {
-    let folders = ["core/", "std-adapters/", "examples/", "tests/", ".ci/"];
+    let folders = ["core/", "std-adapters/", "examples/", "tests/", ".ci/", ".github/"];
     folders.iter().any(|folder| span.starts_with(folder))
         && !span.split(' ').next().unwrap_or_default().contains(|c: char| c.is_ascii_uppercase())
 }
