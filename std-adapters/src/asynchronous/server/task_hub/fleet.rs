@@ -342,13 +342,18 @@ impl TaskHub {
         client: TaskClient,
     ) -> Result<(Option<AboutTasks>, Option<TaskRecord>), StoreError> {
         let Some(id) = id_of(request) else { return Ok((None, None)) };
-        let mut answer = None;
+        let (mut answer, mut is_handled) = (None, false);
         let record = self.change(store, id, |record| {
             let of = (client, self.owner_of_record(record));
-            let (handled, new) =
-                self.with(|hub, time| hub.handle_shared(time, request, of, record));
-            answer = handled;
-            new
+            self.with(|hub, time| {
+                // The record has changed meanwhile. The answer stands unless the task has ended.
+                if replace(&mut is_handled, true) && record.outcome.is_none() {
+                    return hub.compare(time, record);
+                }
+                let (handled, new) = hub.handle_shared(time, request, of, record);
+                answer = handled;
+                new
+            })
         })?;
         if record.is_none() {
             return Ok((self.handle_here(request, client), None));
