@@ -75,8 +75,8 @@ fn implementation(
         }
         const RULE: ::mcp_sansio::typed::Rule = <#ty_static as ::mcp_sansio::typed::Output>::RULE;
         const DOCS: ::mcp_sansio::typed::Docs = <#ty_static as ::mcp_sansio::typed::Output>::DOCS;
-        const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
-            ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+        const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS, false)] =
+            ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS, false);
     }
 }
 

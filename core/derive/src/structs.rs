@@ -79,8 +79,8 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         None => (
             quote!(::mcp_sansio::typed::schema(&SCHEMA)),
             Some(quote! {
-                const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
-                    ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+                const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS, false)] =
+                    ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS, false);
             }),
         ),
     };
@@ -107,7 +107,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> = #schema;
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::typed::schema(
-                &const { ::mcp_sansio::typed::form_bytes::<FORM_LEN>(&RULE, &DOCS) },
+                &const { ::mcp_sansio::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true) },
             );
             fn parse_by(
                 check: ::mcp_sansio::typed::CheckMembers,
@@ -127,7 +127,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         const DOCS: ::mcp_sansio::typed::Docs =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
         #bytes
-        const FORM_LEN: usize = ::mcp_sansio::typed::form_len(&RULE, &DOCS);
+        const FORM_LEN: usize = ::mcp_sansio::typed::schema_len(&RULE, &DOCS, true);
     }
 }
 

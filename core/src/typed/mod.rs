@@ -148,7 +148,7 @@ pub use rules::{
 pub use schema::{Default, Docs};
 // For the code that the macros write.
 #[doc(hidden)]
-pub use schema::{form_bytes, form_len, schema, schema_bytes, schema_len};
+pub use schema::{schema, schema_bytes, schema_len};
 
 use core::fmt;
 use core::iter::Map;

@@ -1,7 +1,9 @@
 //! JSON Schema, written while the program compiles.
 
 use super::rules::{MAX_TYPE_DEPTH, Member, Object, Rule};
+use crate::encode::Gate;
 use crate::json::RawJson;
+use crate::types::rendered::Renderer;
 
 /// Words of a schema beside the [`Rule`]. Only the compiler reads it: a program contains nothing
 /// of it but the text of the schema.
@@ -45,27 +47,15 @@ impl Docs {
     }
 }
 
-/// Returns the length in bytes of the schema of a type.
-pub const fn schema_len(rule: &Rule, docs: &Docs) -> usize {
-    write(rule, docs, &mut [])
+/// Returns the length in bytes of the schema of a type, or of its form.
+pub const fn schema_len(rule: &Rule, docs: &Docs, is_form: bool) -> usize {
+    write(rule, docs, is_form, &mut [])
 }
 
 /// Returns the schema; `N` is its [`schema_len`].
-pub const fn schema_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
+pub const fn schema_bytes<const N: usize>(rule: &Rule, docs: &Docs, is_form: bool) -> [u8; N] {
     let mut bytes = [0; N];
-    write(rule, docs, &mut bytes);
-    bytes
-}
-
-/// Returns the length in bytes of the schema of a form.
-pub const fn form_len(rule: &Rule, docs: &Docs) -> usize {
-    write_form(rule, docs, &mut [])
-}
-
-/// Returns the schema of a form; `N` is its [`form_len`].
-pub const fn form_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
-    let mut bytes = [0; N];
-    write_form(rule, docs, &mut bytes);
+    write(rule, docs, is_form, &mut bytes);
     bytes
 }
 
@@ -89,12 +79,6 @@ pub(crate) const fn assert_form(rule: &Rule) {
     }
 }
 
-const fn write_form(rule: &Rule, docs: &Docs, bytes: &mut [u8]) -> usize {
-    let mut writer = Writer { bytes, len: 0, last: 0, is_form: true };
-    writer.schema(rule, &Docs { title: "", description: "", ..*docs });
-    writer.len
-}
-
 /// Returns the bytes of a schema as JSON.
 pub const fn schema(bytes: &'static [u8]) -> RawJson<'static> {
     match core::str::from_utf8(bytes) {
@@ -103,120 +87,55 @@ pub const fn schema(bytes: &'static [u8]) -> RawJson<'static> {
     }
 }
 
-/// Writes the schema of a tool's arguments. The tool has the description, not they.
-const fn write(rule: &Rule, docs: &Docs, bytes: &mut [u8]) -> usize {
+/// Writes the schema of a type. The tool or the form has the description, not they.
+const fn write(rule: &Rule, docs: &Docs, is_form: bool, bytes: &mut [u8]) -> usize {
     assert!(
         rule.depth() <= MAX_TYPE_DEPTH,
         "more than 8 levels of arrays and objects: read the inner ones as a RawJson"
     );
-    let mut writer = Writer { bytes, len: 0, last: 0, is_form: false };
+    let mut writer = Writer { to: Renderer::new(bytes), is_form };
     writer.schema(rule, &Docs { title: "", description: "", ..*docs });
-    writer.len
+    writer.to.len()
 }
 
-/// Counts what does not fit.
-struct Writer<'b> {
-    bytes: &'b mut [u8],
-    len: usize,
-    last: u8,
+struct Writer<'o> {
+    to: Renderer<'o>,
     /// Whether the keywords are those of a form (client/elicitation).
     is_form: bool,
 }
 
 impl Writer<'_> {
-    const fn byte(&mut self, byte: u8) {
-        if self.len < self.bytes.len() {
-            self.bytes[self.len] = byte;
-        }
-        self.len += 1;
-        self.last = byte;
-    }
-
-    const fn put(&mut self, text: &str) {
-        let text = text.as_bytes();
-        let mut at = 0;
-        while at < text.len() {
-            self.byte(text[at]);
-            at += 1;
-        }
-    }
-
-    const fn string(&mut self, text: &str) {
-        self.byte(b'"');
-        let text = text.as_bytes();
-        let mut at = 0;
-        while at < text.len() {
-            match text[at] {
-                b'\n' => self.put("\\n"),
-                control @ ..0x20 => {
-                    self.put("\\u00");
-                    self.byte(b"01"[(control >> 4) as usize]);
-                    self.byte(b"0123456789abcdef"[(control & 15) as usize]);
-                }
-                byte => {
-                    if matches!(byte, b'"' | b'\\') {
-                        self.byte(b'\\');
-                    }
-                    self.byte(byte);
-                }
-            }
-            at += 1;
-        }
-        self.byte(b'"');
-    }
-
     const fn integer(&mut self, value: i64) {
-        let mut digits = [0; 20];
-        let (mut at, mut rest) = (20, value.unsigned_abs());
-        while rest > 0 || at == 20 {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        if value < 0 {
-            self.byte(b'-');
-        }
-        while at < 20 {
-            self.byte(digits[at]);
-            at += 1;
-        }
-    }
-
-    /// Begins a member or an element.
-    const fn comma(&mut self) {
-        if !matches!(self.last, b'{' | b'[') {
-            self.byte(b',');
-        }
+        self.to.put(if value < 0 { b"-" } else { b"" });
+        self.to.unsigned(value.unsigned_abs());
     }
 
     const fn key(&mut self, key: &str) {
-        self.comma();
-        self.string(key);
-        self.byte(b':');
+        self.to.begin_member(key, Gate::ALL);
     }
 
     /// Writes a member, unless the text is empty.
     const fn text(&mut self, key: &str, value: &str) {
         if !value.is_empty() {
             self.key(key);
-            self.string(value);
+            self.to.string(value);
         }
     }
 
     /// Writes the names of an enum with their titles.
     const fn choices(&mut self, key: &str, names: &[&str], titles: &[Docs]) {
         self.key(key);
-        self.byte(b'[');
+        self.to.begin_array();
         let mut at = 0;
         while at < names.len() {
-            self.comma();
-            self.byte(b'{');
+            self.to.element(at);
+            let outer = self.to.begin_object();
             self.text("const", names[at]);
             self.text("title", titles[at].title);
-            self.byte(b'}');
+            self.to.end_object(outer);
             at += 1;
         }
-        self.byte(b']');
+        self.to.end_array();
     }
 
     const fn length(&mut self, keys: [&str; 2], min: u32, max: u32) {
@@ -231,7 +150,7 @@ impl Writer<'_> {
     }
 
     const fn schema(&mut self, rule: &Rule, docs: &Docs) {
-        self.byte(b'{');
+        let outer = self.to.begin_object();
         match rule {
             Rule::Any => {}
             Rule::Boolean => self.text("type", "boolean"),
@@ -252,11 +171,11 @@ impl Writer<'_> {
                 if let Some(range) = range {
                     if let Some(min) = range.min {
                         self.key("minimum");
-                        self.put(min);
+                        self.to.put(min.as_bytes());
                     }
                     if let Some(max) = range.max {
                         self.key("maximum");
-                        self.put(max);
+                        self.to.put(max.as_bytes());
                     }
                 }
             }
@@ -274,23 +193,23 @@ impl Writer<'_> {
             Rule::Enum(names) => {
                 self.text("type", "string");
                 self.key("enum");
-                self.byte(b'[');
+                self.to.begin_array();
                 let mut at = 0;
                 while at < names.len() {
-                    self.comma();
-                    self.string(names[at]);
+                    self.to.element(at);
+                    self.to.string(names[at]);
                     at += 1;
                 }
-                self.byte(b']');
+                self.to.end_array();
             }
             Rule::Array { items, min, max } => {
                 self.text("type", "array");
                 self.key("items");
                 match (items, docs.of_inner(0).inner) {
                     (Rule::Enum(names), titles @ [_, ..]) if self.is_form => {
-                        self.byte(b'{');
+                        let outer = self.to.begin_object();
                         self.choices("anyOf", names, titles);
-                        self.byte(b'}');
+                        self.to.end_object(outer);
                     }
                     _ if self.is_form => self.schema(items, &Docs::NONE),
                     _ => self.schema(items, docs.of_inner(0)),
@@ -304,33 +223,33 @@ impl Writer<'_> {
             Rule::OneOf(one_of) => {
                 self.text("type", "object");
                 self.key("oneOf");
-                self.byte(b'[');
+                self.to.begin_array();
                 let mut at = 0;
                 while at < one_of.objects.len() {
                     let docs = docs.of_inner(at);
-                    self.comma();
-                    self.byte(b'{');
+                    self.to.element(at);
+                    let outer = self.to.begin_object();
                     self.members(one_of.objects[at], docs, Some([one_of.tag, one_of.names[at]]));
                     self.docs(rule, docs);
-                    self.byte(b'}');
+                    self.to.end_object(outer);
                     at += 1;
                 }
-                self.byte(b']');
+                self.to.end_array();
             }
         }
         self.docs(rule, docs);
-        self.byte(b'}');
+        self.to.end_object(outer);
     }
 
     /// Writes the keywords of an object: its members and, before them, the tag with its value.
     const fn members(&mut self, object: &Object, docs: &Docs, tag: Option<[&str; 2]>) {
         self.key("properties");
-        self.byte(b'{');
+        let outer = self.to.begin_object();
         if let Some([tag, name]) = tag {
             self.key(tag);
-            self.byte(b'{');
+            let outer = self.to.begin_object();
             self.text("const", name);
-            self.byte(b'}');
+            self.to.end_object(outer);
         }
         let (mut at, mut required) = (0, tag.is_some());
         while at < object.members.len() {
@@ -340,26 +259,27 @@ impl Writer<'_> {
             required |= !*optional;
             at += 1;
         }
-        self.byte(b'}');
+        self.to.end_object(outer);
         if required {
             self.key("required");
-            self.byte(b'[');
+            self.to.begin_array();
             if let Some([tag, _]) = tag {
-                self.string(tag);
+                self.to.string(tag);
             }
-            let mut at = 0;
+            let (mut at, mut count) = (0, tag.is_some() as usize);
             while at < object.members.len() {
                 if !object.members[at].optional {
-                    self.comma();
-                    self.string(object.members[at].name);
+                    self.to.element(count);
+                    self.to.string(object.members[at].name);
+                    count += 1;
                 }
                 at += 1;
             }
-            self.byte(b']');
+            self.to.end_array();
         }
         if !object.open && !self.is_form {
             self.key("additionalProperties");
-            self.put("false");
+            self.to.put(b"false");
         }
     }
 
@@ -371,11 +291,11 @@ impl Writer<'_> {
         }
         match (docs.default, rule) {
             (Default::None, _) => {}
-            (Default::Number(number), _) => self.put(number),
-            (Default::String(text), _) => self.string(text),
-            (Default::Integer(0), Rule::Boolean) => self.put("false"),
-            (Default::Integer(_), Rule::Boolean) => self.put("true"),
-            (Default::Integer(place), Rule::Enum(names)) => self.string(names[place as usize]),
+            (Default::Number(number), _) => self.to.put(number.as_bytes()),
+            (Default::String(text), _) => self.to.string(text),
+            (Default::Integer(0), Rule::Boolean) => self.to.put(b"false"),
+            (Default::Integer(_), Rule::Boolean) => self.to.put(b"true"),
+            (Default::Integer(place), Rule::Enum(names)) => self.to.string(names[place as usize]),
             (Default::Integer(integer), _) => self.integer(integer),
         }
         if !self.is_form {

@@ -78,7 +78,7 @@ impl<'o> Renderer<'o> {
         self.put(json.as_str().as_bytes());
     }
 
-    const fn string(&mut self, text: &str) {
+    pub(crate) const fn string(&mut self, text: &str) {
         self.put(b"\"");
         self.escaped(text.as_bytes());
         self.put(b"\"");
