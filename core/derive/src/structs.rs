@@ -109,15 +109,16 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::typed::schema(
                 &const { ::mcp_sansio::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true) },
             );
-            fn parse_by(
-                check: ::mcp_sansio::typed::CheckMembers,
+            fn parse_as(
+                is_form: bool,
                 value: ::mcp_sansio::RawJson<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                check(
+                ::mcp_sansio::typed::check_members(
                     &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
                     value,
                     &mut members,
+                    is_form,
                 )?;
                 ::core::result::Result::Ok(#build)
             }

@@ -22,8 +22,8 @@ pub(crate) fn input(item: &DeriveInput, target: &Target, error: Error) -> TokenS
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::RawJson::EMPTY;
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::RawJson::EMPTY;
-            fn parse_by(
-                _: ::mcp_sansio::typed::CheckMembers,
+            fn parse_as(
+                _: bool,
                 _: ::mcp_sansio::RawJson<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 loop {}

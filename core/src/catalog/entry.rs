@@ -6,11 +6,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::mem::ManuallyDrop;
 
-#[cfg(all(feature = "http", feature = "alloc"))]
-use super::Catalog;
 use super::json_schema::{self, SchemaRow, is_known_dialect, read, refers_outside};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
+#[cfg(all(feature = "http", feature = "alloc"))]
+use super::{Catalog, Target, find, string, target_of};
 use super::{CatalogError, EntryList, SchemaError, assert_disjoint};
 use crate::encode::{Encode, Encoder};
 #[cfg(all(feature = "http", feature = "alloc"))]
@@ -651,37 +651,28 @@ impl<'c> Catalog<'c> {
     /// completion, and of each resource that is subscribed to. What is unknown has none.
     pub fn scopes_of(&self, operation: &Operation<'_>, each: &mut dyn FnMut(&str)) {
         let params = operation.params();
-        let string = |key: &str| params.get(key).and_then(RawJson::as_string);
-        let find = |entries: &'c [Entry<'c>], key: JsonStr<'_>| {
-            entries.iter().find(|entry| entry.key() == key)
-        };
-        let of_resource = |uri: JsonStr<'_>| {
-            find(self.resources, uri).or_else(|| {
-                self.templates.iter().find(|template| {
-                    let pattern = template.key().as_plain();
-                    pattern.zip(Some(uri)).is_some_and(|(it, uri)| uri_template::matches(it, uri))
-                })
-            })
+        let of_uri = |uri: Option<JsonStr<'_>>| match target_of(self, uri) {
+            Ok(Target::Resource(entry) | Target::Template(entry)) => Some(entry),
+            _ => None,
         };
         let entry = match operation.method() {
             Method::ToolsCall => params
                 .name()
                 .and_then(|name| self.all_tools().iter().find(|tool| tool.key() == name)),
-            Method::PromptsGet => params.name().and_then(|name| find(self.prompts, name)),
+            Method::PromptsGet => find(self.prompts, params.name()),
             Method::ResourcesRead | Method::ResourcesSubscribe => {
-                string("uri").and_then(of_resource)
+                of_uri(params.get("uri").and_then(RawJson::as_string))
             }
             Method::CompletionComplete => {
                 let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
-                let string = |key: &str| reference.get(key).and_then(RawJson::as_string);
-                let prompt = string("name").and_then(|name| find(self.prompts, name));
-                prompt.or_else(|| string("uri").and_then(|uri| find(self.templates, uri)))
+                let prompt = find(self.prompts, string(reference, "name"));
+                prompt.or_else(|| find(self.templates, string(reference, "uri")))
             }
             Method::SubscriptionsListen => {
                 let uris =
                     params.get("notifications").and_then(|it| it.get("resourceSubscriptions"));
-                let uris = uris.unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string);
-                uris.filter_map(of_resource).for_each(|entry| each(entry.scopes()));
+                let uris = uris.unwrap_or(RawJson::NULL).elements().map(RawJson::as_string);
+                uris.filter_map(of_uri).for_each(|it| each(it.scopes()));
                 None
             }
             _ => None,

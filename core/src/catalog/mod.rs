@@ -24,7 +24,7 @@ use crate::buffers::tx::Tx;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{DisplayText, Encode, Encoder};
-use crate::json::{Decimal, JsonStr, RawJson};
+use crate::json::{Decimal, JsonStr, RawJson, same};
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
 use crate::protocol::error::{InvalidPayload, SendResult};
@@ -397,7 +397,7 @@ impl<'c> Catalog<'c> {
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
         (0..LISTS.len()).try_for_each(|number| entry::check(self.list(number)))?;
         #[cfg(feature = "alloc")]
-        check_pages(self.list(0), self.list(1), self.list(2))?;
+        check_pages(self)?;
         #[cfg(feature = "skills")]
         entry::check_skills(self.skills.list)?;
         Ok(())
@@ -574,7 +574,14 @@ fn resource<'c, 'f>(
     catalog: &Catalog<'c>,
     params: RawJson<'f>,
 ) -> Result<Target<'c>, RpcError<'f>> {
-    let uri = string(params, "uri");
+    target_of(catalog, string(params, "uri"))
+}
+
+/// Returns what serves a URI: the resource, or else a template.
+fn target_of<'c, 'f>(
+    catalog: &Catalog<'c>,
+    uri: Option<JsonStr<'f>>,
+) -> Result<Target<'c>, RpcError<'f>> {
     if let Some(resource) = find(catalog.resources, uri) {
         return Ok(Target::Resource(resource));
     }
@@ -924,16 +931,12 @@ impl Catalog<'_> {
 /// Checks that each page is a resource of the catalog, or matches a template, and that resources of
 /// the scheme `ui` have the MIME type of pages.
 #[cfg(feature = "alloc")]
-fn check_pages<'c>(
-    tools: EntryList<'c>,
-    resources: EntryList<'c>,
-    templates: EntryList<'c>,
-) -> Result<(), CatalogError<'c>> {
+fn check_pages<'c>(catalog: &Catalog<'c>) -> Result<(), CatalogError<'c>> {
     let fault = |entry: &'c Entry<'c>, reason| {
         let entry = entry.key().as_plain().unwrap_or_default();
         Err(CatalogError { entry, reason })
     };
-    for resource in resources.iter().filter(|resource| is_page(resource.key())) {
+    for resource in catalog.resources.iter().filter(|resource| is_page(resource.key())) {
         let is_html = |json: RawJson<'_>| {
             json.get("mimeType").and_then(RawJson::as_string).is_some_and(|t| t == ui::MIME_TYPE)
         };
@@ -941,12 +944,8 @@ fn check_pages<'c>(
             return fault(resource, "the MIME type of a page must be text/html;profile=mcp-app");
         }
     }
-    let exists = |uri: JsonStr<'_>| {
-        let matches = |pattern| uri_template::matches(pattern, uri);
-        resources.iter().any(|resource| resource.key() == uri)
-            || templates.iter().any(|template| template.key().as_plain().is_some_and(matches))
-    };
-    for tool in tools.iter() {
+    let exists = |uri: JsonStr<'_>| target_of(catalog, Some(uri)).is_ok();
+    for tool in catalog.all_tools().iter() {
         let has_page = |json: RawJson<'_>| {
             let page = json.get("_meta").and_then(|meta| meta.get("ui")?.get("resourceUri"));
             page.is_none_or(|uri| {
@@ -992,12 +991,7 @@ const fn assert_disjoint(some: &[Entry<'_>], others: &[Entry<'_>]) {
 /// Whether two entries of the program have the same key.
 const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
     let (Some(one), Some(other)) = (one.key().as_own(), other.key().as_own()) else { return false };
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
+    same(one, other)
 }
 
 /// The members of the results that hold the lists.

@@ -13,8 +13,8 @@ pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 pub(crate) use scan::has_duplicate_key;
 pub use scan::{MAX_DEPTH, SyntaxError};
 pub(crate) use scan::{
-    ScanError, begins_with, behind, byte, is_clean, is_clean_key, same_key, skip_clean, skip_key,
-    skip_string, skip_value, skip_whitespace,
+    ScanError, begins_with, behind, byte, is_clean, is_clean_key, same, same_key, skip_clean,
+    skip_key, skip_string, skip_value, skip_whitespace,
 };
 #[cfg(not(small))]
 pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};

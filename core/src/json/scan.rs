@@ -373,6 +373,11 @@ pub(crate) const fn begins_with(text: &[u8], at: usize, part: &[u8]) -> bool {
     i == part.len()
 }
 
+/// `==`, which is not `const`.
+pub(crate) const fn same(one: &str, other: &str) -> bool {
+    one.len() == other.len() && begins_with(one.as_bytes(), 0, other.as_bytes())
+}
+
 /// Returns the start of the key after the member at `key`, or the end of the text if that was the
 /// last one.
 const fn next_key(text: &[u8], key: usize) -> usize {

@@ -173,7 +173,7 @@ impl<'c> Catalog<'c> {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
-                && let Err(faults) = check_members(rule, arguments, &mut [])
+                && let Err(faults) = check_members(rule, arguments, &mut [], false)
             {
                 refuse(&faults);
             }
@@ -412,7 +412,7 @@ impl Catalog<'_> {
             TypedPrompts {
                 is_valid: |prompt, arguments| {
                     let rule = rule_of::<P>(prompt);
-                    rule.is_none_or(|rule| check_members(rule, arguments, &mut []).is_ok())
+                    rule.is_none_or(|rule| check_members(rule, arguments, &mut [], false).is_ok())
                 },
                 respond: |prompt, server, request, tx| match rule_of::<P>(prompt) {
                     Some(rule) => respond(rule, server, request, tx),
@@ -435,7 +435,7 @@ fn respond(
     tx: &mut Tx<'_>,
 ) -> SendResult<bool> {
     if request.method == Method::PromptsGet {
-        let checked = check_members(rule, request.arguments().raw(), &mut []);
+        let checked = check_members(rule, request.arguments().raw(), &mut [], false);
         let Err(faults) = checked else { return Ok(false) };
         return server.refuse_params(request.handle, &faults, tx).map(|()| true);
     }

@@ -148,17 +148,17 @@ pub use rules::{
 pub use schema::{Default, Docs};
 // For the code that the macros write.
 #[doc(hidden)]
+pub use rules::{check_members, find_members, find_name, find_variant};
+#[doc(hidden)]
 pub use schema::{schema, schema_bytes, schema_len};
 
 use core::fmt;
 use core::iter::Map;
 use core::marker::PhantomData;
-use core::ops::ControlFlow;
 
 use crate::encode::{Encode, Encoder, Json};
-use crate::json::{Cursor, Elements, JsonStr, RawJson};
+use crate::json::{Elements, JsonStr, RawJson};
 use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
-use rules::{Check, First, FirstOfForm, Path, Report};
 use schema::assert_form;
 
 // Types that are read from JSON.
@@ -206,7 +206,7 @@ pub trait InputObject<'a>: Input<'a> {
     /// # Errors
     /// All that the schema does not allow.
     fn parse(value: RawJson<'a>) -> Result<Self, Faults<'a>> {
-        Self::parse_by(check_members, value)
+        Self::parse_as(false, value)
     }
 
     /// Reads the result of an `elicitation/create` whose form is
@@ -223,58 +223,9 @@ pub trait InputObject<'a>: Input<'a> {
     #[doc(hidden)]
     const FORM: RawJson<'static>;
 
-    /// Reads the value after the check, which finds its members.
+    /// Checks and reads a value, or what a client sends for a form.
     #[doc(hidden)]
-    fn parse_by(check: CheckMembers, value: RawJson<'a>) -> Result<Self, Faults<'a>>;
-}
-
-/// Checks a value, and finds the members of an object.
-#[doc(hidden)]
-pub type CheckMembers =
-    for<'a> fn(&'static Rule, RawJson<'a>, &mut [RawJson<'a>]) -> Result<(), Faults<'a>>;
-
-/// Checks a value, and finds the members of an object.
-#[doc(hidden)]
-pub fn check_members<'a>(
-    rule: &'static Rule,
-    value: RawJson<'a>,
-    members: &mut [RawJson<'a>],
-) -> Result<(), Faults<'a>> {
-    check_by(&mut First, rule, value, members)
-}
-
-fn check_by<'a>(
-    report: &mut dyn Report,
-    rule: &'static Rule,
-    value: RawJson<'a>,
-    members: &mut [RawJson<'a>],
-) -> Result<(), Faults<'a>> {
-    match (Check { cursor: Cursor::new(value), report, members }).value(rule, &Path::ROOT) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Faults { rule, value, is_form: false }),
-    }
-}
-
-/// Finds the members of an object that has been checked.
-#[doc(hidden)]
-pub fn find_members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
-    rules::members(object, value, members);
-}
-
-/// Returns which of several strings or objects a value is, or 0.
-#[doc(hidden)]
-pub fn find_name(names: &[&str], value: RawJson<'_>) -> usize {
-    value.as_string().and_then(|text| rules::position(names, text)).unwrap_or(0)
-}
-
-/// Returns which of several objects a value is, or 0, and finds its members.
-#[doc(hidden)]
-pub fn find_variant<'a>(
-    rule: &'static Rule,
-    value: RawJson<'a>,
-    members: &mut [RawJson<'a>],
-) -> usize {
-    if let Rule::OneOf(one_of) = rule { rules::variant(one_of, value, members) } else { 0 }
+    fn parse_as(is_form: bool, value: RawJson<'a>) -> Result<Self, Faults<'a>>;
 }
 
 impl<'a> Input<'a> for bool {
@@ -303,21 +254,19 @@ macro_rules! integers {
 
 integers! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize }
 
-/// Reads the nearest finite value: a number beyond the largest is read as the largest.
-impl<'a> Input<'a> for f64 {
-    const RULE: Rule = Rule::Number(None);
-    fn read(value: RawJson<'a>) -> Self {
-        value.as_str().parse().unwrap_or(0.0f64).clamp(Self::MIN, Self::MAX)
-    }
+macro_rules! floats {
+    ($($type:ident)*) => {$(
+        /// Reads the nearest finite value: a number beyond the largest is read as the largest.
+        impl<'a> Input<'a> for $type {
+            const RULE: Rule = Rule::Number(None);
+            fn read(value: RawJson<'a>) -> Self {
+                value.as_str().parse::<Self>().unwrap_or(0.0).clamp(Self::MIN, Self::MAX)
+            }
+        }
+    )*};
 }
 
-/// Reads the nearest finite value: a number beyond the largest is read as the largest.
-impl<'a> Input<'a> for f32 {
-    const RULE: Rule = Rule::Number(None);
-    fn read(value: RawJson<'a>) -> Self {
-        value.as_str().parse().unwrap_or(0.0f32).clamp(Self::MIN, Self::MAX)
-    }
-}
+floats! { f32 f64 }
 
 impl<'a> Input<'a> for Number<'a> {
     const RULE: Rule = Rule::Number(None);
@@ -697,21 +646,12 @@ impl<'a> InputRequest<'a> {
 /// Reads the result of an elicitation.
 fn read_form<'a, T: InputObject<'a>>(result: RawJson<'a>) -> Result<Option<T>, Faults<'a>> {
     let mut members = [RawJson::NULL; 2];
-    check_members(&ELICIT_RESULT, result, &mut members)?;
+    check_members(&ELICIT_RESULT, result, &mut members, false)?;
     let [action, content] = members;
     if action.as_string().is_none_or(|action| action != "accept") {
         return Ok(None);
     }
-    T::parse_by(check_form, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
-}
-
-fn check_form<'a>(
-    rule: &'static Rule,
-    value: RawJson<'a>,
-    members: &mut [RawJson<'a>],
-) -> Result<(), Faults<'a>> {
-    check_by(&mut FirstOfForm, rule, value, members)
-        .map_err(|faults| Faults { is_form: true, ..faults })
+    T::parse_as(true, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
 }
 
 /// Schema type `ElicitResult`.

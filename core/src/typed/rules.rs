@@ -7,7 +7,7 @@ use core::ops::ControlFlow;
 use super::schema::Default;
 use crate::catalog::shown;
 use crate::encode::{Encode, Encoder};
-use crate::json::{Cursor, Decimal, JsonStr, RawJson, compare};
+use crate::json::{Cursor, Decimal, JsonStr, RawJson, compare, same};
 use crate::text::write_printable;
 use crate::types::Text;
 use crate::uri_template::{has_uri_characters, takes_scheme};
@@ -329,24 +329,12 @@ pub(crate) fn place<'n>(
 const fn contains(members: &[Member], len: usize, name: &str) -> bool {
     let mut at = 0;
     while at < len {
-        if same(members[at].name.as_bytes(), name.as_bytes()) {
+        if same(members[at].name, name) {
             return true;
         }
         at += 1;
     }
     false
-}
-
-/// `==`, which is not `const`.
-const fn same(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len()
 }
 
 const fn characters(text: &str) -> u32 {
@@ -417,17 +405,32 @@ fn key_of<'a>(
     (key, object.find(key, next))
 }
 
+/// Checks a value, and finds the members of an object.
+#[cfg_attr(small, inline(never))]
+pub fn check_members<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+    is_form: bool,
+) -> Result<(), Faults<'a>> {
+    let report: &mut dyn Report = if is_form { &mut FirstOfForm } else { &mut First };
+    match (Check { cursor: Cursor::new(value), report, members }).value(rule, &Path::ROOT) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Faults { rule, value, is_form }),
+    }
+}
+
 /// A check of a value.
 pub(crate) struct Check<'c, 'a> {
-    pub(crate) cursor: Cursor<'a>,
-    pub(crate) report: &'c mut dyn Report,
+    cursor: Cursor<'a>,
+    report: &'c mut dyn Report,
     /// Receives the members of the outermost object, in the order of its rule.
-    pub(crate) members: &'c mut [RawJson<'a>],
+    members: &'c mut [RawJson<'a>],
 }
 
 impl Check<'_, '_> {
     /// Checks the next value with all that is in it, and breaks when the report does.
-    pub(crate) fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
+    fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
         let start = self.cursor.at;
         let accepted = match (rule, self.cursor.first()) {
             (Rule::Object(object), b'{') => return self.object(object, None, path),
@@ -517,7 +520,7 @@ impl Check<'_, '_> {
     }
 
     /// Checks one of several objects. The tag is mostly the first member.
-    pub(crate) fn one_of(&mut self, one_of: &OneOf, path: &Path<'_>) -> ControlFlow<()> {
+    fn one_of(&mut self, one_of: &OneOf, path: &Path<'_>) -> ControlFlow<()> {
         let tag = find_tag(one_of, self.cursor.clone());
         let variant = tag.and_then(RawJson::as_string).and_then(|tag| position(one_of.names, tag));
         if let Some(object) = variant.and_then(|variant| one_of.objects.get(variant)) {
@@ -538,18 +541,23 @@ fn find_tag<'a>(one_of: &OneOf, cursor: Cursor<'a>) -> Option<RawJson<'a>> {
         .break_value()
 }
 
-/// Returns which of several objects a value is, or 0, and puts its members into `members`.
-pub(crate) fn variant<'a>(one_of: &OneOf, value: RawJson<'a>, found: &mut [RawJson<'a>]) -> usize {
+/// Returns which of several objects a value is, or 0, and finds its members.
+pub fn find_variant<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> usize {
+    let Rule::OneOf(one_of) = rule else { return 0 };
     let tag = find_tag(one_of, Cursor::new(value)).and_then(RawJson::as_string);
     let variant = tag.and_then(|tag| position(one_of.names, tag)).unwrap_or(0);
     if let Some(object) = one_of.objects.get(variant) {
-        members(object, value, found);
+        find_members(object, value, members);
     }
     variant
 }
 
-/// Puts the members of an object that has been checked into `members`, in the order of its rule.
-pub(crate) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
+/// Finds the members of an object that has been checked, in the order of its rule.
+pub fn find_members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
     let mut next = 0;
     let _ = Cursor::new(value).members(|key, value| {
         if let Some(place) = object.find(key, next) {
@@ -562,8 +570,13 @@ pub(crate) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [Ra
     });
 }
 
+/// Returns which of these strings a value is, or 0.
+pub fn find_name(names: &[&str], value: RawJson<'_>) -> usize {
+    value.as_string().and_then(|text| position(names, text)).unwrap_or(0)
+}
+
 /// Returns which of these strings a text is.
-pub(crate) fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
+fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
     place(names.iter().copied(), text)
 }
 
@@ -604,7 +617,7 @@ fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
         || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }
 
-pub(crate) fn is_within(count: usize, min: u32, max: u32) -> bool {
+fn is_within(count: usize, min: u32, max: u32) -> bool {
     count >= min as usize && count <= max as usize
 }
 
@@ -658,7 +671,7 @@ impl Encode for Faults<'_> {
 crate::text::error_type!(Faults<'_>);
 
 /// Breaks at the first fault.
-pub(crate) struct First;
+struct First;
 
 impl Report for First {
     fn fault(&mut self, _: &Path<'_>, _: Fault<'_>) -> ControlFlow<()> {
@@ -667,7 +680,7 @@ impl Report for First {
 }
 
 /// Breaks at the first fault of a form.
-pub(crate) struct FirstOfForm;
+struct FirstOfForm;
 
 impl Report for FirstOfForm {
     fn fault(&mut self, _: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()> {
@@ -917,16 +930,7 @@ impl fmt::Debug for Format {
 }
 
 fn is_date(text: &mut impl Iterator<Item = char>) -> bool {
-    let (Some(century), Some(year), true, Some(month), true, Some(day)) = (
-        digits(text, 2),
-        digits(text, 2),
-        is_next(text, '-'),
-        digits(text, 2),
-        is_next(text, '-'),
-        digits(text, 2),
-    ) else {
-        return false;
-    };
+    let Some([century, year, month, day]) = date(text) else { return false };
     // The first year of a century is a leap year if the century is divisible by four.
     let leap = if year == 0 { century } else { year } % 4 == 0;
     let days = match month {
@@ -943,7 +947,7 @@ fn is_date_time(text: Text<'_>) -> bool {
     if !is_date(text) || !matches!(text.next(), Some('T' | 't')) || !is_hour_and_minute(text) {
         return false;
     }
-    if !is_next(text, ':') || digits(text, 2).is_none_or(|second| second > 60) {
+    if two_digits_behind(':', text).is_none_or(|second| second > 60) {
         return false;
     }
     let mut zone = text.next();
@@ -966,17 +970,23 @@ fn is_date_time(text: Text<'_>) -> bool {
 }
 
 fn is_hour_and_minute(text: &mut impl Iterator<Item = char>) -> bool {
-    digits(text, 2).is_some_and(|hour| hour < 24)
-        && is_next(text, ':')
-        && digits(text, 2).is_some_and(|minute| minute < 60)
+    two_digits(text).is_some_and(|hour| hour < 24)
+        && two_digits_behind(':', text).is_some_and(|minute| minute < 60)
 }
 
-fn digits(text: &mut impl Iterator<Item = char>, count: u32) -> Option<u32> {
-    (0..count).try_fold(0, |value, _| Some(value * 10 + text.next()?.to_digit(10)?))
+/// Takes a date as `2026-07-28`. Returns its century, the year in that, the month and the day, each
+/// of any two digits.
+fn date(text: &mut impl Iterator<Item = char>) -> Option<[u32; 4]> {
+    let (century, year) = (two_digits(text)?, two_digits(text)?);
+    Some([century, year, two_digits_behind('-', text)?, two_digits_behind('-', text)?])
 }
 
-fn is_next(text: &mut impl Iterator<Item = char>, wanted: char) -> bool {
-    text.next() == Some(wanted)
+fn two_digits(text: &mut impl Iterator<Item = char>) -> Option<u32> {
+    Some(text.next()?.to_digit(10)? * 10 + text.next()?.to_digit(10)?)
+}
+
+fn two_digits_behind(mark: char, text: &mut impl Iterator<Item = char>) -> Option<u32> {
+    if text.next()? == mark { two_digits(text) } else { None }
 }
 
 /// Checks that both sides of the `@` are parts joined by single dots.
