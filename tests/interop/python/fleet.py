@@ -34,6 +34,8 @@ async def count_told(session: Any, mode: str) -> int:
                 told += await listening.next() == "notifications/resources/updated"
         return told
     await session.subscribe(URI)
+    # The bus carries it to the server with the stream a moment after the response.
+    await anyio.sleep(1)
     for number in range(CHANGES):
         await said(session, "touch")
         with anyio.move_on_after(5):

@@ -34,6 +34,8 @@ async function visit(mode) {
     for (let question = 0; question < QUESTIONS; question++) wrong += (await said('ask')) !== 'accept';
     if (mode === 'legacy') await client.subscribeResource({ uri: URI });
     else await client.listen({ resourceSubscriptions: [URI] });
+    // The bus carries it to the server with the stream a moment after the response.
+    await sleep(1000);
     for (let change = 0; change < CHANGES; change++) {
         await said('touch');
         for (let time = 0; time < 5000 && updates <= change; time += 10) await sleep(10);

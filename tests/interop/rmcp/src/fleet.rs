@@ -18,7 +18,7 @@ use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 type Service = RunningService<RoleClient, Answers>;
@@ -61,6 +61,8 @@ async fn visit(url: &str, [calls, questions, changes]: [usize; 3], is_modern: bo
         }
     } else {
         service.subscribe(SubscribeRequestParams::new(URI)).await?;
+        // The bus carries it to the server with the stream a moment after the response.
+        sleep(Duration::from_secs(1)).await;
         for change in 1..=changes {
             said(&service, "touch", "").await?;
             right += usize::from(seen.wait(UPDATED, change).await.len() == change);
