@@ -179,6 +179,7 @@ impl Tasks<'_> {
     }
 
     /// Returns what to do, or why the parameters are invalid.
+    #[cfg_attr(small, inline(never))]
     fn step<'f>(
         &mut self,
         time: TaskTime,

@@ -211,6 +211,7 @@ impl Tasks<'_> {
         }
     }
 
+    #[cfg_attr(small, inline(never))]
     fn insert(
         &mut self,
         id: TaskId,

@@ -455,6 +455,7 @@ impl Check<'_, '_> {
     }
 
     /// Checks an object; `tag` is a member that has been checked.
+    #[cfg_attr(small, inline(never))]
     fn object(&mut self, object: &Object, tag: Option<&str>, path: &Path<'_>) -> ControlFlow<()> {
         let members = core::mem::take(&mut self.members);
         let (mut seen, mut next) = (0u64, 0);
