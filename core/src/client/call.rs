@@ -303,8 +303,7 @@ impl<'s> Client<'s> {
             timeout,
             limit,
         };
-        let hash =
-            core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
+        let hash = Id::parse(digits.as_str()).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout).min(limit));
         let (slot, place) = self.calls.insert(hash, deadline).ok_or(SendError::TooManyCalls)?;
         *place = outgoing;

@@ -441,18 +441,15 @@ impl Client<'_> {
 
     /// Returns the call and the request whose cancellation or error response is partly written.
     fn partly_written(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
-        let is_begun = |slot: &Slot| {
-            // `initialize` after a probe is finished here; any other opening frame is finished by
-            // the method that started it.
-            let probing =
-                matches!(self.peer.phase, Phase::Probing) && tx.is_open(WriterId::CONNECT);
-            let opening = |kind| kind == CallKind::Connect && probing;
-            self.calls.get(*slot).is_some_and(|call| {
-                tx.is_open(WriterId::timeout_cancel(call.number)) || opening(call.kind)
-            })
+        // `initialize` after a probe is finished here; any other opening frame is finished by the
+        // method that started it.
+        let probing = matches!(self.peer.phase, Phase::Probing) && tx.is_open(WriterId::CONNECT);
+        let is_begun = |call: &InflightCall| {
+            tx.is_open(WriterId::timeout_cancel(call.number))
+                || call.kind == CallKind::Connect && probing
         };
         let expires = |slot: &Slot| tx.is_open(WriterId::timeout_error(slot.index, slot.serial));
-        (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
+        (self.calls.matching(is_begun).next(), self.requests.slots().find(expires))
     }
 
     /// Whether another method is writing the end of the call, which must be finished.
@@ -525,11 +522,8 @@ impl Client<'_> {
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         let legacy = self.revision().is_some_and(|revision| !revision.is_modern());
-        let waiting = self
-            .calls
-            .slots()
-            .any(|slot| self.calls.get(slot).is_some_and(|call| call.kind == CallKind::KeepAlive));
-        if !legacy || waiting || self.calls.is_full() {
+        let mut pings = self.calls.matching(|call| call.kind == CallKind::KeepAlive);
+        if !legacy || pings.next().is_some() || self.calls.is_full() {
             None
         } else {
             Some(self.peer.last_received.saturating_add(interval))

@@ -177,6 +177,11 @@ impl<T: Keyed> Table<'_, T> {
         self.entries.get(usize::from(slot.index))
     }
 
+    /// Returns the slots of the entries for which this holds.
+    pub(crate) fn matching(&self, holds: impl Fn(&T) -> bool) -> impl Iterator<Item = Slot> {
+        self.slots().filter(move |slot| self.get(*slot).is_some_and(&holds))
+    }
+
     /// Returns the entry with this id, whose hash is given.
     pub(crate) fn find(&self, id: Id<'_>, hash: u32) -> Option<Slot> {
         if self.places.head.len == 0 {

@@ -5,6 +5,8 @@ use alloc::collections::VecDeque;
 #[cfg(feature = "alloc")]
 use alloc::string::String;
 
+#[cfg(feature = "alloc")]
+use super::InflightRequest;
 #[cfg(feature = "tasks")]
 use super::Request;
 use super::event::ServerEvent;
@@ -46,12 +48,11 @@ impl Server<'_> {
     #[cfg(feature = "alloc")]
     #[doc(hidden)]
     pub fn next_listen(&self) -> Option<RequestHandle> {
-        let is_listen = |slot: &Slot| {
-            self.requests.get(*slot).is_some_and(|pending| {
-                matches!(pending.kind, RequestKind::Listen(_) | RequestKind::Ending)
-            }) && self.peer.acknowledging != Some(*slot)
+        let is_listen = |pending: &InflightRequest| {
+            matches!(pending.kind, RequestKind::Listen(_) | RequestKind::Ending)
         };
-        self.requests.slots().find(is_listen).map(RequestHandle)
+        let mut listens = self.requests.matching(is_listen);
+        listens.find(|slot| self.peer.acknowledging != Some(*slot)).map(RequestHandle)
     }
 
     /// Ends a `subscriptions/listen`. On a stream this is a `notifications/cancelled` and then the
@@ -160,11 +161,7 @@ impl Server<'_> {
 
     /// Whether there is room for one more `subscriptions/listen`.
     fn can_listen(&self) -> bool {
-        let open = self
-            .requests
-            .slots()
-            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
-            .count();
+        let open = self.requests.matching(|entry| entry.kind != RequestKind::Request).count();
         // One slot is reserved for other requests, unless there is only one.
         open + 1 < self.requests.capacity().max(2)
     }

@@ -473,8 +473,7 @@ impl Index<'_> {
         if let Some(by_key) = &self.by_key {
             return by_key.ids.get(&id).copied();
         }
-        let has_id = |slot: &Slot| self.table.get(*slot).is_some_and(|entry| entry.id == id);
-        self.table.slots().find(has_id)
+        self.table.matching(|entry| entry.id == id).next()
     }
 
     fn owned_by(&self, owner: TaskOwner) -> usize {
@@ -482,8 +481,7 @@ impl Index<'_> {
         if let Some(by_key) = &self.by_key {
             return by_key.owned.get(&owner).copied().unwrap_or_default().into();
         }
-        let is_owned = |slot: &Slot| self.table.get(*slot).is_some_and(|it| it.owner == owner);
-        self.table.slots().filter(is_owned).count()
+        self.table.matching(|entry| entry.owner == owner).count()
     }
 
     /// Adds an entry that is in the table already.
