@@ -281,7 +281,9 @@ impl Server<'_> {
 
     /// Returns whether a request waits for the application, subscriptions aside.
     pub(crate) fn has_open_requests(&self) -> bool {
-        self.requests.matching(|pending| pending.kind == RequestKind::Request).next().is_some()
+        self.requests.slots().any(|slot| {
+            self.requests.get(slot).is_some_and(|pending| pending.kind == RequestKind::Request)
+        })
     }
 
     /// Resets the server after the transport has closed: drops all requests, calls and
@@ -295,8 +297,10 @@ impl Server<'_> {
 
     /// Cancels a call that is due, or whose cancellation is partly written.
     fn time_out_call(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult<TimedOut> {
-        let is_begun = |call: &InflightCall| tx.is_open(WriterId::cancel(call.number));
-        let begun = if tx.has_open() { self.calls.matching(is_begun).next() } else { None };
+        let is_begun = |slot: &Slot| {
+            self.calls.get(*slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number)))
+        };
+        let begun = if tx.has_open() { self.calls.slots().find(is_begun) } else { None };
         let Some(slot) = begun.or_else(|| self.calls.expired(now)) else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -320,8 +324,11 @@ impl Server<'_> {
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?.value;
         self.peer.session?;
-        let mut pings = self.calls.matching(|call| call.kind == CallKind::KeepAlive);
-        if pings.next().is_some() || self.calls.is_full() {
+        let waiting = self
+            .calls
+            .slots()
+            .any(|slot| self.calls.get(slot).is_some_and(|call| call.kind == CallKind::KeepAlive));
+        if waiting || self.calls.is_full() {
             None
         } else {
             Some(self.peer.last_received.saturating_add(interval))
@@ -558,7 +565,11 @@ impl Server<'_> {
             let of_parent = |outgoing: &InflightCall| {
                 outgoing.parent == Some(parent) && outgoing.kind == CallKind::Application
             };
-            let Some(slot) = self.calls.matching(of_parent).next() else { return };
+            let Some(slot) =
+                self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(of_parent))
+            else {
+                return;
+            };
             if let Some(outgoing) = self.calls.get_mut(slot) {
                 outgoing.kind = CallKind::Abandoned;
             }
