@@ -468,33 +468,18 @@ impl Client<'_> {
         slot: Slot,
         tx: &mut Tx<'_>,
     ) -> SendResult<Option<ClientEvent<'static>>> {
-        let Some(outgoing) = self.calls.get(slot) else { return Ok(None) };
-        match outgoing.kind {
-            CallKind::Connect => self.connect_timed_out(now, slot, tx),
-            CallKind::KeepAlive => {
-                self.write_cancelled(
-                    WriterId::timeout_cancel(outgoing.number),
-                    outgoing.number,
-                    None,
-                    tx,
-                )?;
-                self.abandon_call(slot);
-                Ok(Some(ClientEvent::Unresponsive))
-            }
-            CallKind::Application | CallKind::Listen { .. } => {
-                self.write_cancelled(
-                    WriterId::timeout_cancel(outgoing.number),
-                    outgoing.number,
-                    None,
-                    tx,
-                )?;
-                self.abandon_call(slot);
-                Ok(Some(ClientEvent::CallFinished {
-                    call: Call(slot),
-                    outcome: CallOutcome::TimedOut,
-                }))
-            }
+        let Some(&InflightCall { kind, number, .. }) = self.calls.get(slot) else {
+            return Ok(None);
+        };
+        if kind == CallKind::Connect {
+            return self.connect_timed_out(now, slot, tx);
         }
+        self.write_cancelled(WriterId::timeout_cancel(number), number, None, tx)?;
+        self.abandon_call(slot);
+        Ok(Some(match kind {
+            CallKind::KeepAlive => ClientEvent::Unresponsive,
+            _ => ClientEvent::CallFinished { call: Call(slot), outcome: CallOutcome::TimedOut },
+        }))
     }
 
     fn time_out_request(
