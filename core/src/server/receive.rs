@@ -191,8 +191,7 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Handles the requests that need no application. A copy is lent to what cannot be inlined, so
-    /// that the request of a usual call stays in registers.
+    /// Handles the requests that need no application.
     fn handle_internally<'f>(
         &mut self,
         id: Id<'f>,
