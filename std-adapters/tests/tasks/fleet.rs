@@ -121,13 +121,19 @@ impl TestBus {
 
 /// A store that one server cannot reach, or whose answer it does not get: the next so many changes
 /// of records are made, and reported as failed. Each is tried twice, as if another server had been
-/// faster.
-struct Reached(Arc<MemoryStore>, Arc<AtomicBool>, Arc<AtomicUsize>, AtomicBool);
+/// faster, or with `has_made` another thread that did the same.
+struct Reached {
+    records: Arc<MemoryStore>,
+    is_reached: Arc<AtomicBool>,
+    lost: Arc<AtomicUsize>,
+    is_second: AtomicBool,
+    has_made: Arc<AtomicBool>,
+}
 
 impl Reached {
     fn of(&self) -> Result<&MemoryStore, StoreError> {
-        match self.1.load(Ordering::SeqCst) {
-            true => Ok(&self.0),
+        match self.is_reached.load(Ordering::SeqCst) {
+            true => Ok(&self.records),
             false => Err(StoreError::Unavailable("no route".into())),
         }
     }
@@ -150,13 +156,16 @@ impl Store for Reached {
         ttl: Option<Duration>,
     ) -> Result<bool, StoreError> {
         let is_record = key.starts_with("task/");
-        if is_record && !self.3.fetch_not(Ordering::SeqCst) {
+        if is_record && !self.is_second.fetch_not(Ordering::SeqCst) {
+            if self.has_made.load(Ordering::SeqCst) {
+                self.of()?.compare_and_put(key, expected, bytes, ttl)?;
+            }
             return Ok(false);
         }
         let put = self.of()?.compare_and_put(key, expected, bytes, ttl)?;
-        let is_lost = is_record && self.2.load(Ordering::SeqCst) > 0;
+        let is_lost = is_record && self.lost.load(Ordering::SeqCst) > 0;
         if is_lost {
-            self.2.fetch_sub(1, Ordering::SeqCst);
+            self.lost.fetch_sub(1, Ordering::SeqCst);
             return Err(StoreError::Unavailable("no answer".into()));
         }
         Ok(put)
@@ -183,6 +192,7 @@ struct Fleet {
     reaches: [Arc<AtomicBool>; 3],
     /// Number of changes whose answers are lost.
     lost: Arc<AtomicUsize>,
+    has_made: Arc<AtomicBool>,
     broadcasters: [Broadcaster; 3],
     bus: Arc<TestBus>,
     world: World,
@@ -246,13 +256,15 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
             (Arc::new(records), Arc::new(TestBus::default()), World::default());
         let reaches = [(); 3].map(|()| Arc::new(AtomicBool::new(true)));
         let lost = Arc::new(AtomicUsize::new(0));
+        let has_made = Arc::new(AtomicBool::new(false));
         let apps = reaches.each_ref().map(|reached| {
-            let store = Reached(
-                Arc::clone(&records),
-                Arc::clone(reached),
-                Arc::clone(&lost),
-                AtomicBool::new(false),
-            );
+            let store = Reached {
+                records: Arc::clone(&records),
+                is_reached: Arc::clone(reached),
+                lost: Arc::clone(&lost),
+                is_second: AtomicBool::new(false),
+                has_made: Arc::clone(&has_made),
+            };
             let world = world.clone();
             App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
                 .catalog(&CATALOG)
@@ -277,7 +289,7 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
         });
         let runs = [(); 3].map(|()| AtomicBool::new(true));
         let broadcasters = apps.each_ref().map(|app| app.broadcaster().clone());
-        let fleet = Fleet { servers, runs, reaches, lost, broadcasters, bus, world };
+        let fleet = Fleet { servers, runs, reaches, lost, has_made, broadcasters, bus, world };
         let run = async |number: usize| {
             let killed = async {
                 while fleet.runs[number].load(Ordering::SeqCst) {
@@ -343,16 +355,19 @@ fn a_task_is_cancelled_at_another_server() {
 /// Its record changes meanwhile, so that the cancellation is tried again.
 #[test]
 fn a_task_of_a_session_is_cancelled_at_another_server() {
-    fleet(async |fleet| {
-        let mut anna = fleet.client(0, "anna");
-        anna.open_session().await;
-        let params = json!({"name": "hold", "arguments": {}, "task": {}});
-        let created = anna.ask(&legacy(1, "tools/call", params)).await;
-        let id = &created["result"]["task"]["taskId"];
-        let other = Client { session: anna.session.clone(), ..fleet.client(1, "anna") };
-        let cancelled = other.ask(&legacy(2, "tasks/cancel", json!({"taskId": id}))).await;
-        assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
-    });
+    for has_made in [false, true] {
+        fleet(async |fleet| {
+            let mut anna = fleet.client(0, "anna");
+            anna.open_session().await;
+            let params = json!({"name": "hold", "arguments": {}, "task": {}});
+            let created = anna.ask(&legacy(1, "tools/call", params)).await;
+            let id = &created["result"]["task"]["taskId"];
+            fleet.has_made.store(has_made, Ordering::SeqCst);
+            let other = Client { session: anna.session.clone(), ..fleet.client(1, "anna") };
+            let cancelled = other.ask(&legacy(2, "tasks/cancel", json!({"taskId": id}))).await;
+            assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+        });
+    }
 }
 
 #[test]

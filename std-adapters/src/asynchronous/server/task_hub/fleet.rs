@@ -21,7 +21,7 @@ use crate::asynchronous::server::context::{ActiveRequest, Context, Origin, owner
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
 use crate::runtime::timer::{LazyTimer, later};
-use crate::store::{StoreError, TaskCall, TaskRecord, TaskStore};
+use crate::store::{StoreError, TaskCall, TaskOutcome, TaskRecord, TaskStore};
 
 /// The next thing that the server of an application does for the tasks of its fleet.
 pub(crate) enum FleetWork {
@@ -346,8 +346,10 @@ impl TaskHub {
         let record = self.change(store, id, |record| {
             let of = (client, self.owner_of_record(record));
             self.with(|hub, time| {
-                // The record has changed meanwhile. The answer stands unless the task has ended.
-                if replace(&mut is_handled, true) && record.outcome.is_none() {
+                // The record has changed meanwhile. The answer stands unless the task has ended; it
+                // is cancelled if another thread has already told the store what this one did.
+                let has_ended = !matches!(record.outcome, None | Some(TaskOutcome::Cancelled));
+                if replace(&mut is_handled, true) && !has_ended {
                     return hub.compare(time, record);
                 }
                 let (handled, new) = hub.handle_shared(time, request, of, record);
