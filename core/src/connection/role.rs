@@ -51,7 +51,7 @@ impl<M: sealed::Machine> Machine for M {}
 pub(super) mod sealed {
     use super::*;
 
-    /// What a connection asks its memory, beside what applications may.
+    /// The questions of a connection to its memory, which applications do not ask.
     pub trait Memory {
         type Outcomes<O, const N: usize>: OutcomeMemory<O>;
 
@@ -69,7 +69,7 @@ pub(super) mod sealed {
         }
     }
 
-    /// What a connection does with its machine.
+    /// The calls of a connection to its machine.
     pub trait Machine {
         type Event<'f>;
 

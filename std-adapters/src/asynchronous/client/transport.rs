@@ -17,7 +17,7 @@ pub trait Transport: IntoLink + 'static {}
 
 impl<T: IntoLink + 'static> Transport for T {}
 
-/// What a connection makes of its transport.
+/// A transport as its connection uses it.
 pub trait IntoLink {
     type Link: Link;
     /// Returns the URL of the server, if messages are sent in POST requests.

@@ -346,8 +346,8 @@ impl TaskHub {
         let record = self.change(store, id, |record| {
             let of = (client, self.owner_of_record(record));
             self.with(|hub, time| {
-                // The record has changed meanwhile. The answer stands unless the task has ended; it
-                // is cancelled if another thread has already told the store what this one did.
+                // The record has changed meanwhile. The answer stands unless the task has ended. A
+                // cancellation does not count: another thread may have told the store of this one.
                 let has_ended = !matches!(record.outcome, None | Some(TaskOutcome::Cancelled));
                 if replace(&mut is_handled, true) && !has_ended {
                     return hub.compare(time, record);
