@@ -65,7 +65,8 @@ fn wait(client: &mut Client<'_>, count: &AtomicUsize, expected: usize) -> Outcom
 fn visit(url: &str, [calls, questions, changes]: [usize; 3], era: Era) -> Outcome {
     let counts = Counts::default();
     let connector = Connector::new(&CONFIG).era(Some(era)).handler(counts.clone());
-    let client = &mut connector.connect(BlockingHttpTransport::new(HttpTransport::new(url)?))?;
+    let http = HttpTransport::new(url)?.on_diagnostic(|it| eprintln!("{it}"));
+    let client = &mut connector.connect(BlockingHttpTransport::new(http))?;
     let mut right = 0;
     for call in 0..calls {
         let text = said(client, "echo", &call.to_string())?;

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::{Display, Write as _};
 use core::mem;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use mcp_sansio::http::ResponseHead;
@@ -18,7 +19,7 @@ use mcp_sansio::{Frame, Instant, RawJson};
 use super::job::{Ask, Errand, Job, Kind, Phase, To};
 use super::job::{Received, hold};
 use super::tools::{AfterPage, Listing};
-use super::{Diagnostic, ExchangeId, HttpClient, Reading, Request};
+use super::{Closing, Diagnostic, ExchangeId, HttpClient, Reading, Request};
 use crate::HttpError;
 
 impl HttpClient {
@@ -338,11 +339,29 @@ impl HttpClient {
             NextStep::Done => self.complete(job, true, now),
             NextStep::Lost => self.complete(job, false, now),
             NextStep::Resume(wait) => {
-                job.phase = Phase::Waiting(now.saturating_add(wait));
-                self.last_id += 1;
-                self.put(ExchangeId(self.last_id), job);
+                self.wait(job, now.saturating_add(wait));
             }
         }
+    }
+
+    /// Goes on with a job at this time.
+    fn wait(&mut self, mut job: Box<Job>, until: Instant) {
+        job.phase = Phase::Waiting(until);
+        self.last_id += 1;
+        self.put(ExchangeId(self.last_id), job);
+    }
+
+    /// Sends a response to a request of the server again after a pause: nobody else would miss it,
+    /// and it has no effect twice. Otherwise ends the job.
+    fn try_again(&mut self, mut job: Box<Job>, error: HttpError, now: Instant) {
+        let is_needed = self.closing == Closing::Open && job.session == self.sessions;
+        if !is_needed || !job.is_answer() || job.tried.answers >= MAX_ANSWERS {
+            return self.fail(job, error, now);
+        }
+        let pause = ANSWER_PAUSE * (1 << job.tried.answers);
+        job.tried.answers += 1;
+        job.limit = None;
+        self.wait(job, now.saturating_add(pause));
     }
 
     /// Handles that there is no response, or no valid one.
@@ -350,6 +369,8 @@ impl HttpClient {
         let is_lost = matches!(error, HttpError::NotConnected(_) | HttpError::ConnectionLost);
         if job.ask == Ask::Resumed && is_lost || matches!(job.kind, Kind::HttpSse(_)) {
             self.interrupted(job, Some(error), now);
+        } else if is_lost {
+            self.try_again(job, error, now);
         } else {
             self.fail(job, error, now);
         }
@@ -460,6 +481,9 @@ impl HttpClient {
             self.ask(job, Ask::Message);
             return;
         }
+        if UNAVAILABLE.contains(&status) {
+            return self.try_again(job, failure, now);
+        }
         self.fail(job, failure, now);
     }
 
@@ -554,6 +578,12 @@ fn ended() -> HttpError {
 /// Maximum length of an error response, in bytes.
 const MAX_ERROR: usize = 64 << 10;
 const MAX_REDIRECTS: u8 = 4;
+/// Number of times that a response to a request of the server is sent again, and the pause before
+/// the first. Each is twice as long as the one before.
+const MAX_ANSWERS: u8 = 5;
+const ANSWER_PAUSE: Duration = Duration::from_millis(250);
+/// Statuses of a server, or of a proxy before it, that may be able to do it later.
+const UNAVAILABLE: RangeInclusive<u16> = 502..=504;
 /// Maximum length of a stream without an event, as a multiple of the longest message. Comments and
 /// oversized data count.
 const MAX_EVENT: usize = 16;

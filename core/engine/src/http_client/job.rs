@@ -46,6 +46,7 @@ pub(super) struct Tried {
     pub(super) another_list: bool,
     pub(super) same_version: bool,
     pub(super) redirects: u8,
+    pub(super) answers: u8,
 }
 
 pub(super) enum Kind {
@@ -97,7 +98,8 @@ pub(super) enum Phase {
     SessionEnded,
     /// Other credentials are needed.
     Refused { status: u16, challenge: String },
-    /// There is no exchange until the stream is resumed at this time.
+    /// There is no exchange until the stream is resumed, or the message is sent again, at this
+    /// time.
     Waiting(Instant),
     /// There is no exchange until another session is open.
     Renewal,
@@ -173,6 +175,11 @@ impl Job {
     pub(super) fn is_one_way(&self) -> bool {
         matches!(self.kind, Kind::Delete(_))
             || self.message().is_some_and(|message| message.id().is_none())
+    }
+
+    /// Whether the message is the response to a request of the server.
+    pub(super) fn is_answer(&self) -> bool {
+        self.message().is_some_and(|message| message.method().is_none())
     }
 
     pub(super) fn is_handshake(&self) -> bool {

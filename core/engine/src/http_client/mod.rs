@@ -347,7 +347,8 @@ impl HttpClient {
                 self.steps.push_back(Step::Close(id));
                 self.failed(job, HttpError::Invalid("timed out".to_owned()), now);
             } else {
-                self.ask(job, Ask::Resumed);
+                let ask = if job.is_answer() { Ask::Message } else { Ask::Resumed };
+                self.ask(job, ask);
             }
         }
     }
@@ -395,8 +396,9 @@ impl HttpClient {
     pub fn close(&mut self, now: Instant) {
         if self.closing == Closing::Open {
             self.closing = Closing::Sending;
-            // Responses are not needed any more.
-            self.drop_where(now, |job| !job.is_one_way());
+            // Responses are not needed any more, and nothing is sent again.
+            let waits = |job: &Job| matches!(job.phase, Phase::Waiting(_));
+            self.drop_where(now, |job| !job.is_one_way() || waits(job));
             self.queue.retain(|waiting| waiting.id.is_none());
             self.is_opening = false;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio_engine::{CallError, HttpError, Reading};
 use serde_json::{Value, json};
 
-use crate::scene::{EVENTS, JSON, Scene, event, text};
+use crate::scene::{EVENTS, JSON, Scene, Sent, event, text};
 
 #[test]
 fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
@@ -30,6 +30,90 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
     scene.heads(&sent, 403, &[]);
     scene.ends(&sent, Err(HttpError::NotAuthorized("nobody is there".to_owned())));
     assert_eq!(scene.result(call), "not authorized: nobody is there");
+}
+
+/// Lets the server ask whether the client is there. Returns the POST with the response.
+fn answers(scene: &mut Scene) -> Sent {
+    let get = scene.get.clone().unwrap();
+    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 7, "method": "ping"})));
+    scene.takes("POST /mcp")
+}
+
+type Lose = fn(&mut Scene, &Sent);
+/// What loses a message without any fault of it.
+const LOSSES: [Lose; 4] = [
+    |scene, sent| scene.ends(sent, Err(HttpError::ConnectionLost)),
+    // The server has closed the connection that was kept.
+    |scene, sent| scene.ends(sent, Ok(())),
+    |scene, sent| scene.responds_with(sent, 503, &sent.error(-32603)),
+    |scene, sent| scene.responds(sent, 502, &[], "Bad Gateway"),
+];
+
+#[test]
+fn a_response_to_a_request_of_the_server_is_sent_again_when_it_is_lost() {
+    for lost in LOSSES {
+        let mut scene = Scene::legacy();
+        let mut sent = answers(&mut scene);
+        for pause in [250, 500, 1000, 2000, 4000] {
+            lost(&mut scene, &sent);
+            scene.later(Duration::from_millis(pause - 1));
+            assert!(scene.open.is_empty(), "{pause}: {:?}", scene.trace);
+            scene.later(Duration::from_millis(1));
+            let again = scene.takes("POST /mcp");
+            assert_eq!(again.body, sent.body);
+            sent = again;
+        }
+        assert_eq!(scene.trace, ["POST /mcp"; 6]);
+        lost(&mut scene, &sent);
+        assert!(scene.trace[6].starts_with("message rejected: "), "{:?}", scene.trace);
+        // The next one is sent as often.
+        let sent = answers(&mut scene);
+        lost(&mut scene, &sent);
+        scene.later(Duration::from_millis(250));
+        let sent = scene.takes("POST /mcp");
+        scene.responds(&sent, 202, &[], "");
+        scene.later(Duration::from_secs(60));
+        assert_eq!(scene.trace[7..], ["POST /mcp"; 2]);
+    }
+}
+
+#[test]
+fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_waits_for() {
+    for lost in LOSSES {
+        // A call may have had its effect.
+        let mut scene = Scene::legacy();
+        let (call, sent) = scene.call("a");
+        lost(&mut scene, &sent);
+        assert_ne!(scene.result(call), "called");
+        scene.notify("notifications/x");
+        let sent = scene.takes("POST /mcp notifications/x");
+        lost(&mut scene, &sent);
+        scene.later(Duration::from_secs(60));
+        assert_eq!(scene.trace.len(), 3, "{:?}", scene.trace);
+        // The client closes while one waits.
+        let sent = answers(&mut scene);
+        lost(&mut scene, &sent);
+        scene.http.close(scene.now);
+        scene.work();
+        scene.takes("DELETE /mcp");
+        scene.later(Duration::from_secs(60));
+        assert!(scene.open.is_empty(), "{:?}", scene.open);
+        // Another session has no such request.
+        let mut scene = Scene::legacy();
+        let sent = answers(&mut scene);
+        let (_, call) = scene.call("a");
+        scene.responds(&call, 404, &[], "");
+        scene.opens("s-2");
+        lost(&mut scene, &sent);
+        scene.later(Duration::from_secs(60));
+        assert!(scene.open.iter().all(|sent| sent.line != "POST /mcp"), "{:?}", scene.open);
+    }
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    scene.responds(&sent, 400, &[], "");
+    scene.later(Duration::from_secs(60));
+    assert!(scene.trace[1].starts_with("message rejected: "), "{:?}", scene.trace);
+    assert_eq!(scene.trace.len(), 2);
 }
 
 #[test]
@@ -281,7 +365,7 @@ fn hdr_22_a_head_that_does_not_match_is_corrected_by_the_whole_list() {
         let second = scene.takes("POST /mcp tools/list");
         assert_eq!(second.body["params"]["cursor"], "c");
         // The lists are requested with the capabilities of the call.
-        let about = |sent: &crate::scene::Sent| {
+        let about = |sent: &Sent| {
             sent.body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"].clone()
         };
         assert!(about(&first) == about(&sent) && about(&second) == about(&sent));
