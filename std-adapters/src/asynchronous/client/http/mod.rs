@@ -41,8 +41,9 @@
 //! whose header fields no longer match the tool is sent again after the list of tools has been read
 //! anew.
 //!
-//! The response to a request of the server is sent again, up to five times within eight seconds, if
-//! the connection is lost, or if the server or a proxy says 502, 503 or 504: it has no effect twice.
+//! The response to a request of the server has no effect twice. It is sent again, up to five times
+//! within eight seconds, if the connection is lost, or if the server or a proxy says 502, 503 or
+//! 504.
 //!
 //! If a request fails on the HTTP level, its call ends with
 //! [`CallError::Http`](super::CallError::Http), which says what happened; if that happens while
