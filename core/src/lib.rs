@@ -37,8 +37,6 @@ mod uri_template;
 pub use buffers::Storage;
 pub use buffers::rx::{Frame, RxBuffer, Spare};
 pub use buffers::tx::{STEP_OUTPUT, Tx, TxBuffer};
-#[doc(hidden)]
-pub use catalog::SchemaRow;
 #[cfg(feature = "alloc")]
 pub use catalog::{AddError, CatalogResponse, OwnedCatalog, TargetPlace};
 pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Scoped, Target};
@@ -75,9 +73,6 @@ pub use server::{
 };
 #[cfg(feature = "alloc")]
 pub use server::{GrowingServerState, OwnedRequest, ResponseKind};
-#[doc(hidden)]
-#[cfg(feature = "skills")]
-pub use skills::macros as skill_macros;
 #[cfg(feature = "skills")]
 pub use skills::{
     MAX_FRONTMATTER_JSON, MAX_SKILL_FILES, MAX_SKILL_SIZE, ServedSkill, SkillError,
@@ -99,17 +94,31 @@ pub use tools::{IntoToolError, NoOutput, OrToolError, ToolError, ToolOutput, Too
 pub mod internal {
     pub use crate::buffers::rx::newline;
     pub use crate::buffers::{grow, move_down};
+    pub use crate::catalog::SchemaRow;
+    pub use crate::catalog::constant as entries;
     pub use crate::connection::{Outbox, PendingOutcome};
     #[cfg(feature = "http")]
     pub use crate::http::origin::v6;
-    #[cfg(all(feature = "http", feature = "alloc"))]
-    pub use crate::http::server::replay::RecordedPart;
     pub use crate::json::Decimal;
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub use crate::message::BodyPosition;
     #[cfg(feature = "http")]
-    pub use crate::server::{MessageKind, SessionSetting};
+    pub use crate::server::MessageKind;
+    #[cfg(any(feature = "http", feature = "tasks"))]
+    pub use crate::server::SessionSetting;
     pub use crate::sha256::{Sha256, sha256};
+    #[cfg(feature = "skills")]
+    pub use crate::skills::macros as skills;
     pub use crate::text::{copy, split, split_once};
     pub use crate::types::tool::Named;
+
+    #[cfg(feature = "derive")]
+    pub mod typed {
+        pub use crate::tools::typed::{
+            ReadAt, assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
+            read_found, write_member,
+        };
+        pub use crate::typed::rules::{check_members, find_members, find_name, find_variant};
+        pub use crate::typed::schema::{schema, schema_bytes, schema_len};
+    }
 }

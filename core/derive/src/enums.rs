@@ -100,7 +100,7 @@ fn strings(
                 ..::mcp_sansio::typed::Docs::NONE
             };
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
-                match ::mcp_sansio::typed::find_name(NAMES, value) { #(#arms)* }
+                match ::mcp_sansio::internal::typed::find_name(NAMES, value) { #(#arms)* }
             }
         }
     })
@@ -221,7 +221,7 @@ fn tagged(
             const DOCS: ::mcp_sansio::typed::Docs = #docs;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                match ::mcp_sansio::typed::find_variant(
+                match ::mcp_sansio::internal::typed::find_variant(
                     &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
                     value,
                     &mut members,

@@ -106,7 +106,7 @@ impl Members {
         let values: Vec<_> = (0..self.count).map(|place| format_ident!("member{place}")).collect();
         [
             quote!({ #(#idents: #values),* }),
-            quote!(#(::mcp_sansio::typed::write_member(to, #names, #values);)*),
+            quote!(#(::mcp_sansio::internal::typed::write_member(to, #names, #values);)*),
         ]
     }
 }

@@ -77,10 +77,10 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
     let (schema, bytes) = match &options.schema {
         Some(schema) => (schema.to_token_stream(), None),
         None => (
-            quote!(::mcp_sansio::typed::schema(&SCHEMA)),
+            quote!(::mcp_sansio::internal::typed::schema(&SCHEMA)),
             Some(quote! {
-                const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS, false)] =
-                    ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS, false);
+                const SCHEMA: [u8; ::mcp_sansio::internal::typed::schema_len(&RULE, &DOCS, false)] =
+                    ::mcp_sansio::internal::typed::schema_bytes(&RULE, &DOCS, false);
             }),
         ),
     };
@@ -95,7 +95,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             };
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                ::mcp_sansio::typed::find_members(
+                ::mcp_sansio::internal::typed::find_members(
                     const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE.object() },
                     value,
                     &mut members,
@@ -106,15 +106,15 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> = #schema;
-            const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::typed::schema(
-                &const { ::mcp_sansio::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true) },
+            const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::internal::typed::schema(
+                &const { ::mcp_sansio::internal::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true) },
             );
             fn parse_as(
                 is_form: bool,
                 value: ::mcp_sansio::RawJson<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                ::mcp_sansio::typed::check_members(
+                ::mcp_sansio::internal::typed::check_members(
                     &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
                     value,
                     &mut members,
@@ -128,7 +128,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         const DOCS: ::mcp_sansio::typed::Docs =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
         #bytes
-        const FORM_LEN: usize = ::mcp_sansio::typed::schema_len(&RULE, &DOCS, true);
+        const FORM_LEN: usize = ::mcp_sansio::internal::typed::schema_len(&RULE, &DOCS, true);
     }
 }
 

@@ -165,12 +165,15 @@ impl Code {
             Kind::Tools => (quote!(::mcp_sansio::typed::Tools), quote!(TOOLS)),
             Kind::Prompts => (quote!(::mcp_sansio::typed::Prompts), quote!(PROMPTS)),
         };
-        let flattened: Vec<_> =
-            self.flattened.iter().map(|(_, ty)| quote!(<#ty as #of<'static>>)).collect();
+        let inner = |of: &TokenStream| -> Vec<_> {
+            self.flattened.iter().map(|(_, ty)| quote!(<#ty as #of<'static>>)).collect()
+        };
+        let read_at = quote!(::mcp_sansio::internal::typed::ReadAt);
+        let (flattened, flattened_read) = (inner(&of), inner(&read_at));
         // The last of all calls is read without a comparison: no place is behind it.
         let mut read = quote!();
         for ((ident, _), inner_type) in self.flattened.iter().zip(&flattened).rev() {
-            let inner = quote!(#of::read(place, arguments).map(Self::#ident));
+            let inner = quote!(#read_at::read(place, arguments).map(Self::#ident));
             read = if read.is_empty() {
                 inner
             } else {
@@ -217,25 +220,29 @@ impl Code {
             ];
             const RULES: &[&[&::mcp_sansio::typed::Rule]] = &[
                 &[#(#rules),*],
-                #(#flattened::RULES),*
+                #(#flattened_read::RULES),*
             ];
             const HASHES: &[&[u32]] = &[
-                &[#(::mcp_sansio::typed::hash(#names)),*],
-                #(#flattened::HASHES),*
+                &[#(::mcp_sansio::internal::typed::hash(#names)),*],
+                #(#flattened_read::HASHES),*
             ];
             const COUNT: usize =
                 #count #(+ #flattened::#list.len())*;
             // A static has one address, by which a tool that the catalog found is known again.
             static ALL_ENTRIES: [::mcp_sansio::Entry<'static>; COUNT] =
-                ::mcp_sansio::Entry::join::<COUNT>(ENTRIES);
+                ::mcp_sansio::internal::entries::join::<COUNT>(ENTRIES);
             const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
-                &::mcp_sansio::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
-            const ALL_HASHES: &[u32] = &::mcp_sansio::typed::join::<_, COUNT>(0, HASHES);
-            const _: () = ::mcp_sansio::typed::assert_distinct(ALL_HASHES);
+                &::mcp_sansio::internal::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
+            const ALL_HASHES: &[u32] = &::mcp_sansio::internal::typed::join::<_, COUNT>(0, HASHES);
+            const _: () = ::mcp_sansio::internal::typed::assert_distinct(ALL_HASHES);
 
             #[automatically_derived]
             impl<#lifetime> #of<#lifetime> for #ty {
                 const #list: &'static [::mcp_sansio::Entry<'static>] = &ALL_ENTRIES;
+            }
+
+            #[automatically_derived]
+            impl<#lifetime> #read_at<#lifetime> for #ty {
                 const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = ALL_RULES;
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
@@ -309,12 +316,12 @@ fn prompt(
             #(.description(#description))*
     };
     let input = quote!(<#arguments as ::mcp_sansio::typed::Input<'static>>);
-    let count = quote!(::mcp_sansio::typed::count_members(&#input::RULE));
+    let count = quote!(::mcp_sansio::internal::typed::count_members(&#input::RULE));
     let arguments = quote_spanned!(fields.span()=>
-        ::mcp_sansio::typed::prompt_arguments::<{ #count }>(&#input::RULE, &#input::DOCS)
+        ::mcp_sansio::internal::typed::prompt_arguments::<{ #count }>(&#input::RULE, &#input::DOCS)
     );
     let scopes = options.scopes.iter();
-    quote!(::mcp_sansio::typed::prompt(#prompt, &const { #arguments })#(.scopes(#scopes))*)
+    quote!(::mcp_sansio::internal::typed::prompt(#prompt, &const { #arguments })#(.scopes(#scopes))*)
 }
 
 pub(crate) fn check_tool_name(name: &str, span: Span) -> Result<()> {

@@ -140,7 +140,6 @@ impl TaskOutcome {
 
     /// Returns how a task has ended with the result of its handler. `None` if that cannot be
     /// written.
-    #[doc(hidden)]
     pub fn of(result: &TaskResult) -> Option<Self> {
         Some(match result {
             Ok(result) => {

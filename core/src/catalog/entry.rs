@@ -135,67 +135,12 @@ impl<'c> Entry<'c> {
         Self(Repr::Borrowed(Parts { key, kind, form, scopes }))
     }
 
-    /// Refuses two entries with the same key, for [`entries!`](crate::entries).
-    #[doc(hidden)]
-    pub const fn assert_distinct(mut entries: &[Self]) {
-        while let Some((entry, others)) = entries.split_first() {
-            assert_disjoint(core::slice::from_ref(entry), others);
-            entries = others;
-        }
-    }
-
-    /// Reads the schemas of a tool into `rows`, and returns their number.
-    #[doc(hidden)]
-    pub const fn read(&self, rows: &mut [SchemaRow]) -> usize {
-        let EntryKind::Tool { input, output, .. } = self.kind() else { return 0 };
-        let len = read(input, rows, 0);
-        if let Some(output) = output { read(output, rows, len) } else { len }
-    }
-
-    #[doc(hidden)]
-    pub const fn read_all<const N: usize>(&self) -> [SchemaRow; N] {
-        let mut rows = [SchemaRow::NONE; N];
-        self.read(&mut rows);
-        rows
-    }
-
-    #[doc(hidden)]
-    pub const fn with_rows(&self, rows: &'c [SchemaRow]) -> Self {
-        let mut parts = self.parts();
-        if let EntryKind::Tool { input, rows: own, .. } = &mut parts.kind {
-            let (of_input, of_output) = rows.split_at(read(*input, &mut [], 0));
-            *own = pair(of_input, of_output);
-        }
-        Self(Repr::Borrowed(parts))
-    }
-
     const fn parts(&self) -> Parts<'c> {
         match &self.0 {
             Repr::Borrowed(parts) => *parts,
             #[cfg(feature = "alloc")]
             Repr::Owned(_) => panic!("the entry is not constant"),
         }
-    }
-
-    /// Joins lists of constant entries; `N` is the sum of their lengths.
-    #[doc(hidden)]
-    pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
-        let mut all = [const {
-            Self::borrowed(Text::new(""), EntryKind::Resource, Form::Rendered("{}"), NO_SCOPES)
-        }; N];
-        let (mut list, mut len) = (0, 0);
-        while list < lists.len() {
-            let mut at = 0;
-            while at < lists[list].len() {
-                // An assignment would drop the value before, which a constant may not.
-                let entry = Self(Repr::Borrowed(lists[list][at].parts()));
-                let _ = ManuallyDrop::new(core::mem::replace(&mut all[len], entry));
-                len += 1;
-                at += 1;
-            }
-            list += 1;
-        }
-        all
     }
 
     /// Returns by what requests name the entry: the name of a tool or prompt, the URI of a
@@ -332,6 +277,67 @@ impl core::fmt::Debug for Entry<'_> {
     }
 }
 
+/// Functions for [`entries!`](crate::entries) and the derives, on constant entries.
+pub mod constant {
+    use super::*;
+
+    /// Refuses two entries with the same key.
+    pub const fn assert_distinct(mut entries: &[Entry<'_>]) {
+        while let Some((entry, others)) = entries.split_first() {
+            assert_disjoint(core::slice::from_ref(entry), others);
+            entries = others;
+        }
+    }
+
+    /// Returns the number of rows of the schemas of a tool.
+    pub const fn count_rows(entry: &Entry<'_>) -> usize {
+        read_into(entry, &mut [])
+    }
+
+    /// Reads the schemas of a tool.
+    pub const fn read_rows<const N: usize>(entry: &Entry<'_>) -> [SchemaRow; N] {
+        let mut rows = [SchemaRow::NONE; N];
+        read_into(entry, &mut rows);
+        rows
+    }
+
+    const fn read_into(entry: &Entry<'_>, rows: &mut [SchemaRow]) -> usize {
+        let EntryKind::Tool { input, output, .. } = entry.kind() else { return 0 };
+        let len = read(input, rows, 0);
+        if let Some(output) = output { read(output, rows, len) } else { len }
+    }
+
+    /// Returns the entry with its rows.
+    pub const fn with_rows<'c>(entry: &Entry<'c>, rows: &'c [SchemaRow]) -> Entry<'c> {
+        let mut parts = entry.parts();
+        if let EntryKind::Tool { input, rows: own, .. } = &mut parts.kind {
+            let (of_input, of_output) = rows.split_at(read(*input, &mut [], 0));
+            *own = pair(of_input, of_output);
+        }
+        Entry(Repr::Borrowed(parts))
+    }
+
+    /// Joins lists of entries; `N` is the sum of their lengths.
+    pub const fn join<'c, const N: usize>(lists: &[&[Entry<'c>]]) -> [Entry<'c>; N] {
+        let mut all = [const {
+            Entry::borrowed(Text::new(""), EntryKind::Resource, Form::Rendered("{}"), NO_SCOPES)
+        }; N];
+        let (mut list, mut len) = (0, 0);
+        while list < lists.len() {
+            let mut at = 0;
+            while at < lists[list].len() {
+                // An assignment would drop the value before, which a constant may not.
+                let entry = Entry(Repr::Borrowed(lists[list][at].parts()));
+                let _ = ManuallyDrop::new(core::mem::replace(&mut all[len], entry));
+                len += 1;
+                at += 1;
+            }
+            list += 1;
+        }
+        all
+    }
+}
+
 /// Entries for a [`Catalog`](crate::Catalog), of constants: as `&'static [Entry<'static>]`. The
 /// JSON text of each is written while compiling. Two with the same name or URI do not compile.
 ///
@@ -350,10 +356,12 @@ macro_rules! entries {
         const ENTRIES: &[$crate::Entry<'static>] = &[$({
             const TEXT: [u8; $value.rendered_len()] = $value.render();
             const ENTRY: &$crate::Entry<'static> = &$value.into_entry(&TEXT);
-            const ROWS: [$crate::SchemaRow; ENTRY.read(&mut [])] = ENTRY.read_all();
-            ENTRY.with_rows(&ROWS)
+            const LEN: usize = $crate::internal::entries::count_rows(ENTRY);
+            const ROWS: [$crate::internal::SchemaRow; LEN] =
+                $crate::internal::entries::read_rows(ENTRY);
+            $crate::internal::entries::with_rows(ENTRY, &ROWS)
         }),*];
-        const _: () = $crate::Entry::assert_distinct(ENTRIES);
+        const _: () = $crate::internal::entries::assert_distinct(ENTRIES);
         ENTRIES
     }};
 }

@@ -290,7 +290,6 @@ impl Keywords {
 }
 
 /// The keywords of a schema, or of one of its properties, that was read.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaRow {
     /// The bounds of the name in the text.

@@ -9,7 +9,7 @@ mod response;
 #[cfg(feature = "skills")]
 mod skills;
 
-pub use entry::{Entry, Scoped};
+pub use entry::{Entry, Scoped, constant};
 #[cfg(feature = "derive")]
 pub(crate) use json_schema::shown;
 pub use json_schema::{SchemaError, SchemaRow};

@@ -83,6 +83,23 @@ impl BodyPosition {
     pub(crate) const fn start(found: Option<Found>) -> Self {
         Self { cursor: Cursor::Start, found }
     }
+
+    /// Returns the messages in a body, from this position on, which goes on with them.
+    pub fn messages<'f>(
+        &'f mut self,
+        body: &'f [u8],
+        http: Option<(&'f dyn Fields, ExchangeId)>,
+    ) -> Messages<'f> {
+        let Self { cursor, found } = self;
+        let found = found.as_ref();
+        let messages = Messages { found, ..Messages::of_buffer(Frame::Complete(body), cursor) };
+        match http {
+            Some((fields, exchange)) => {
+                Messages { transport: TransportContext::http(fields, exchange), ..messages }
+            }
+            None => messages,
+        }
+    }
 }
 
 #[cfg(all(feature = "http", feature = "alloc"))]
@@ -175,25 +192,6 @@ impl<'f> Messages<'f> {
         Self { transport: TransportContext::http(head.fields, exchange), ..Self::new(body) }
     }
 
-    /// Creates a cursor over the messages in a body, which goes on at `position`.
-    #[cfg(all(feature = "http", feature = "alloc"))]
-    #[doc(hidden)]
-    pub fn of_body(
-        body: &'f [u8],
-        position: &'f mut BodyPosition,
-        http: Option<(&'f dyn Fields, ExchangeId)>,
-    ) -> Self {
-        let BodyPosition { cursor, found } = position;
-        let found = found.as_ref();
-        let messages = Self { found, ..Self::of_buffer(Frame::Complete(body), cursor) };
-        match http {
-            Some((fields, exchange)) => {
-                Self { transport: TransportContext::http(fields, exchange), ..messages }
-            }
-            None => messages,
-        }
-    }
-
     /// Returns the frame, without a byte order mark.
     pub const fn frame(&self) -> Frame<'f> {
         match self.source {
@@ -202,8 +200,9 @@ impl<'f> Messages<'f> {
         }
     }
 
-    /// Lets requests wait while the table is full, instead of refusing them.
-    #[doc(hidden)]
+    /// Lets requests wait while the table of open requests is full, instead of refusing them. The
+    /// machine returns [`SendError::Full`](crate::SendError::Full) then, and the message
+    /// [lacks an entry](Self::lacks_entry).
     #[inline]
     pub fn await_entries(&mut self) {
         self.full_table = FullTable::Delays;
@@ -217,8 +216,8 @@ impl<'f> Messages<'f> {
         self.full_table == FullTable::Delayed
     }
 
-    /// Returns whether the next request was delayed.
-    #[doc(hidden)]
+    /// Returns whether the next request waits for an entry of the table: handle it again when a
+    /// request has ended.
     #[inline]
     pub fn lacks_entry(&self) -> bool {
         self.full_table == FullTable::Delayed
@@ -229,7 +228,6 @@ impl<'f> Messages<'f> {
     }
 
     /// Returns whether all messages have been handled.
-    #[doc(hidden)]
     pub fn is_done(&self) -> bool {
         self.cursor == Cursor::End
     }

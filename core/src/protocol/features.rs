@@ -72,13 +72,11 @@ macro_rules! bit_set {
             }
 
             /// Returns a number for [`from_bits`](Self::from_bits) of the same version.
-            #[doc(hidden)]
             pub const fn bits(self) -> u16 {
                 self.0
             }
 
-            /// Returns the set of this number.
-            #[doc(hidden)]
+            /// Returns the set of a number that [`bits`](Self::bits) has returned.
             pub const fn from_bits(bits: u16) -> Self {
                 Self(bits)
             }

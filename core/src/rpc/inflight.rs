@@ -338,9 +338,8 @@ impl SlotHeads<'_> {
 pub struct RequestHandle(pub(crate) Slot);
 
 impl RequestHandle {
-    /// Returns its index in the table of requests: unique among the open ones.
-    #[cfg(feature = "alloc")]
-    #[doc(hidden)]
+    /// Returns its index in the table of requests, for tables of the program beside it: unique
+    /// among the open ones, and below their maximum number.
     #[inline]
     pub const fn index(self) -> u16 {
         self.0.index

@@ -19,10 +19,10 @@ pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};
 pub use respond::ResponseKind;
 pub use respond::{Change, LogMessage};
 pub(crate) use respond::{ToolErrorKind, is_response_open};
-#[cfg(any(feature = "http", feature = "tasks"))]
-pub use session::SESSION_LEN;
 #[cfg(feature = "http")]
-pub use session::{MessageKind, SessionSetting};
+pub use session::MessageKind;
+#[cfg(any(feature = "http", feature = "tasks"))]
+pub use session::{SESSION_LEN, SessionSetting};
 #[cfg(feature = "tasks")]
 pub use subscriptions::MAX_LISTENED;
 #[cfg(feature = "tasks")]

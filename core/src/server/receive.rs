@@ -361,29 +361,7 @@ impl<'c> Server<'c> {
 }
 
 impl Messages<'_> {
-    /// Returns the kind of the next message. `None` if it is invalid, a batch, or a notification
-    /// that means nothing to another server of the session.
-    #[cfg(all(feature = "http", feature = "alloc"))]
-    #[doc(hidden)]
-    pub fn next_kind(&self) -> Option<MessageKind> {
-        // Most messages. It need not be looked at again.
-        if self.is_known_request() {
-            return Some(MessageKind::Request);
-        }
-        let mut envelope = self.envelope();
-        let (Item::Message(message), _) = self.peek(&mut envelope)? else { return None };
-        Some(match message {
-            Classified::Request { .. } => MessageKind::Request,
-            Classified::Notification { method } if SHARED.iter().any(|name| method == *name) => {
-                MessageKind::Notification
-            }
-            Classified::Notification { .. } => return None,
-            Classified::Response { id, .. } => MessageKind::Response(id?.as_u32()?),
-        })
-    }
-
     /// Returns whether the next message is a request for the application.
-    #[doc(hidden)]
     pub fn is_request_next(&self) -> bool {
         let mut envelope = self.envelope();
         let Some((Item::Message(Classified::Request { method, .. }), _)) = self.peek(&mut envelope)
@@ -391,6 +369,28 @@ impl Messages<'_> {
             return false;
         };
         method.is_for_application() || matches!(method, Method::SubscriptionsListen)
+    }
+}
+
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl MessageKind {
+    /// Returns the kind of the next message. `None` if it is invalid, a batch, or a notification
+    /// that means nothing to another server of the session.
+    pub fn of(messages: &Messages<'_>) -> Option<Self> {
+        // Most messages. It need not be looked at again.
+        if messages.is_known_request() {
+            return Some(Self::Request);
+        }
+        let mut envelope = messages.envelope();
+        let (Item::Message(message), _) = messages.peek(&mut envelope)? else { return None };
+        Some(match message {
+            Classified::Request { .. } => Self::Request,
+            Classified::Notification { method } if SHARED.iter().any(|name| method == *name) => {
+                Self::Notification
+            }
+            Classified::Notification { .. } => return None,
+            Classified::Response { id, .. } => Self::Response(id?.as_u32()?),
+        })
     }
 }
 

@@ -13,7 +13,6 @@ pub const SESSION_LEN: usize = 7;
 /// subscribes to a resource, or does no longer. The number is the same in all processes of this
 /// version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[doc(hidden)]
 pub struct SessionSetting(pub u64);
 
 impl SessionSetting {
@@ -32,13 +31,40 @@ impl SessionSetting {
             _ => return None,
         }))
     }
+
+    /// Returns what the client has set in the session.
+    pub fn all_of(server: &Server<'_>) -> impl Iterator<Item = Self> {
+        let level = server.peer.session.map(|session| session.log_level);
+        let level = level.filter(|level| *level != server.config.log_level);
+        let level = level.map(|level| Self::LOG_LEVEL | level as u64);
+        let own = server.subscriptions.0.iter().filter(|entry| Owner::SESSION.has(**entry));
+        let uris = own.map(|entry| Self::SUBSCRIBED | entry & URI);
+        level.into_iter().chain(uris).map(Self)
+    }
+
+    /// Sets what the client has set at another server of the session. A subscription for which
+    /// there is no room is left out.
+    pub fn set(self, server: &mut Server<'_>) {
+        let Some(session) = &mut server.peer.session else { return };
+        let Self(setting) = self;
+        let uri = (setting & URI) << 16;
+        match setting & !URI {
+            Self::SUBSCRIBED => server.subscriptions.insert(Owner::SESSION, uri),
+            Self::UNSUBSCRIBED => server.subscriptions.remove(Owner::SESSION, uri),
+            Self::LOG_LEVEL => {
+                let level = LEVELS.into_iter().find(|level| *level as u64 == setting & URI);
+                session.log_level = level.unwrap_or(session.log_level);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The kind of a message that a client sends.
 #[cfg(feature = "http")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[doc(hidden)]
 pub enum MessageKind {
+    /// A request.
     Request,
     /// One that other servers of the session may need.
     Notification,
@@ -89,36 +115,8 @@ impl Server<'_> {
         ids.fold(0_u64, |all, id| all.rotate_left(5) ^ hash_str(id)) as u16
     }
 
-    /// Returns what the client has set in the session.
-    #[doc(hidden)]
-    pub fn session_settings(&self) -> impl Iterator<Item = SessionSetting> {
-        let level = self.peer.session.map(|session| session.log_level);
-        let level = level.filter(|level| *level != self.config.log_level);
-        let level = level.map(|level| SessionSetting::LOG_LEVEL | level as u64);
-        let own = self.subscriptions.0.iter().filter(|entry| Owner::SESSION.has(**entry));
-        let uris = own.map(|entry| SessionSetting::SUBSCRIBED | entry & URI);
-        level.into_iter().chain(uris).map(SessionSetting)
-    }
-
-    /// Sets what the client has set at another server of the session. A subscription for which
-    /// there is no room is left out.
-    #[doc(hidden)]
-    pub fn set_in_session(&mut self, SessionSetting(setting): SessionSetting) {
-        let Some(session) = &mut self.peer.session else { return };
-        let uri = (setting & URI) << 16;
-        match setting & !URI {
-            SessionSetting::SUBSCRIBED => self.subscriptions.insert(Owner::SESSION, uri),
-            SessionSetting::UNSUBSCRIBED => self.subscriptions.remove(Owner::SESSION, uri),
-            SessionSetting::LOG_LEVEL => {
-                let level = LEVELS.into_iter().find(|level| *level as u64 == setting & URI);
-                session.log_level = level.unwrap_or(session.log_level);
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns the number of the last call.
-    #[doc(hidden)]
+    /// Returns the number of calls that it has made, which is the id of the last one. In a session
+    /// that was [gone on with](Self::resume_session) it counts from there.
     pub fn calls_made(&self) -> u32 {
         self.peer.calls_made
     }

@@ -44,9 +44,9 @@ use crate::types::meta::RELATED_TASK;
 use crate::types::task::TaskId;
 
 impl Server<'_> {
-    /// Returns an open `subscriptions/listen` that has been acknowledged.
+    /// Returns an open `subscriptions/listen` that has been acknowledged, to
+    /// [end](Self::end_listen) all of them one after the other.
     #[cfg(feature = "alloc")]
-    #[doc(hidden)]
     pub fn next_listen(&self) -> Option<RequestHandle> {
         let is_listen = |pending: &InflightRequest| {
             matches!(pending.kind, RequestKind::Listen(_) | RequestKind::Ending)
@@ -454,8 +454,9 @@ impl KeptChange {
 
 #[cfg(feature = "alloc")]
 impl GrowingServerState {
-    /// Keeps a change until it is sent. Returns `false` if it has no subscriber, or waits already.
-    #[doc(hidden)]
+    /// Keeps a change until it is [sent](Self::send_changes), for a loop that has no room for the
+    /// notifications now. Returns `false` if it has no subscriber, or waits already. At most as
+    /// many wait as there are subscriptions, and three lists.
     pub fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
         let (name, task) = change.texts();
         let kept = KeptChange {
@@ -485,7 +486,6 @@ impl GrowingServerState {
     }
 
     /// Returns whether changes wait to be sent.
-    #[doc(hidden)]
     #[inline]
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
@@ -523,8 +523,10 @@ impl GrowingServerState {
         sent.is_err()
     }
 
-    /// Notifies subscribers of all changes. If there is no room for all of it, call again.
-    #[doc(hidden)]
+    /// Notifies subscribers of all changes that were [kept](Self::keep_change).
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
     pub fn send_changes(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> SendResult {
         while let Some(mut kept) = self.changes.pop_front() {
             let mut change = kept.as_change();

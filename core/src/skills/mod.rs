@@ -128,19 +128,19 @@ macro_rules! skill {
         ];
         const URIS: &[&str] = &[concat!($root, "/SKILL.md") $(, concat!($root, "/", $file))*];
         #[allow(long_running_const_eval)]
-        const DIGESTS: &[[u8; $crate::skill_macros::DIGEST]] =
-            &$crate::skill_macros::digests::<{ URIS.len() }>(CONTENTS);
+        const DIGESTS: &[[u8; $crate::internal::skills::DIGEST]] =
+            &$crate::internal::skills::digests::<{ URIS.len() }>(CONTENTS);
         #[allow(long_running_const_eval)]
-        const FRONTMATTER: &[u8] = &$crate::skill_macros::frontmatter::<
-            { $crate::skill_macros::frontmatter_len(CONTENTS) },
+        const FRONTMATTER: &[u8] = &$crate::internal::skills::frontmatter::<
+            { $crate::internal::skills::frontmatter_len(CONTENTS) },
         >(CONTENTS);
         const FILES: &[$crate::types::SkillResource<'static>] =
-            &$crate::skill_macros::files::<{ URIS.len() }>(URIS, CONTENTS, DIGESTS);
+            &$crate::internal::skills::files::<{ URIS.len() }>(URIS, CONTENTS, DIGESTS);
         #[allow(long_running_const_eval)]
         const DATA: &[$crate::types::ResourceData<'static>] =
-            &$crate::skill_macros::data::<{ URIS.len() }>(CONTENTS);
+            &$crate::internal::skills::data::<{ URIS.len() }>(CONTENTS);
         const SKILL: $crate::ServedSkill<'static> = $crate::ServedSkill::new(
-            $crate::skill_macros::entry(URIS, FRONTMATTER, FILES),
+            $crate::internal::skills::entry(URIS, FRONTMATTER, FILES),
             DATA,
         );
         SKILL

@@ -20,9 +20,10 @@ use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
 use crate::server::{Request, Server, ToolErrorKind};
 use crate::time::Instant;
+use crate::typed::rules::check_members;
 use crate::typed::rules::{self, Faults, Member, Rule};
 use crate::typed::schema::Docs;
-use crate::typed::{InputObject, OutputObject, check_members};
+use crate::typed::{InputObject, Output, OutputObject};
 use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 
 /// Calls of tools: an enum with a variant for each. Derive it.
@@ -91,21 +92,9 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
     message = "`{Self}` is not a set of tools",
     label = "an enum with `#[derive(Tools)]` is one"
 )]
-pub trait Tools<'a>: Sized {
+pub trait Tools<'a>: ReadAt<'a> {
     /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.
     const TOOLS: &'static [Entry<'static>];
-
-    /// The rules of their arguments, in the same order.
-    #[doc(hidden)]
-    const RULES: &'static [&'static Rule];
-
-    /// Hashes of the names, so that a name is compared with one of them only.
-    #[doc(hidden)]
-    const HASHES: &'static [u32];
-
-    /// Reads the call of the tool at this place of the list.
-    #[doc(hidden)]
-    fn read(place: usize, arguments: RawJson<'a>) -> Result<Self, Faults<'a>>;
 
     /// Checks and reads a call. Returns `None` if there is no tool with this name.
     ///
@@ -129,14 +118,34 @@ pub trait Tools<'a>: Sized {
         let name = request.name().filter(|_| request.method == Method::ToolsCall)?;
         Self::parse(name, request.arguments().raw())
     }
+}
 
-    /// Reads the call of a tool that a catalog has found by its name, if that is one of these
-    /// constants; otherwise [`from_request`](Self::from_request) has to find it.
-    #[doc(hidden)]
-    fn from_found(tool: &Entry<'_>, request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
-        let place = Self::TOOLS.iter().position(|own| core::ptr::eq(own, tool))?;
-        Some(Self::read(place, request.arguments().raw()))
+/// What the derives of [`Tools`] and [`Prompts`] write beside the list: one of each, in its order.
+pub trait ReadAt<'a>: Sized {
+    /// The rules of the arguments.
+    const RULES: &'static [&'static Rule];
+    /// Hashes of the names, so that a name is compared with one of them only.
+    const HASHES: &'static [u32];
+
+    /// Reads the arguments for the entry at this place of the list.
+    fn read(place: usize, arguments: RawJson<'a>) -> Result<Self, Faults<'a>>;
+}
+
+/// Writes a member, unless it is left out.
+pub fn write_member<T: Output + ?Sized>(to: &mut Encoder<'_>, name: &str, value: &T) {
+    if !value.is_omitted() {
+        to.member(name, value);
     }
+}
+
+/// Reads the call of a tool that a catalog has found by its name, if that is one of the constants
+/// of the type; otherwise [`Tools::from_request`] has to find it.
+pub fn read_found<'a, T: Tools<'a>>(
+    tool: &Entry<'_>,
+    request: &Request<'a>,
+) -> Option<Result<T, Faults<'a>>> {
+    let place = T::TOOLS.iter().position(|own| core::ptr::eq(own, tool))?;
+    Some(T::read(place, request.arguments().raw()))
 }
 
 /// Result of [`Catalog::call`].
@@ -356,21 +365,9 @@ pub const fn assert_distinct(hashes: &[u32]) {
     message = "`{Self}` is not a set of prompts",
     label = "an enum with `#[derive(Prompts)]` is one"
 )]
-pub trait Prompts<'a>: Sized {
+pub trait Prompts<'a>: ReadAt<'a> {
     /// The prompts, which [`Catalog::prompts_of`](crate::Catalog::prompts_of) lists.
     const PROMPTS: &'static [Entry<'static>];
-
-    /// The rules of their arguments, in the same order.
-    #[doc(hidden)]
-    const RULES: &'static [&'static Rule];
-
-    /// Hashes of the names, so that a name is compared with one of them only.
-    #[doc(hidden)]
-    const HASHES: &'static [u32];
-
-    /// Reads the arguments of the prompt at this place of the list.
-    #[doc(hidden)]
-    fn read(place: usize, arguments: RawJson<'a>) -> Result<Self, Faults<'a>>;
 
     /// Checks and reads the arguments of a prompt. Returns `None` if there is no prompt with this
     /// name.

@@ -136,21 +136,12 @@ pub use crate::tools::typed::{
     AsyncToolHandler, CallOf, Called, OutputError, Prompts, SyncTools, ToolCall, ToolHandler,
     ToolSet, Tools,
 };
-#[doc(hidden)]
-pub use crate::tools::typed::{
-    assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
-};
 pub use mcp_sansio_derive::{Input, Output, Prompts, ToolCall, Tools};
 pub use rules::{
     Faults, Format, MAX_FAULTS, MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf,
     Rule,
 };
 pub use schema::{Default, Docs};
-// For the code that the macros write.
-#[doc(hidden)]
-pub use rules::{check_members, find_members, find_name, find_variant};
-#[doc(hidden)]
-pub use schema::{schema, schema_bytes, schema_len};
 
 use core::fmt;
 use core::iter::Map;
@@ -159,6 +150,7 @@ use core::marker::PhantomData;
 use crate::encode::{Encode, Encoder, Json};
 use crate::json::{Elements, JsonStr, RawJson};
 use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
+use rules::check_members;
 use schema::assert_form;
 
 // Types that are read from JSON.
@@ -505,14 +497,6 @@ pub trait OutputObject: Output {
     /// Writes the members of the object.
     #[doc(hidden)]
     fn encode_members(&self, to: &mut Encoder<'_>);
-}
-
-/// Writes a member, unless it is left out.
-#[doc(hidden)]
-pub fn write_member<T: Output + ?Sized>(to: &mut Encoder<'_>, name: &str, value: &T) {
-    if !value.is_omitted() {
-        to.member(name, value);
-    }
 }
 
 /// Returns the rule of an array.

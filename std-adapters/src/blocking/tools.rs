@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
+use mcp_sansio::internal::typed::{checked, read_found};
+use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     ClientRequest, InvalidPayload, Link, OrToolError as _, Outcome as _, OwnedJson, Request,
@@ -164,7 +165,7 @@ impl Context<'_> {
     ) -> Result<bool, Error> {
         let handle = request.handle;
         let found = match target {
-            Target::Tool(tool) => CallOf::<H::Tools>::from_found(tool, request),
+            Target::Tool(tool) => read_found::<CallOf<H::Tools>>(tool, request),
             _ => None,
         };
         let call = match found.or_else(|| CallOf::<H::Tools>::from_request(request)) {

@@ -129,7 +129,8 @@ use core::future::Future;
 
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
-use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _, checked};
+use mcp_sansio::internal::typed::checked;
+use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _};
 use mcp_sansio::{
     ErrorCode, Instant, Outcome, RpcError, SendError, Server, ServerEvent, Target, ToolContext,
     ToolResult,

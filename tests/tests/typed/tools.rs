@@ -1,5 +1,6 @@
 //! Enums of tools.
 
+use mcp_sansio::internal::typed::read_found;
 use mcp_sansio::typed::{Faults, Input, InputObject, Output, ToolCall, Tools};
 use mcp_sansio::types::{Implementation, Text, Tool};
 use mcp_sansio::{
@@ -85,11 +86,11 @@ fn a_call_that_the_catalog_has_found_is_read_as_by_its_name() {
         let (server, tx) = turn.parts();
         let Ok(Target::Tool(tool)) = catalog.respond(server, &request, tx) else { panic!() };
         let read = format!("{:?}", Call::from_request(&request).unwrap());
-        let call = Call::from_found(tool, &request).expect("the constant of the enum");
+        let call = read_found::<Call>(tool, &request).expect("the constant of the enum");
         assert_eq!(format!("{call:?}"), read);
         found += 1;
         // A copy has the name, but is not that constant.
-        assert!(Call::from_found(&tool.clone(), &request).is_none());
+        assert!(read_found::<Call>(&tool.clone(), &request).is_none());
     }
     assert_eq!(found, calls.len());
 }

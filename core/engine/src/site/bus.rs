@@ -5,9 +5,9 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use mcp_sansio::http::server::{EventId, OutgoingResponse};
-use mcp_sansio::internal::{MessageKind, SessionSetting};
+use mcp_sansio::internal::{BodyPosition, MessageKind, SessionSetting};
 use mcp_sansio::tasks::TaskId;
-use mcp_sansio::{Change, Instant, Messages};
+use mcp_sansio::{Change, Instant};
 
 use super::exchange::{Exchange, Stage};
 use super::instance::RemoteReader;
@@ -345,7 +345,7 @@ impl<O> Site<'_, O> {
                 let Some(instance) = self.instances.get_mut(owner) else { return Ok(None) };
                 let mut server = instance.state.server(self.config);
                 for setting in bytes.as_chunks().0 {
-                    server.set_in_session(SessionSetting(u64::from_be_bytes(*setting)));
+                    SessionSetting(u64::from_be_bytes(*setting)).set(&mut server);
                 }
             }
             (Kind::Adopted, _) => self.tell_of_session(session, owner),
@@ -394,8 +394,8 @@ impl<O> Site<'_, O> {
             return;
         };
         let Envelope { sender: to, session, exchange, bytes, .. } = *envelope;
-        let mut position = Default::default();
-        match Messages::of_body(bytes, &mut position, None).next_kind() {
+        let mut position = BodyPosition::default();
+        match MessageKind::of(&position.messages(bytes, None)) {
             Some(MessageKind::Response(call)) if instance.has_made(self.config, call) => {
                 fleet.send(Envelope { to, session, exchange, ..Envelope::new(Kind::Taken) });
             }
@@ -433,7 +433,7 @@ impl<O> Site<'_, O> {
             // Its client uses it.
             instance.is_initialized = true;
             let server = instance.state.server(self.config);
-            fleet.send_settings(session, server.session_settings());
+            fleet.send_settings(session, SessionSetting::all_of(&server));
         }
     }
 

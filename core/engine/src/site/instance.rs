@@ -8,10 +8,10 @@ use core::time::Duration;
 
 use mcp_sansio::http::Principal;
 use mcp_sansio::http::server::{
-    BodyKind, EventId, OutgoingResponse, ReplayBuffer, ReplayCursor, StreamRecorder,
+    BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, StreamRecorder,
 };
 use mcp_sansio::http::sse::ControlEvent;
-use mcp_sansio::internal::{Outbox, PendingOutcome, RecordedPart};
+use mcp_sansio::internal::{Outbox, PendingOutcome};
 use mcp_sansio::{
     Change, ExchangeId, GrowingServerState, Instant, Outcome, RequestHandle, Revision, Server,
     ServerConfig, ServerEvent, TxBuffer,

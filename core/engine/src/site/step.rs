@@ -10,7 +10,7 @@ use core::time::Duration;
 use mcp_sansio::http::server::{EventId, HttpMethod, OutgoingResponse, Refusal, Route};
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{Principal, RequestHead};
-use mcp_sansio::internal::{MessageKind, SessionSetting};
+use mcp_sansio::internal::{BodyPosition, MessageKind, SessionSetting};
 use mcp_sansio::{
     ExchangeId, Frame, Instant, Messages, Method, Outcome, Revision, SESSION_LEN, SendError,
     Server, ServerEvent, TxBuffer,
@@ -137,7 +137,7 @@ impl<'c, O> Site<'c, O> {
             return SiteStep::Again;
         }
         let http = id.map(|id| (head.as_head().fields, id));
-        let mut messages = Messages::of_body(body, position, http);
+        let mut messages = position.messages(body, http);
         let mut server = state.server(config);
         // The response to a call may be behind the request.
         if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
@@ -666,7 +666,7 @@ impl<O> Site<'_, O> {
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
         let on_bus = self.fleet.as_ref().is_some_and(|fleet| fleet.node.is_on_bus);
-        let (route, mut position) = self.endpoint.route_body(method, &head, &messages);
+        let (route, mut position) = BodyPosition::route(&self.endpoint, method, &head, &messages);
         let decision = match route {
             Route::Stateless => Decision::Alone(None),
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
@@ -674,8 +674,7 @@ impl<O> Site<'_, O> {
             Route::Session(id) => match found(id) {
                 Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
                     // The kind found above is not read again.
-                    let mut kind =
-                        || Messages::of_body(&exchange.body, &mut position, None).next_kind();
+                    let mut kind = || MessageKind::of(&position.messages(&exchange.body, None));
                     Decision::Post(owner, on_bus.then(&mut kind).flatten())
                 }
                 Some(_) => refused(&Refusal::service_unavailable()),

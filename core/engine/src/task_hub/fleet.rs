@@ -78,27 +78,26 @@ pub(super) struct Shared {
     earlier: VecDeque<TaskInput>,
 }
 
-impl TaskRecord {
+impl Claim {
     /// Takes a task over that the server `from` has left, for the server `by`.
-    #[doc(hidden)]
-    pub fn claim(&mut self, from: &str, by: &str) -> Claim {
-        if self.outcome.is_some() || self.node.as_deref() != Some(from) {
-            return Claim::None;
+    pub fn of(record: &mut TaskRecord, from: &str, by: &str) -> Self {
+        if record.outcome.is_some() || record.node.as_deref() != Some(from) {
+            return Self::None;
         }
-        let is_saved = self.saved.is_some();
-        let again = self.call.as_mut().filter(|call| call.is_repeatable || is_saved);
+        let is_saved = record.saved.is_some();
+        let again = record.call.as_mut().filter(|call| call.is_repeatable || is_saved);
         let error = match again {
             Some(call) if call.runs < MAX_RUNS => {
                 call.runs += 1;
-                self.node = Some(by.to_string());
-                return Claim::Taken;
+                record.node = Some(by.to_string());
+                return Self::Taken;
             }
             Some(_) => "The servers that ran the task are gone, three in a row",
             None => "The server that ran the task is gone",
         };
-        self.message = error.to_string();
-        self.outcome = TaskOutcome::failed(error);
-        Claim::Failed
+        record.message = error.to_string();
+        record.outcome = TaskOutcome::failed(error);
+        Self::Failed
     }
 }
 

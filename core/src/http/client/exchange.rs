@@ -169,8 +169,7 @@ pub struct Post {
 #[cfg(feature = "alloc")]
 impl Post {
     /// Creates the post of a message that is written as a client does: its members in the order
-    /// `jsonrpc`, `id`, `method`, `params`, without white space. Not public API.
-    #[doc(hidden)]
+    /// `jsonrpc`, `id`, `method`, `params`, without white space.
     pub const fn new(body: Vec<u8>, revision: Revision) -> Self {
         Self { body, revision }
     }

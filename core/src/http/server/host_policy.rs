@@ -71,7 +71,9 @@ impl<'c> HostPolicy<'c> {
     }
 
     /// As [`check`](Self::check). Returns the origin, if there is one.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
     pub fn checked_origin<'h>(
         &self,
         head: &RequestHead<'h>,

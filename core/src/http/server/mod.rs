@@ -78,7 +78,7 @@ pub(crate) mod replay;
 
 pub use crate::buffers::framing::{EventId, InvalidEventId};
 pub use host_policy::HostPolicy;
-pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};
+pub use replay::{Overwritten, RecordedPart, ReplayBuffer, ReplayCursor, StreamRecorder};
 
 use core::fmt;
 use core::time::Duration;
@@ -187,8 +187,11 @@ impl<'c> Endpoint<'c> {
         self.check_method(head)
     }
 
-    /// Checks all of a head but its host and origin.
-    #[doc(hidden)]
+    /// Checks all of a head but its host and origin, for a server that has
+    /// [checked these](HostPolicy::checked_origin).
+    ///
+    /// # Errors
+    /// As [`check_head`](Self::check_head), but for the first 403.
     pub fn check_method(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Refusal<'static>> {
         let not_allowed = Err(Refusal::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         let method = match head.method {
@@ -240,21 +243,6 @@ impl<'c> Endpoint<'c> {
             Err(refused) => Route::Refused(refused),
             Ok(method) => self.route_checked(method, head, messages, &mut messages.envelope()),
         }
-    }
-
-    /// Routes a request whose head was checked. Returns what was found in the first message, too.
-    #[cfg(feature = "alloc")]
-    #[doc(hidden)]
-    #[inline]
-    pub fn route_body<'f>(
-        &self,
-        method: HttpMethod,
-        head: &RequestHead<'f>,
-        messages: &Messages<'f>,
-    ) -> (Route<'f>, BodyPosition) {
-        let mut envelope = messages.envelope();
-        let route = self.route_checked(method, head, messages, &mut envelope);
-        (route, BodyPosition::start(envelope.found()))
     }
 
     /// Routes a request whose head was checked. `envelope` is for the first message of a POST.
@@ -344,9 +332,27 @@ impl<'c> Endpoint<'c> {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl BodyPosition {
+    /// Routes a request whose head was checked. Returns what was found in the first message, too.
+    #[inline]
+    pub fn route<'f>(
+        endpoint: &Endpoint<'_>,
+        method: HttpMethod,
+        head: &RequestHead<'f>,
+        messages: &Messages<'f>,
+    ) -> (Route<'f>, Self) {
+        let mut envelope = messages.envelope();
+        let route = endpoint.route_checked(method, head, messages, &mut envelope);
+        (route, Self::start(envelope.found()))
+    }
+}
+
 /// Checks that a body is declared as JSON: a page of another origin cannot send that without a
 /// preflight, but can send a body without a type.
-#[doc(hidden)]
+///
+/// # Errors
+/// 415.
 pub fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
     match head.fields.single("content-type") {
         SingleValue::Value(kind) if is_json(kind) => Ok(()),

@@ -146,7 +146,9 @@ impl<S: Storage> ReplayBuffer<S> {
     }
 
     /// Returns where the next part is, for a reader that sends it by and by.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// As [`next_part`](Self::next_part).
     pub fn find_part(
         &self,
         cursor: &mut ReplayCursor,
@@ -170,8 +172,10 @@ impl<S: Storage> ReplayBuffer<S> {
         Ok(None)
     }
 
-    /// Returns the bytes of a part, unless it has been overwritten.
-    #[doc(hidden)]
+    /// Returns the bytes of a part, in two slices if it wraps around the end of the storage.
+    ///
+    /// # Errors
+    /// [`Overwritten`] if it was overwritten meanwhile.
     pub fn bytes_of(&self, part: RecordedPart) -> Result<[&[u8]; 2], Overwritten> {
         if part.start < self.oldest {
             Err(Overwritten)

@@ -39,7 +39,7 @@ impl Login {
     }
 
     async fn steps(&self, is_quiet: bool, lease: &mut Option<Held>) -> io::Result<()> {
-        let browser = self.oauth.browser.as_deref().filter(|_| !is_quiet);
+        let browser = self.oauth.parts.browser.as_deref().filter(|_| !is_quiet);
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
         // The error of the last request, if it has no answer.
         let mut lost = None;
@@ -78,7 +78,7 @@ impl Login {
                     self.with(|machine| machine.redirected(&query));
                 }
                 OwnedStep::AskAssertion { audience, token_endpoint } => {
-                    let assertion = self.oauth.assertion.as_ref();
+                    let assertion = self.oauth.parts.assertion.as_ref();
                     let assertion = assertion.ok_or_else(|| {
                         io::Error::other("an assertion is needed: set OAuth::assertion")
                     })?;
@@ -172,7 +172,7 @@ impl Login {
         &self,
         call: impl FnOnce(Arc<dyn Store>, String) -> Result<T, StoreError> + Send + 'static,
     ) -> io::Result<T> {
-        let Some(store) = self.oauth.store.clone() else { return Ok(T::default()) };
+        let Some(store) = self.oauth.parts.store.clone() else { return Ok(T::default()) };
         let key = key(&self.url);
         store::run(store.blocks(), || call(store, key)).await.map_err(io::Error::other)
     }
@@ -203,7 +203,7 @@ impl Login {
     /// Waits until no other program renews the tokens. The lease of one that was killed ends by
     /// itself.
     async fn acquire(&self) -> io::Result<Option<Held>> {
-        if self.oauth.store.is_none() {
+        if self.oauth.parts.store.is_none() {
             return Ok(None);
         }
         loop {

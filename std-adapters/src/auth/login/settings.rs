@@ -57,11 +57,15 @@ pub struct OAuth {
     /// 2025-03-26 has it. Default: true.
     pub legacy: bool,
     #[doc(hidden)]
-    pub store: Option<Arc<dyn Store>>,
-    #[doc(hidden)]
-    pub browser: Option<Arc<AnyBrowser>>,
-    #[doc(hidden)]
-    pub assertion: Option<Arc<Assert>>,
+    pub parts: Parts,
+}
+
+/// What methods of [`OAuth`] set.
+#[derive(Clone, Default)]
+pub struct Parts {
+    pub(super) store: Option<Arc<dyn Store>>,
+    pub(super) browser: Option<Arc<AnyBrowser>>,
+    pub(super) assertion: Option<Arc<Assert>>,
 }
 
 /// Way in which a client gets its tokens: an owned [`Grant`].
@@ -110,7 +114,7 @@ pub struct OAuthClient {
 type Key = Arc<dyn Signer + Send + Sync>;
 
 /// A [`Browser`] of any type.
-pub struct AnyBrowser {
+pub(super) struct AnyBrowser {
     pub(super) redirect_uri: Box<RedirectUri>,
     pub(super) show: Box<dyn Fn(String) -> Answering + Send + Sync>,
 }
@@ -138,21 +142,20 @@ impl OAuth {
             issuers: None,
             without_pkce: Vec::new(),
             legacy: true,
-            store: None,
-            browser: None,
-            assertion: None,
+            parts: Parts::default(),
         }
     }
 
     /// Keeps tokens and registrations in this store, which several programs may share. They are
     /// secrets: a [`DirectoryStore`](crate::store::DirectoryStore) is for its owner alone.
-    pub fn store(self, store: impl Store + 'static) -> Self {
-        Self { store: Some(Arc::new(store)), ..self }
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.parts.store = Some(Arc::new(store));
+        self
     }
 
     /// Sets what shows pages to the person, for example a
     /// [`SystemBrowser`](super::SystemBrowser).
-    pub fn browser(self, browser: impl Browser) -> Self {
+    pub fn browser(mut self, browser: impl Browser) -> Self {
         let browser = Arc::new(browser);
         let shown = Arc::clone(&browser);
         let browser = AnyBrowser {
@@ -162,13 +165,14 @@ impl OAuth {
                 Box::pin(async move { browser.show(url).await })
             }),
         };
-        Self { browser: Some(Arc::new(browser)), ..self }
+        self.parts.browser = Some(Arc::new(browser));
+        self
     }
 
     /// Sets what returns an assertion: the person's identity token, or a token of the platform. It
     /// gets the audience and a token endpoint, which some platforms take for the audience.
     pub fn assertion<F>(
-        self,
+        mut self,
         assertion: impl Fn(String, String) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -176,7 +180,8 @@ impl OAuth {
     {
         let assertion: Arc<Assert> =
             Arc::new(move |audience, token_endpoint| Box::pin(assertion(audience, token_endpoint)));
-        Self { assertion: Some(assertion), ..self }
+        self.parts.assertion = Some(assertion);
+        self
     }
 
     /// Returns whether the store has tokens for the server at this URL. A registration alone, as of
@@ -185,7 +190,7 @@ impl OAuth {
     /// # Errors
     /// Those of the store.
     pub fn is_logged_in(&self, url: &str) -> Result<bool, StoreError> {
-        let Some(store) = &self.store else { return Ok(false) };
+        let Some(store) = &self.parts.store else { return Ok(false) };
         let Some(record) = store.get(&key(url))? else { return Ok(false) };
         let mut memory = AuthorizationState::new(vec![0; MEMORY]);
         Ok(self.with_setup(&endpoint(url), |setup| {
@@ -200,7 +205,7 @@ impl OAuth {
     /// # Errors
     /// Those of the store.
     pub fn log_out(&self, url: &str) -> Result<bool, StoreError> {
-        let Some(store) = &self.store else { return Ok(false) };
+        let Some(store) = &self.parts.store else { return Ok(false) };
         let was_logged_in = self.is_logged_in(url)?;
         store.remove(&key(url))?;
         Ok(was_logged_in)

@@ -220,7 +220,7 @@ impl TaskHub {
         let mut claimed = (Claim::None, record);
         self.change(store, id, |record| {
             let mut record = record.clone();
-            let claim = record.claim(from, node);
+            let claim = Claim::of(&mut record, from, node);
             record.updated_unix_ms = self.time().unix_ms;
             claimed = (claim, record.clone());
             (claim != Claim::None).then_some(record)
