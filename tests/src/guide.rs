@@ -38,6 +38,7 @@ chapters! {
     security "security.md";
     troubleshooting "troubleshooting.md";
     rmcp "rmcp.md";
+    compare "compare.md";
 }
 
 #[doc = include_str!("../../core/README.md")]
