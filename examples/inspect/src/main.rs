@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bar;
+mod completions;
 mod config;
 mod connect;
 mod form;
@@ -34,7 +35,10 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "config" => config::run(rest),
         Some((verb, rest)) if verb == "new" => new::run(rest),
         Some((verb, rest)) if verb == "run" => run::run(rest),
-        _ => options::parse(words).map(|options| connected(&options)),
+        _ => match completions::print(&words) {
+            Some(printed) => printed.map(|()| ExitCode::SUCCESS).map_err(Stop::Wrong),
+            None => options::parse(words).map(|options| connected(&options)),
+        },
     };
     match done {
         Ok(code) => code,

@@ -252,6 +252,8 @@ usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect config [--host HOST] [--name NAME] PROGRAM [ARGUMENT…] | URL
        inspect new [--path DIR] NAME
        inspect run --watch PROGRAM [ARGUMENT…]
+       inspect completions SHELL
+       inspect man
 
 commands
   (none)                  list everything that the server offers
@@ -274,8 +276,12 @@ commands
   run --watch PROGRAM [ARGUMENT…]
                           a server for a host: PROGRAM, which is started again when its file, or one
                           that an ARGUMENT names, changes. The host keeps its session
+  completions SHELL       print the completions for one of bash, fish, zsh
+  man                     print a man page
 
 options
+  --tcp HOST:PORT         the server listens there
+  --unix PATH             the server listens at this socket
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
                           default: detect
   --task                  ask for a task (2025-11-25; in 2026-07-28 the server decides)
@@ -291,6 +297,7 @@ options
   --host HOST             config: only this one of claude-desktop, claude-code, vscode, cursor,
                           goose, zed
   --name NAME             config: the server's name (default: that of the program)
+  --watch                 run: start the server again after a change (required)
   --path DIR              new: depend on a checkout of mcp-sansio instead of its git address
   --json                  print results as JSON
   --trace                 print every frame on standard error
@@ -307,6 +314,7 @@ examples
   inspect config --host vscode target/debug/echo-server
   inspect new notes
   inspect config inspect run --watch $PWD/target/debug/notes      (while you develop it)
+  inspect completions bash > /etc/bash_completion.d/inspect
 ";
 
 const LOGIN_HELP: &str = "\
@@ -341,6 +349,17 @@ mod tests {
 
     fn parsed(line: &str) -> Result<Options, Stop> {
         parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn the_help_has_all_commands_and_options() {
+        crate::completions::tests::assert_complete(&[
+            include_str!("main.rs"),
+            include_str!("options.rs"),
+            include_str!("config.rs"),
+            include_str!("new.rs"),
+            include_str!("run/mod.rs"),
+        ]);
     }
 
     #[test]

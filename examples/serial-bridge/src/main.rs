@@ -1,5 +1,7 @@
 //! Connects an MCP client on this computer with a server on a serial port. `serial-bridge --help`
 
+#[path = "../../inspect/src/completions.rs"]
+mod completions;
 mod device;
 mod journal;
 mod options;
@@ -13,7 +15,13 @@ use journal::Journal;
 use options::{HELP, Stop};
 
 fn main() -> ExitCode {
-    let options = match options::parse(std::env::args_os().skip(1)) {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let parsed = match completions::print(&words) {
+        Some(Ok(())) => return ExitCode::SUCCESS,
+        Some(Err(why)) => Err(Stop::Wrong(why)),
+        None => options::parse(words),
+    };
+    let options = match parsed {
         Ok(options) => options,
         Err(Stop::Help) => {
             // A closed pipe is not an error.

@@ -73,12 +73,18 @@ fn wrong(error: lexopt::Error) -> Stop {
 pub(crate) const HELP: &str = r#"Connects an MCP client on this computer to an MCP server on a serial port; the client sees a server on stdio.
 
 usage: serial-bridge [OPTIONS] DEVICE
+       serial-bridge completions SHELL
+       serial-bridge man
 
 DEVICE
   /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, opened
                          exclusively; /dev/cu.usbmodem101 on macOS, COM3 on Windows, for example
   tcp:HOST:PORT          a line behind a TCP socket: QEMU, ser2net, or a server on TCP
   unix:PATH              a line behind a Unix socket
+
+commands
+  completions SHELL      print the completions for one of bash, fish, zsh
+  man                    print a man page
 
 options
   -b, --baud N           speed of a serial port (default 115200); USB ports ignore it
@@ -117,6 +123,11 @@ mod tests {
 
     fn parsed(line: &str) -> Result<Options, Stop> {
         parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn the_help_has_all_options() {
+        crate::completions::tests::assert_complete(&[include_str!("options.rs")]);
     }
 
     #[test]

@@ -101,6 +101,29 @@ fn the_page_on_logs_shows_the_source_of_the_example_with_opentelemetry() {
     assert_eq!(assert_quotes(include_str!("../../../docs/deployment.md"), source), 1);
 }
 
+/// The registry's own schema is not here. These are its rules, and those of its check of a package.
+#[test]
+fn the_entry_for_the_registry_is_valid() {
+    let page = include_str!("../../../docs/hosts.md");
+    let block = page.split("```json\n").find(|block| block.contains("registryType")).unwrap();
+    let entry: serde_json::Value =
+        serde_json::from_str(block.split("```").next().unwrap()).unwrap();
+    let name = entry["name"].as_str().unwrap();
+    let (owner, server) = name.split_once('/').unwrap();
+    let of = |text: &str, more: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    assert!(of(owner, ".-") && of(server, "._-"), "{name}");
+    assert!((1..=100).contains(&entry["description"].as_str().unwrap().len()));
+    assert!(page.contains(&format!("\nmcp-name: {name}\n")));
+    let package = &entry["packages"][0];
+    assert_eq!(
+        (&package["registryType"], &package["transport"]["type"]),
+        (&"cargo".into(), &"stdio".into())
+    );
+    assert!(package["identifier"].is_string() && package["version"] == entry["version"]);
+}
+
 /// Checks that the blocks of a page that are not compiled are in the source, but for the
 /// indentation. Returns their number.
 fn assert_quotes(page: &str, source: &str) -> usize {
