@@ -54,7 +54,10 @@ fn errors_say_what_to_do() {
     for (words, why) in [
         (&["./no-such-program"][..], "does not exist: build it first"),
         (&["no-such-program"], "write ./no-such-program"),
-        (&["deps/../../../Cargo.toml"], "is not executable: name its interpreter first"),
+        (
+            &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")],
+            "is not executable: name its interpreter first",
+        ),
         (&["./deps"], "is a directory"),
         (&[], "takes the program of a server"),
         (&["http://a/mcp", "x"], "no arguments after a URL"),
