@@ -107,7 +107,9 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> = #schema;
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::internal::typed::schema(
-                &const { ::mcp_sansio::internal::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true) },
+                &const {
+                    ::mcp_sansio::internal::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true)
+                },
             );
             fn parse_as(
                 is_form: bool,

@@ -231,8 +231,9 @@ impl Code {
             // A static has one address, by which a tool that the catalog found is known again.
             static ALL_ENTRIES: [::mcp_sansio::Entry<'static>; COUNT] =
                 ::mcp_sansio::internal::entries::join::<COUNT>(ENTRIES);
+            const ANY: &::mcp_sansio::typed::Rule = &::mcp_sansio::typed::Rule::Any;
             const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
-                &::mcp_sansio::internal::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
+                &::mcp_sansio::internal::typed::join::<_, COUNT>(ANY, RULES);
             const ALL_HASHES: &[u32] = &::mcp_sansio::internal::typed::join::<_, COUNT>(0, HASHES);
             const _: () = ::mcp_sansio::internal::typed::assert_distinct(ALL_HASHES);
 
@@ -321,7 +322,8 @@ fn prompt(
         ::mcp_sansio::internal::typed::prompt_arguments::<{ #count }>(&#input::RULE, &#input::DOCS)
     );
     let scopes = options.scopes.iter();
-    quote!(::mcp_sansio::internal::typed::prompt(#prompt, &const { #arguments })#(.scopes(#scopes))*)
+    let prompt = quote!(::mcp_sansio::internal::typed::prompt(#prompt, &const { #arguments }));
+    quote!(#prompt #(.scopes(#scopes))*)
 }
 
 pub(crate) fn check_tool_name(name: &str, span: Span) -> Result<()> {
