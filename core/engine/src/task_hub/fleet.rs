@@ -39,7 +39,7 @@ pub(super) struct Fleet {
 pub enum FleetStep {
     /// To store that this run of the server goes on, for [`LEASE`].
     Renew,
-    /// To look for tasks whose servers are gone, which [`TaskRecord::claim`] takes over.
+    /// To look for tasks whose servers are gone, which [`Claim::of`] takes over.
     Sweep,
     /// To change the record of this task with [`TaskHub::compare`].
     Compare(TaskId),
