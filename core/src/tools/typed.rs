@@ -20,8 +20,7 @@ use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
 use crate::server::{Request, Server, ToolErrorKind};
 use crate::time::Instant;
-use crate::typed::rules::check_members;
-use crate::typed::rules::{self, Faults, Member, Rule};
+use crate::typed::rules::{self, Faults, Member, Rule, check_members};
 use crate::typed::schema::Docs;
 use crate::typed::{InputObject, Output, OutputObject};
 use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
@@ -120,7 +119,8 @@ pub trait Tools<'a>: ReadAt<'a> {
     }
 }
 
-/// What the derives of [`Tools`] and [`Prompts`] write beside the list: one of each, in its order.
+/// The rules, hashes and reader that the derives of [`Tools`] and [`Prompts`] write beside the
+/// list, in its order.
 pub trait ReadAt<'a>: Sized {
     /// The rules of the arguments.
     const RULES: &'static [&'static Rule];

@@ -338,9 +338,7 @@ impl HttpClient {
         match job.exchange.end_of_body(job.events.last_event_id(), job.events.retry()) {
             NextStep::Done => self.complete(job, true, now),
             NextStep::Lost => self.complete(job, false, now),
-            NextStep::Resume(wait) => {
-                self.wait(job, now.saturating_add(wait));
-            }
+            NextStep::Resume(wait) => self.wait(job, now.saturating_add(wait)),
         }
     }
 
@@ -351,11 +349,12 @@ impl HttpClient {
         self.put(ExchangeId(self.last_id), job);
     }
 
-    /// Sends a response to a request of the server again after a pause: nobody else would miss it,
+    /// Sends a response to a request of the server again after a pause: the server waits for it,
     /// and it has no effect twice. Otherwise ends the job.
     fn try_again(&mut self, mut job: Box<Job>, error: HttpError, now: Instant) {
         let is_needed = self.closing == Closing::Open && job.session == self.sessions;
-        if !is_needed || !job.is_answer() || job.tried.answers >= MAX_ANSWERS {
+        let is_answer = job.errand.is_none() && job.is_answer();
+        if !is_needed || !is_answer || job.tried.answers >= MAX_ANSWERS {
             return self.fail(job, error, now);
         }
         let pause = ANSWER_PAUSE * (1 << job.tried.answers);

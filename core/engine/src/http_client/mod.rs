@@ -338,7 +338,8 @@ impl HttpClient {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Ends the exchanges whose time is over, and resumes the streams whose time has come.
+    /// Ends the exchanges whose time is over, and goes on with the streams and the responses to the
+    /// server whose time has come.
     pub fn handle_timeouts(&mut self, now: Instant) {
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= now)
             && let Some(job) = self.take(id)

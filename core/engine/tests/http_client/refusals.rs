@@ -40,7 +40,7 @@ fn answers(scene: &mut Scene) -> Sent {
 }
 
 type Lose = fn(&mut Scene, &Sent);
-/// What loses a message without any fault of it.
+/// Ways of losing a message that is valid.
 const LOSSES: [Lose; 4] = [
     |scene, sent| scene.ends(sent, Err(HttpError::ConnectionLost)),
     // The server has closed the connection that was kept.
@@ -108,6 +108,13 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
         scene.later(Duration::from_secs(60));
         assert!(scene.open.iter().all(|sent| sent.line != "POST /mcp"), "{:?}", scene.open);
     }
+    // The request that opens another session is not sent again, for calls wait for it.
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    scene.responds(&sent, 404, &[], "");
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.ends(&initialize, Err(HttpError::ConnectionLost));
+    assert!(scene.trace[2].starts_with("message rejected: "), "{:?}", scene.trace);
     let mut scene = Scene::legacy();
     let sent = answers(&mut scene);
     scene.responds(&sent, 400, &[], "");

@@ -60,7 +60,7 @@ pub struct OAuth {
     pub parts: Parts,
 }
 
-/// What methods of [`OAuth`] set.
+/// Settings of [`OAuth`] that have methods, since their types are not public.
 #[derive(Clone, Default)]
 pub struct Parts {
     pub(super) store: Option<Arc<dyn Store>>,
