@@ -118,17 +118,17 @@
 //! handler. It is not `Send`, because it shares the connection through `RefCell`s: it stays on one
 //! executor.
 
+mod seat;
 mod serve;
 mod slot;
+mod wire;
 
 pub use serve::{Connection, ConnectionEnd};
 
-use core::convert::Infallible;
 use core::fmt;
 use core::future::Future;
 
-use ::embassy_futures::yield_now;
-use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
+use ::embedded_io_async::ErrorKind;
 use mcp_sansio::internal::typed::checked;
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _};
 use mcp_sansio::{
@@ -164,12 +164,6 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
 }
 
 impl<R: core::error::Error, W: core::error::Error> core::error::Error for Error<R, W> {}
-
-/// Returns whether an error is permanent: further reads would fail too.
-fn is_permanent(kind: ErrorKind) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
-    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
-}
 
 // The trait that an application implements.
 
@@ -238,74 +232,4 @@ pub trait Clock {
     fn now(&self) -> Instant;
     /// Completes at this time or soon after it. May be dropped before.
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
-}
-
-// Reading and writing, by way of the chunks: the core is not borrowed meanwhile.
-
-#[expect(
-    clippy::await_holding_refcell_ref,
-    reason = "who else uses a chunk takes it for empty, or full, while it is borrowed"
-)]
-impl<
-    H: Handler,
-    const RX: usize,
-    const TX: usize,
-    const N: usize,
-    const S: usize,
-    const REQUEST: usize,
-> Connection<'_, H, RX, TX, N, S, REQUEST>
-{
-    /// Reads. Never completes but with an error.
-    async fn read<R: Read>(&self, mut reader: R) -> Result<Infallible, R::Error> {
-        loop {
-            Self::until(|| (!self.has_input()).then_some(())).await;
-            let read = {
-                let input = &mut *self.input.borrow_mut();
-                let read = reader.read(&mut input.bytes).await;
-                input.filled(*read.as_ref().unwrap_or(&0));
-                read
-            };
-            match read {
-                Ok(0) => {
-                    self.core.borrow_mut().end_of_input();
-                    self.input_ended.set(true);
-                    self.touch();
-                    return core::future::pending().await;
-                }
-                Ok(_) => self.touch(),
-                Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
-                Err(error) if is_permanent(error.kind()) => return Err(error),
-                Err(error) => {
-                    self.core.borrow_mut().rx().lost();
-                    self.touch();
-                    self.handler.on_read_error(error.kind());
-                    // A cut wire may fail at once, again and again: lets other tasks run.
-                    yield_now().await;
-                }
-            }
-        }
-    }
-
-    /// Writes all output. Never completes but with an error.
-    async fn write<W: Write, R>(&self, mut writer: W) -> Result<Infallible, Error<R, W::Error>> {
-        loop {
-            Self::until(|| (!self.output.borrow().is_empty()).then_some(())).await;
-            {
-                let output = &mut *self.output.borrow_mut();
-                while !output.is_empty() {
-                    match writer.write(output.rest()).await {
-                        Ok(0) => return Err(Error::WriteZero),
-                        Ok(written) => output.advance(written),
-                        Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
-                        Err(error) => return Err(Error::Write(error)),
-                    }
-                }
-            }
-            if !self.has_more.get() {
-                writer.flush().await.map_err(Error::Write)?;
-                self.is_flushed.set(self.output.borrow().is_empty());
-            }
-            self.touch();
-        }
-    }
 }

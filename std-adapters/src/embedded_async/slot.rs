@@ -4,14 +4,15 @@ use core::cell::{Cell, RefCell};
 use core::convert::Infallible;
 use core::task::{self, Poll, Waker};
 
-use ::embassy_futures::select::{Either, select};
 use mcp_sansio::{
-    ErrorCode, Instant, Link, Outcome as _, Request, RequestHandle, RequestMemory, RpcError,
-    SendError, Server, Target, ToolContext, Tx,
+    ErrorCode, Instant, Link, Request, RequestHandle, RequestMemory, RpcError, SendError, Server,
+    Tx,
 };
 
 use super::Handler;
-use super::serve::{CHUNK, Connection};
+use super::seat::{self, Seat};
+use super::serve::Connection;
+use super::wire::{CHUNK, until};
 
 /// The place of a request and of its handler.
 pub(super) struct Slot<const REQUEST: usize> {
@@ -71,10 +72,10 @@ impl<
     /// Handles requests in one slot, one after the other.
     pub(super) async fn run(&self, slot: &Slot<REQUEST>) -> Infallible {
         loop {
-            let handle = Self::until(|| slot.handle.get()).await;
+            let handle = until(|| slot.handle.get()).await;
             self.handle(handle, slot).await;
             slot.reset();
-            self.touch();
+            self.wire.touch();
         }
     }
 
@@ -83,80 +84,13 @@ impl<
         reason = "the slot is not used for another request meanwhile"
     )]
     async fn handle(&self, handle: RequestHandle, slot: &Slot<REQUEST>) {
-        let request = slot.request.borrow();
-        let Some(request) = request.as_request() else {
-            return self.fail(slot, handle, &TOO_LONG).await;
-        };
-        let target = match &self.catalog {
-            None => Target::Other,
-            Some(catalog) => match catalog.target(&request) {
-                // It begins even if there is no room for a response.
-                Ok(target @ Target::Tool(_)) => target,
-                _ => {
-                    let mut target = Target::Responded;
-                    let mut respond = |server: &mut Server<'_>, tx: &mut Tx<'_>| {
-                        target = catalog.respond(server, &request, tx)?;
-                        Ok(())
-                    };
-                    match (self.respond(slot, handle, &mut respond).await, target) {
-                        (Err(_), _) | (_, Target::Responded) => return,
-                        (Ok(()), target) => target,
-                    }
-                }
-            },
-        };
-        let work = self.handler.on_request(target, ToolContext::new(&request, self));
-        let is_over = Self::until(|| (!self.is_open(handle)).then_some(()));
-        let Either::Second(response) = select(is_over, work).await else { return };
-        let mut send = |server: &mut Server<'_>, tx: &mut Tx<'_>| response.send(server, handle, tx);
-        if let Err(error) = self.respond(slot, handle, &mut send).await {
-            self.handler.on_send_error(error);
-            let error = RpcError::internal("The response cannot be sent");
-            self.fail(slot, handle, &error).await;
-        }
-    }
-
-    fn is_open(&self, request: RequestHandle) -> bool {
-        self.core.borrow_mut().machine().is_request_open(request)
-    }
-
-    async fn fail(&self, slot: &Slot<REQUEST>, handle: RequestHandle, error: &RpcError<'_>) {
-        let mut fail = |server: &mut Server<'_>, tx: &mut Tx<'_>| server.fail(handle, error, tx);
-        // It is valid.
-        let _ = self.respond(slot, handle, &mut fail).await;
-    }
-
-    /// Sends a response, after the notifications and the earlier responses that wait.
-    async fn respond(
-        &self,
-        slot: &Slot<REQUEST>,
-        request: RequestHandle,
-        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
-    ) -> Result<(), SendError> {
-        let number = self.responses.get();
-        self.responses.set(number.wrapping_add(1));
-        slot.response.set(Some(number));
-        let mut has_begun = false;
-        let sent = Self::until(|| {
-            if !has_begun {
-                if !self.is_open(request) {
-                    return Some(Ok(()));
-                }
-                let next = self.slots.iter().filter_map(|slot| slot.response.get()).min();
-                if self.notifies() || next != Some(number) {
-                    self.core.borrow_mut().hold(true);
-                    return None;
-                }
+        let (request, place) = (slot.request.borrow(), Place { connection: self, slot });
+        match request.as_request() {
+            Some(request) => {
+                seat::handle(&self.handler, self.catalog.as_ref(), &request, &place).await;
             }
-            let sent = self.attempt(&mut has_begun, call);
-            let is_waiting = sent == Err(SendError::Full);
-            self.core.borrow_mut().hold(is_waiting && !has_begun);
-            (!is_waiting).then_some(sent)
-        })
-        .await;
-        self.core.borrow_mut().hold(false);
-        slot.response.take();
-        sent
+            None => seat::fail(&place, handle, &TOO_LONG).await,
+        }
     }
 
     /// Makes one attempt of a call. A frame that has begun is gone on with between any two steps of
@@ -174,25 +108,96 @@ impl<
         if is_in_vain {
             return Err(SendError::Full);
         }
-        let mut turn = core.turn(self.now.get());
+        let mut turn = core.turn(self.wire.now.get());
         let (server, tx) = turn.parts();
         let sent = call(server, tx);
         *has_begun = sent == Err(SendError::Full) && tx.is_mid_frame();
         if sent != Err(SendError::Full) || tx.pending().len() != pending {
-            self.touch();
+            self.wire.touch();
         }
         sent
     }
+}
 
-    /// Sets or clears the waker of a handler that waits for room.
-    fn wait(&self, slot: usize, waker: Option<&Waker>) {
-        let Some(slot) = self.slots.get(slot) else { return };
-        let other = slot.waiting.replace(waker.cloned());
+/// The slot of a connection where a request is handled.
+struct Place<
+    's,
+    'c,
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> {
+    connection: &'s Connection<'c, H, RX, TX, N, S, REQUEST>,
+    slot: &'s Slot<REQUEST>,
+}
+
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Seat for Place<'_, '_, H, RX, TX, N, S, REQUEST>
+{
+    fn is_open(&self, request: RequestHandle) -> bool {
+        self.connection.core.borrow_mut().machine().is_request_open(request)
+    }
+
+    /// The notifications and the earlier responses that wait come before.
+    async fn respond(
+        &self,
+        request: RequestHandle,
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let Self { connection, slot } = self;
+        let number = connection.responses.get();
+        connection.responses.set(number.wrapping_add(1));
+        slot.response.set(Some(number));
+        let mut has_begun = false;
+        let sent = until(|| {
+            if !has_begun {
+                if !self.is_open(request) {
+                    return Some(Ok(()));
+                }
+                let next = connection.slots.iter().filter_map(|slot| slot.response.get()).min();
+                if connection.notifies() || next != Some(number) {
+                    connection.core.borrow_mut().hold(true);
+                    return None;
+                }
+            }
+            let sent = connection.attempt(&mut has_begun, call);
+            let is_waiting = sent == Err(SendError::Full);
+            connection.core.borrow_mut().hold(is_waiting && !has_begun);
+            (!is_waiting).then_some(sent)
+        })
+        .await;
+        connection.core.borrow_mut().hold(false);
+        slot.response.take();
+        sent
+    }
+}
+
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Place<'_, '_, H, RX, TX, N, S, REQUEST>
+{
+    /// Sets or clears the waker of the handler, which waits for room.
+    fn wait(&self, waker: Option<&Waker>) {
+        let other = self.slot.waiting.replace(waker.cloned());
         // Another future of the same handler waits, too, or the responses of others wait for this.
         if let Some(other) = other
             && waker.is_none_or(|waker| !other.will_wake(waker))
         {
-            self.is_touched.set(true);
+            self.connection.wire.poll_again();
             other.wake();
         }
     }
@@ -205,35 +210,31 @@ impl<
     const N: usize,
     const S: usize,
     const REQUEST: usize,
-> Link for Connection<'_, H, RX, TX, N, S, REQUEST>
+> Link for Place<'_, '_, H, RX, TX, N, S, REQUEST>
 {
     fn now(&self) -> Instant {
-        self.now.get()
+        self.connection.wire.now.get()
     }
 
     fn poll_send(
         &self,
         cx: &mut task::Context<'_>,
-        request: RequestHandle,
+        _: RequestHandle,
         place: &mut Option<u64>,
         call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
     ) -> Poll<Result<(), SendError>> {
-        let mut has_begun = place.is_some_and(|place| place & HAS_BEGUN != 0);
-        let sent = self.attempt(&mut has_begun, call);
+        let mut has_begun = *place == Some(HAS_BEGUN);
+        let sent = self.connection.attempt(&mut has_begun, call);
         if sent != Err(SendError::Full) {
             return Poll::Ready(sent);
         }
-        let Some(slot) = self.slots.iter().position(|slot| slot.handle.get() == Some(request))
-        else {
-            return Poll::Ready(Err(SendError::Full));
-        };
-        self.wait(slot, Some(cx.waker()));
-        *place = Some(slot as u64 | if has_begun { HAS_BEGUN } else { 0 });
+        self.wait(Some(cx.waker()));
+        *place = Some(if has_begun { HAS_BEGUN } else { 0 });
         Poll::Pending
     }
 
-    fn leave(&self, place: u64) {
-        self.wait((place & !HAS_BEGUN) as usize, None);
+    fn leave(&self, _: u64) {
+        self.wait(None);
     }
 }
 
@@ -242,5 +243,5 @@ const TOO_LONG: RpcError<'static> = RpcError::new(
     ErrorCode::InvalidRequest,
     "The parameters are longer than this server's memory for them",
 );
-/// Bit of a place whose frame has begun.
-const HAS_BEGUN: u64 = 1 << 63;
+/// The place of a caller whose frame has begun.
+const HAS_BEGUN: u64 = 1;
