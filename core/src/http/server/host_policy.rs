@@ -31,6 +31,7 @@ use crate::text::split;
 pub struct HostPolicy<'c> {
     hosts: Hosts<'c>,
     origins: &'c [&'c str],
+    has_addresses: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,16 +44,27 @@ enum Hosts<'c> {
 impl<'c> HostPolicy<'c> {
     /// Accepts `localhost`, 127.0.0.0/8 and `[::1]` with any port, as host and as origin: for
     /// servers on a loopback address.
-    pub const LOOPBACK: Self = Self { hosts: Hosts::Loopback, origins: &[] };
+    pub const LOOPBACK: Self = Self::new(Hosts::Loopback);
 
     /// Accepts any host, and browsers only from the given [`origins`](Self::origins): for servers
     /// without a fixed name, or behind a proxy that checks the host.
-    pub const ANY_HOST: Self = Self { hosts: Hosts::Any, origins: &[] };
+    pub const ANY_HOST: Self = Self::new(Hosts::Any);
 
     /// Accepts these hosts, as host and as origin: `mcp.example.com` with any port, or
     /// `mcp.example.com:8080` with that port only.
     pub const fn hosts(hosts: &'c [&'c str]) -> Self {
-        Self { hosts: Hosts::These(hosts), origins: &[] }
+        Self::new(Hosts::These(hosts))
+    }
+
+    const fn new(hosts: Hosts<'c>) -> Self {
+        Self { hosts, origins: &[], has_addresses: false }
+    }
+
+    /// Accepts IP addresses as hosts, too, with any port: for a device that does not know its own.
+    /// A name that points to the device, which is how pages get around this check, is none. Origins
+    /// of pages must be named.
+    pub const fn addresses(self) -> Self {
+        Self { has_addresses: true, ..self }
     }
 
     /// Accepts pages from these origins too: `https://chat.example.com`, with the port unless it is
@@ -84,9 +96,9 @@ impl<'c> HostPolicy<'c> {
             }
             // HTTP/2 has no `Host` but `:authority`; HTTP/1.1 requires `Host`.
             (SingleValue::Value(_) | SingleValue::Absent, Some(authority)) => {
-                self.is_host(authority)
+                self.is_host(authority) || self.is_address(authority)
             }
-            (SingleValue::Value(host), None) => self.is_host(host),
+            (SingleValue::Value(host), None) => self.is_host(host) || self.is_address(host),
             (SingleValue::Absent, None) => matches!(self.hosts, Hosts::Any),
             (SingleValue::NotUtf8 | SingleValue::Repeated, _) => false,
         };
@@ -108,6 +120,11 @@ impl<'c> HostPolicy<'c> {
                 known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(without_port(host))
             }),
         }
+    }
+
+    fn is_address(&self, host: &str) -> bool {
+        let host = without_port(host);
+        self.has_addresses && (origin::v4(host).is_some() || v6(host).is_some())
     }
 
     fn is_origin(&self, origin: &str) -> bool {
@@ -142,13 +159,17 @@ fn without_port(host: &str) -> &str {
     }
 }
 
+/// Returns the address of a host that is one of IPv6.
+fn v6(host: &str) -> Option<core::net::Ipv6Addr> {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).and_then(origin::v6)
+}
+
 fn is_loopback(host: &str) -> bool {
-    let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
         // The usual address is not parsed.
         || !cfg!(small) && host == "127.0.0.1"
         || origin::v4(host).is_some_and(|address| address.is_loopback())
-        || v6.and_then(origin::v6).is_some_and(|address| address.is_loopback())
+        || v6(host).is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -202,6 +223,20 @@ mod tests {
         );
         let two = [("host", "localhost"), ("Host", "localhost")];
         assert!(HostPolicy::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
+    }
+
+    #[test]
+    fn http_45_any_address_is_a_host_and_no_origin_of_a_device() {
+        let device = HostPolicy::hosts(&["kettle.local"]).addresses();
+        for host in ["kettle.local", "192.168.1.7", "10.0.0.1:8080", "[fe80::1]", "[::1]:80"] {
+            assert!(passes(device, host, None), "{host}");
+        }
+        for host in ["evil.example.com", "192.168.1.7.evil.com", "3232235783", "0xc0a80107", ""] {
+            assert!(!passes(device, host, None), "{host}");
+        }
+        assert!(passes(device, "192.168.1.7", Some("http://kettle.local")));
+        assert!(!passes(device, "192.168.1.7", Some("http://192.168.1.7")));
+        assert!(!passes(HostPolicy::hosts(&["kettle.local"]), "192.168.1.7", None));
     }
 
     #[test]
