@@ -307,6 +307,8 @@ const USUAL_FIELDS: usize = 12;
 /// Received bytes that were not consumed yet.
 #[derive(Debug)]
 pub(super) struct Window<S: Storage + ?Sized> {
+    /// End of the bytes that were kept, which are at the front.
+    kept: usize,
     /// First byte not consumed.
     start: usize,
     /// End of the bytes searched for a line end.
@@ -326,6 +328,7 @@ pub(super) struct Window<S: Storage + ?Sized> {
 impl<S: Storage> Window<S> {
     pub(super) const fn new(storage: S, limit: usize) -> Self {
         Self {
+            kept: 0,
             start: 0,
             scanned: 0,
             line_start: 0,
@@ -361,7 +364,8 @@ impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if self.start == self.end {
-            (self.start, self.scanned, self.line_start, self.end) = (0, 0, 0, 0);
+            let kept = self.kept;
+            (self.start, self.scanned, self.line_start, self.end) = (kept, kept, kept, kept);
         } else if cap - self.end <= cap / 4 && self.start >= self.end - self.start {
             self.move_to_front();
         }
@@ -383,9 +387,33 @@ impl<S: Storage + ?Sized> Window<S> {
 
     fn move_to_front(&mut self) {
         let (start, end) = (self.start, self.end);
-        move_down(self.storage.bytes_mut(), start, end, 0);
-        (self.start, self.end) = (0, end - start);
-        (self.scanned, self.line_start) = (self.scanned - start, self.line_start - start);
+        move_down(self.storage.bytes_mut(), start, end, self.kept);
+        let by = start - self.kept;
+        (self.start, self.end) = (self.kept, end - by);
+        (self.scanned, self.line_start) = (self.scanned - by, self.line_start - by);
+    }
+
+    /// Keeps consumed bytes behind those that were kept before, until
+    /// [`release`](Self::release).
+    pub(super) fn keep(&mut self, taken: Taken) {
+        move_down(self.storage.bytes_mut(), taken.start, taken.end, self.kept);
+        self.kept += taken.end - taken.start;
+    }
+
+    /// Keeps nothing any more.
+    pub(super) fn release(&mut self) {
+        self.kept = 0;
+    }
+
+    /// Forgets all bytes.
+    pub(super) fn clear(&mut self) {
+        (self.kept, self.start, self.end, self.empty_lines) = (0, 0, 0, 0);
+        (self.scanned, self.line_start) = (0, 0);
+    }
+
+    /// Number of bytes that can still be kept.
+    pub(super) fn room(&self) -> usize {
+        self.storage.bytes().len() - self.kept
     }
 
     pub(super) fn commit(&mut self, n: usize) {
@@ -402,8 +430,8 @@ impl<S: Storage + ?Sized> Window<S> {
     }
 
     /// Whether no more bytes can be held.
-    fn is_full(&self) -> bool {
-        self.len()
+    pub(super) fn is_full(&self) -> bool {
+        self.kept + self.len()
             >= self.storage.bytes().len().max(if self.storage.can_grow() { self.limit } else { 0 })
     }
 
@@ -476,6 +504,11 @@ impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn take_head(&mut self, len: usize) {
         self.empty_lines = 0;
         self.take(len);
+    }
+
+    /// Returns the bytes that are kept.
+    pub(super) fn kept_bytes(&self) -> &[u8] {
+        self.storage.bytes().get(..self.kept).unwrap_or_default()
     }
 
     /// Returns the bytes not consumed.

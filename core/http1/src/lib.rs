@@ -50,15 +50,17 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod exchange;
 mod head;
 mod request;
 mod response;
 mod write;
 
+pub use exchange::{Access, Exchange, MAX_HEAD, MIN_OUTPUT};
 #[cfg(feature = "alloc")]
 pub use head::OwnedFields;
 pub use head::{HeadFields, MAX_EMPTY_LINES, MAX_FIELDS};
-pub use request::{IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
+pub use request::{Collected, IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
 pub use write::{
     BodyLength, CONTINUE, ChunkHeader, FramedPiece, HeadWriter, LAST_CHUNK, ResponseWriter,
@@ -67,7 +69,8 @@ pub use write::{
 use core::fmt;
 
 use head::{Taken, Window};
-use mcp_sansio::Storage;
+use mcp_sansio::http::server::Refusal;
+use mcp_sansio::{ErrorCode, Storage};
 use write::are_in_values;
 
 /// A part of a request or response.
@@ -120,6 +123,13 @@ impl fmt::Display for HttpError {
 }
 
 mcp_sansio::error_type!(HttpError);
+
+/// The response to invalid HTTP.
+impl From<HttpError> for Refusal<'static> {
+    fn from(error: HttpError) -> Self {
+        Self::new(error.status, ErrorCode::InvalidRequest, error.reason)
+    }
+}
 
 // Framing of bodies (RFC 9112, 6 and 7).
 

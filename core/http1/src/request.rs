@@ -29,7 +29,21 @@ pub struct RequestReader<S: Storage + ?Sized> {
     around: u64,
     /// Whether the method is HEAD.
     is_head: bool,
+    /// Length of the head that is kept in front of its body.
+    kept_head: usize,
     window: Window<S>,
+}
+
+/// How much of a request has been received: [`RequestReader::collect`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collected {
+    /// More bytes are needed.
+    Part,
+    /// More bytes are needed, and the client waits for [`CONTINUE`](super::CONTINUE). Returned
+    /// once.
+    AwaitsContinue,
+    /// All of it: see [`RequestReader::whole`].
+    Whole,
 }
 
 /// The head of a request.
@@ -74,6 +88,7 @@ impl<S: Storage> RequestReader<S> {
             read: 0,
             around: 0,
             is_head: false,
+            kept_head: 0,
             window,
         }
     }
@@ -154,6 +169,55 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         }
     }
 
+    /// Receives a request as a whole, head and body in one piece at the front of the storage: in
+    /// place of [`next_part`](Self::next_part), for a server without an allocator.
+    ///
+    /// # Errors
+    /// As [`next_part`](Self::next_part), and 413 if the request does not fit into the storage.
+    pub fn collect(&mut self) -> Result<Collected, HttpError> {
+        let collected = self.collect_parts();
+        if let Err(error) = collected {
+            self.state = State::Failed(error);
+        }
+        collected
+    }
+
+    fn collect_parts(&mut self) -> Result<Collected, HttpError> {
+        loop {
+            match self.advance()? {
+                None if self.state == State::Done => return Ok(Collected::Whole),
+                // The framing of chunks, or a part of a body whose length is not known.
+                None if self.kept_head > 0 && self.window.is_full() => return Err(TOO_LARGE),
+                None => return Ok(Collected::Part),
+                Some(Found::End) => return Ok(Collected::Whole),
+                Some(Found::Piece(piece)) => self.window.keep(piece),
+                Some(Found::Head(taken)) => {
+                    let bytes = self.window.bytes(taken);
+                    (self.is_head, self.kept_head) = (is_head(bytes), bytes.len());
+                    let (head, body, keeps_alive) = parse(bytes)?;
+                    let (length, expects) = (head.content_length, head.expects_continue);
+                    (self.state, self.keeps_alive) = (State::Body(body), keeps_alive);
+                    self.window.keep(taken);
+                    if length.is_some_and(|length| length > self.window.room() as u64) {
+                        return Err(TOO_LARGE);
+                    }
+                    if expects && self.window.is_empty() {
+                        return Ok(Collected::AwaitsContinue);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the request that was [collected](Collected::Whole) and its body, until
+    /// [`next_request`](Self::next_request). `None` if there is none.
+    pub fn whole(&self) -> Option<(IncomingRequest<'_>, &[u8])> {
+        let is_whole = self.state == State::Done && self.kept_head > 0;
+        let bytes = Some(self.window.kept_bytes()).filter(|_| is_whole)?;
+        let (head, body) = bytes.split_at_checked(self.kept_head)?;
+        Some((parse(head).ok()?.0, body))
+    }
+
     /// Takes the next head if it is the one before again, of which `last` is a copy. The number in
     /// `Content-Length` may be another of as many digits, which is set in `last`. Returns the
     /// length of the body, which is not 0. `None` if it is another head, or one that has not
@@ -187,7 +251,8 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     pub fn next_request(&mut self) -> bool {
         let goes_on = self.state == State::Done && self.keeps_alive;
         if goes_on {
-            (self.state, self.read, self.around) = (State::Head, 0, 0);
+            (self.state, self.read, self.around, self.kept_head) = (State::Head, 0, 0, 0);
+            self.window.release();
         }
         goes_on
     }
@@ -200,6 +265,13 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// Whether everything that was received is consumed.
     pub fn is_empty(&self) -> bool {
         self.window.is_empty()
+    }
+
+    /// Forgets everything, for another connection.
+    pub fn clear(&mut self) {
+        (self.state, self.keeps_alive) = (State::Done, true);
+        self.window.clear();
+        self.next_request();
     }
 
     /// Whether the input may end here, between two requests. Otherwise a request is incomplete.

@@ -667,6 +667,13 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
+    /// Forgets the response and its pending bytes, for that to another request: one without event
+    /// ids.
+    pub fn next_http_response(&mut self) {
+        self.clear();
+        self.set_framing(Framing::Exchange(Exchange::NEW));
+    }
+
     /// Whether a JSON body was [aborted](crate::Server::fail) half-way. Close the connection
     /// without ending the body, so that the client notices.
     pub fn is_truncated(&self) -> bool {
