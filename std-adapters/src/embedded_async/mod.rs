@@ -118,6 +118,8 @@
 //! handler. It is not `Send`, because it shares the connection through `RefCell`s: it stays on one
 //! executor.
 
+#[cfg(feature = "embedded-http")]
+pub mod http;
 mod seat;
 mod serve;
 mod slot;
