@@ -154,8 +154,6 @@ struct Place<const RX: usize, const TX: usize, const S: usize> {
     has_begun: Cell<bool>,
     /// Whether it has missed a change.
     is_cut: Cell<bool>,
-    /// Whether nothing went on with the open frame in the last round.
-    is_orphaned: Cell<bool>,
 }
 
 /// The next input of a connection.
@@ -180,7 +178,6 @@ impl<const RX: usize, const TX: usize, const S: usize> Place<RX, TX, S> {
             change: Cell::new(None),
             has_begun: Cell::new(false),
             is_cut: Cell::new(false),
-            is_orphaned: Cell::new(false),
         }
     }
 
@@ -221,19 +218,11 @@ impl<const RX: usize, const TX: usize, const S: usize> Place<RX, TX, S> {
         if written == 0 && now >= self.wrote.get().saturating_add(COMMENT_INTERVAL) {
             written = exchange.write_comment(&mut output.bytes);
         }
-        let is_idle = exchange.tx().pending().is_empty();
-        self.wire.has_more.set(!is_idle);
+        self.wire.has_more.set(!exchange.tx().pending().is_empty());
         if written > 0 {
             output.filled(written);
             self.is_written(now);
         }
-        // A frame that a dropped future of the handler has begun would keep all others from being
-        // written. Between two rounds whoever began it has had its turn.
-        let is_orphaned = written == 0 && is_idle && exchange.tx().is_mid_frame();
-        if is_orphaned {
-            self.wire.poll_again();
-        }
-        self.is_orphaned.set(is_orphaned);
     }
 
     fn is_written(&self, now: Instant) {
@@ -387,15 +376,11 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
 
     /// Does what no future waits for: timeouts of requests, changes, output.
     fn step(&self, place: &Place<RX, TX, S>) {
-        let was_orphaned = place.is_orphaned.get();
         place.pump();
         let now = place.wire.now.get();
         let event = {
             let exchange = &mut *place.exchange.borrow_mut();
             let (mut server, tx) = exchange.parts(self.config);
-            if was_orphaned && place.is_orphaned.get() {
-                let _ = server.abort_frame(tx);
-            }
             let is_due = server.poll_timeout().is_some_and(|due| due <= now);
             if is_due { server.handle_timeout(now, tx) } else { Ok(None) }
         };
@@ -636,8 +621,7 @@ impl<H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usiz
         place: &mut Option<u64>,
         call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
     ) -> Poll<Result<(), SendError>> {
-        let mut has_begun = *place == Some(1);
-        let sent = self.server.attempt(self.place, &mut has_begun, call);
+        let sent = self.server.attempt(self.place, &mut false, call);
         if sent != Err(SendError::Full) {
             return Poll::Ready(sent);
         }
@@ -646,7 +630,7 @@ impl<H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usiz
         if let Some(other) = other.filter(|other| !other.will_wake(cx.waker())) {
             other.wake();
         }
-        *place = Some(has_begun.into());
+        *place = Some(0);
         Poll::Pending
     }
 

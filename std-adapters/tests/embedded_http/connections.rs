@@ -1,0 +1,110 @@
+//! Connections that are slow, silent, lost, or too many.
+
+use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
+use serde_json::json;
+
+use crate::app::{call, serving, with_clients};
+
+const CLOSED: Option<crate::net::Served> = Some(Ok(ConnectionEnd::Closed));
+
+#[test]
+fn a_client_that_closes_its_connection_cancels_its_call() {
+    with_clients(9, 1, |server, mut net| {
+        net.exchange(0, call("boil", json!({"cups": 5})));
+        net.pass(1500);
+        assert_eq!(server.handler().running.get(), 1);
+        net.clients[0].close();
+        net.run();
+        assert_eq!((server.handler().running.get(), &net.clients[0].end), (0, &CLOSED));
+        // The place is free again.
+        let next = net.connect(serving(server));
+        assert!(net.exchange(next, call("say", json!({"text": "x"}))).starts_with("HTTP/1.1 200"));
+    });
+}
+
+#[test]
+fn a_call_has_its_response_if_the_client_closes_behind_it() {
+    with_clients(usize::MAX, 1, |_, mut net| {
+        net.clients[0].send(call("say", json!({"text": "x"})));
+        net.clients[0].close();
+        net.run();
+        assert!(net.clients[0].received().starts_with("HTTP/1.1 200"));
+        assert_eq!(net.clients[0].end, CLOSED);
+    });
+}
+
+#[test]
+fn a_request_must_come_in_time_and_a_silent_connection_ends() {
+    with_clients(usize::MAX, 1, |server, mut net| {
+        let usual = call("say", json!({"text": "x"}));
+        let (part, rest) = usual.split_at(200);
+        net.pass(9000);
+        // The time for a request begins with its first byte.
+        net.exchange(0, part);
+        net.pass(9000);
+        assert!(net.exchange(0, rest).starts_with("HTTP/1.1 200"));
+        net.exchange(0, part);
+        net.pass(9900);
+        assert_eq!((net.clients[0].received().as_str(), &net.clients[0].end), ("", &None));
+        net.pass(100);
+        let late = net.clients[0].received();
+        assert!(late.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{late}");
+        assert_eq!(net.clients[0].end, CLOSED);
+        let silent = net.connect(serving(server));
+        net.pass(9900);
+        assert_eq!(net.clients[silent].end, None);
+        net.pass(100);
+        assert_eq!(
+            (net.clients[silent].received().as_str(), &net.clients[silent].end),
+            ("", &CLOSED)
+        );
+    });
+}
+
+#[test]
+fn while_all_connections_are_in_use_none_is_kept_for_long() {
+    with_clients(usize::MAX, 1, |server, mut net| {
+        net.pass(5000);
+        let second = net.connect(serving(server));
+        net.run();
+        // The first one has waited long enough.
+        assert_eq!((&net.clients[0].end, &net.clients[second].end), (&CLOSED, &None));
+        let third = net.connect(serving(server));
+        let fourth = net.connect(serving(server));
+        assert_eq!(net.clients[fourth].end, Some(Err(Error::InUse)));
+        assert!(net.clients[fourth].received().starts_with("HTTP/1.1 503 "));
+        let response = net.exchange(second, call("say", json!({"text": "x"})));
+        assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+        assert_eq!((&net.clients[second].end, &net.clients[third].end), (&CLOSED, &None));
+        net.pass(1000);
+        // There is room for another, so it may wait.
+        assert_eq!(net.clients[third].end, None);
+    });
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_given_up() {
+    with_clients(usize::MAX, 2, |_, mut net| {
+        net.clients[0].takes(100);
+        net.exchange(0, call("say", json!({"text": "x"})));
+        // The other one does not notice.
+        assert!(net.exchange(1, call("say", json!({"text": "x"}))).starts_with("HTTP/1.1 200"));
+        net.pass(9900);
+        assert_eq!(net.clients[0].end, None);
+        net.pass(100);
+        assert_eq!(net.clients[0].end, Some(Ok(ConnectionEnd::Unresponsive)));
+    });
+}
+
+#[test]
+fn a_call_may_take_as_long_as_its_configuration_says() {
+    with_clients(usize::MAX, 1, |server, mut net| {
+        net.exchange(0, call("boil", json!({"cups": 90})));
+        net.pass(59_000);
+        assert_eq!((server.handler().running.get(), &net.clients[0].end), (1, &None));
+        net.pass(1100);
+        assert_eq!(server.handler().running.get(), 0);
+        let all = net.clients[0].received();
+        assert!(all.contains("\"error\":{\"code\":-32") && all.ends_with("\r\n0\r\n\r\n"), "{all}");
+    });
+}
