@@ -3,8 +3,11 @@
 
 fn main() {
     println!("cargo:rustc-link-search={}", env!("CARGO_MANIFEST_DIR"));
-    println!("cargo:rustc-link-arg-bins=-Tmemory.x");
+    // The buffers of a network take more memory.
+    println!("cargo:rustc-link-arg-bin=virt=-Tmemory.x");
+    println!("cargo:rustc-link-arg-bin=network=-Tnetwork.x");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
-    println!("cargo:rerun-if-changed=memory.x");
-    println!("cargo:rerun-if-changed=build.rs");
+    for script in ["build.rs", "memory.x", "network.x"] {
+        println!("cargo:rerun-if-changed={script}");
+    }
 }

@@ -6,28 +6,44 @@
 //!
 //! use embedded_io_async::{Read, Write};
 //! use mcp_sansio::http::server::HostPolicy;
-//! use mcp_sansio::typed::AsyncToolHandler;
-//! use mcp_sansio::{Catalog, ServerConfig};
+//! use mcp_sansio::typed::{AsyncToolHandler, Tools};
+//! use mcp_sansio::types::Implementation;
+//! use mcp_sansio::{Catalog, NoOutput, ServerConfig, ToolContext, ToolResult};
 //! use mcp_sansio_adapters::embedded_async::Clock;
-//! use mcp_sansio_adapters::embedded_async::http::{Access, HttpServer};
+//! use mcp_sansio_adapters::embedded_async::http::{Access, HttpOptions, HttpServer};
 //!
-//! static ACCESS: Access = Access::new()
+//! static OPTIONS: HttpOptions =
+//!     HttpOptions::new(&CONFIG).catalog(&CATALOG).access(ACCESS);
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), CATALOG.features());
+//! static CATALOG: Catalog = Catalog::new().calls::<Call>();
+//! const ACCESS: Access = Access::new()
 //!     .host_policy(HostPolicy::hosts(&["kettle.local"]).addresses())
-//!     .tokens(&["correct horse battery staple"]);
+//!     .tokens(&["AIXZFw6bbMGpHsCyvPkIJw"]);
 //!
-//! /// Three connections, of 1,536 bytes for the longest request and 512 for output.
-//! type Server<'c, H> = HttpServer<'c, H, 3, 1536, 512>;
-//!
-//! fn server<'c, H: AsyncToolHandler>(
-//!     config: &'c ServerConfig<'c>,
-//!     catalog: &'c Catalog<'c>,
-//!     handler: H,
-//! ) -> Server<'c, H> {
-//!     HttpServer::new(config, handler).catalog(catalog).access(&ACCESS)
+//! #[derive(Tools)]
+//! enum Call {
+//!     /// Switches the kettle on or off.
+//!     Switch { on: bool },
 //! }
 //!
+//! struct Kettle;
+//!
+//! impl AsyncToolHandler for Kettle {
+//!     type Tools = Call;
+//!     type Output<'a> = NoOutput;
+//!     async fn call<'a>(&'a self, call: Call, _: ToolContext<'a>) -> ToolResult<'a> {
+//!         let Call::Switch { on } = call;
+//!         Ok(if on { "It is on" } else { "It is off" }.into())
+//!     }
+//! }
+//!
+//! /// Three connections, of 1,536 bytes for the longest request and 512 for output. Built by
+//! /// `HttpServer::new(&OPTIONS, Kettle)`.
+//! type Server = HttpServer<'static, Kettle, 3, 1536, 512>;
+//!
 //! /// One of the three tasks, each with a socket.
-//! async fn serve<H: AsyncToolHandler>(server: &Server<'_, H>, clock: &impl Clock) -> Infallible {
+//! async fn serve(server: &Server, clock: &impl Clock) -> Infallible {
 //!     loop {
 //!         let (reader, writer) = accept().await;
 //!         let _ = server.serve(reader, writer, clock).await;
@@ -62,15 +78,15 @@
 //!
 //! `N` connections are served at a time, one request after the other on each. One that comes
 //! beyond gets 503. While all are in use, each is closed after its response, and one that waits for
-//! its next request is closed after a second. All but one may be subscribed; a further
+//! its next request is closed after 0.2 s. All but one may be subscribed; a further
 //! `subscriptions/listen` gets 503.
 //!
 //! | limit | default | then |
 //! | --- | --- | --- |
 //! | `RX`: the longest request with its head | | 413, or 431 for a head |
-//! | [`request_timeout`](HttpServer::request_timeout): for a request to come | 10 s | 408 |
-//! | [`idle_timeout`](HttpServer::idle_timeout): until the next request | 10 s | closed |
-//! | [`write_timeout`](HttpServer::write_timeout): until the client takes a piece of output | 10 s | [`ConnectionEnd::Unresponsive`] |
+//! | [`request_timeout`](HttpOptions::request_timeout): for a request to come | 10 s | 408 |
+//! | [`idle_timeout`](HttpOptions::idle_timeout): until the next request | 10 s | closed |
+//! | [`write_timeout`](HttpOptions::write_timeout): until the client takes a piece of output | 10 s | [`ConnectionEnd::Unresponsive`] |
 //! | time between comments in an event stream | 15 s | |
 //!
 //! # Memory
@@ -102,6 +118,67 @@ use super::seat::{Seat, handle};
 use super::wire::{AtEnd, CHUNK, Wire, until};
 use super::{Clock, ConnectionEnd, Error, Handler};
 
+/// What a server serves, to whom, and its time limits: for a `static`, so that it is in flash.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct HttpOptions<'c> {
+    config: &'c ServerConfig<'c>,
+    catalog: Option<Catalog<'c>>,
+    access: Access<'c>,
+    request_timeout: Duration,
+    idle_timeout: Duration,
+    write_timeout: Duration,
+}
+
+impl<'c> HttpOptions<'c> {
+    /// Serves a server with this configuration to clients on the same machine: see
+    /// [`access`](Self::access).
+    pub const fn new(config: &'c ServerConfig<'c>) -> Self {
+        Self {
+            config,
+            catalog: None,
+            access: Access::new(),
+            request_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(10),
+        }
+    }
+
+    /// Sets the catalog, which responds to list requests and unknown names. Without one, the
+    /// handler gets every request.
+    pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
+        let catalog = &catalog.checked_when_read();
+        self.catalog = Some(*catalog);
+        self
+    }
+
+    /// Sets the path, the accepted hosts and the tokens. Default: `/mcp`, for clients on the same
+    /// machine.
+    pub const fn access(mut self, access: Access<'c>) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets in which time a request must come, from its first byte on. Default: 10 s.
+    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = timeout;
+        self
+    }
+
+    /// Sets for how long a connection may wait for its next request. Default: 10 s. It is 0.2 s
+    /// while all connections are in use.
+    pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self
+    }
+
+    /// Sets after which time without taking output a client is given up. Default: 10 s.
+    pub const fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
+        self
+    }
+}
+
 /// A server over HTTP. Parameters: `N` is the number of connections, `RX` the maximum length of a
 /// request with its head and `TX` the size of the transmit buffer (at least 256), in bytes, `S` the
 /// maximum number of URIs in a subscription.
@@ -116,13 +193,8 @@ pub struct HttpServer<
     const TX: usize = 512,
     const S: usize = 4,
 > {
-    config: &'c ServerConfig<'c>,
+    options: &'c HttpOptions<'c>,
     handler: H,
-    catalog: Option<Catalog<'c>>,
-    access: Access<'c>,
-    request_timeout: Duration,
-    idle_timeout: Duration,
-    write_timeout: Duration,
     places: [Place<RX, TX, S>; N],
     /// The changes published last: the one with number `n` is at `n % MAX_CHANGES`.
     changes: RefCell<[Option<Change<'static>>; MAX_CHANGES]>,
@@ -235,57 +307,17 @@ impl<const RX: usize, const TX: usize, const S: usize> Place<RX, TX, S> {
 impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usize>
     HttpServer<'c, H, N, RX, TX, S>
 {
-    /// Creates a server with this configuration and application, for clients on the same machine:
-    /// see [`access`](Self::access).
+    /// Creates a server with these options and this application.
     // Inlined, so that the value is built in place and not on the stack.
     #[inline(always)]
-    pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
+    pub const fn new(options: &'c HttpOptions<'c>, handler: H) -> Self {
         Self {
-            config,
+            options,
             handler,
-            catalog: None,
-            access: Access::new(),
-            request_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(10),
-            write_timeout: Duration::from_secs(10),
             places: [const { Place::new() }; N],
             changes: RefCell::new([None; MAX_CHANGES]),
             published: Cell::new(0),
         }
-    }
-
-    /// Sets the catalog, which responds to list requests and unknown names. Without one, the
-    /// handler gets every request.
-    pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
-        let catalog = &catalog.checked_when_read();
-        self.catalog = Some(*catalog);
-        self
-    }
-
-    /// Sets the path, the accepted hosts and the tokens. Default: `/mcp`, for clients on the same
-    /// machine.
-    pub const fn access(mut self, access: &Access<'c>) -> Self {
-        self.access = *access;
-        self
-    }
-
-    /// Sets in which time a request must come, from its first byte on. Default: 10 s.
-    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.request_timeout = timeout;
-        self
-    }
-
-    /// Sets for how long a connection may wait for its next request. Default: 10 s. It is a second
-    /// while all connections are in use.
-    pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
-        self
-    }
-
-    /// Sets after which time without taking output a client is given up. Default: 10 s.
-    pub const fn write_timeout(mut self, timeout: Duration) -> Self {
-        self.write_timeout = timeout;
-        self
     }
 
     /// Returns the application.
@@ -380,7 +412,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let now = place.wire.now.get();
         let event = {
             let exchange = &mut *place.exchange.borrow_mut();
-            let (mut server, tx) = exchange.parts(self.config);
+            let (mut server, tx) = exchange.parts(self.options.config);
             let is_due = server.poll_timeout().is_some_and(|due| due <= now);
             if is_due { server.handle_timeout(now, tx) } else { Ok(None) }
         };
@@ -422,12 +454,12 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let now = place.wire.now.get();
         let is_writing = !place.wire.is_flushed.get();
         let output = if is_writing {
-            Some(self.write_timeout)
+            Some(self.options.write_timeout)
         } else {
             place.is_listening.get().then_some(COMMENT_INTERVAL)
         };
         let output = output.map(|limit| place.wrote.get().saturating_add(limit));
-        let request = place.exchange.borrow_mut().parts(self.config).0.poll_timeout();
+        let request = place.exchange.borrow_mut().parts(self.options.config).0.poll_timeout();
         let due = [output, request, place.deadline.get()].into_iter().flatten();
         // One that is due already waits for room.
         place.wire.due.set(due.filter(|due| *due > now).min());
@@ -494,9 +526,9 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         }
         let is_between = reader.is_between_requests();
         let limit = match is_between {
-            true if self.is_full() => self.idle_timeout.min(Duration::from_secs(1)),
-            true => self.idle_timeout,
-            false => self.request_timeout,
+            true if self.is_full() => self.options.idle_timeout.min(SHORT_WAIT),
+            true => self.options.idle_timeout,
+            false => self.options.request_timeout,
         };
         let deadline = place.began.get().saturating_add(limit);
         place.deadline.set(Some(deadline));
@@ -531,7 +563,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         closes: bool,
     ) -> Option<Messages<'f>> {
         let exchange = &mut *place.exchange.borrow_mut();
-        let begun = exchange.begin(self.config, &self.access, request, body)?;
+        let begun = exchange.begin(self.options.config, &self.options.access, request, body)?;
         if closes || self.is_full() {
             exchange.close();
         }
@@ -547,7 +579,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         loop {
             let event = until(|| {
                 let mut exchange = place.exchange.borrow_mut();
-                let event = exchange.next_event(self.config, place.wire.now.get(), &mut messages);
+                let event =
+                    exchange.next_event(self.options.config, place.wire.now.get(), &mut messages);
                 let waits = event.as_ref().is_err_and(|error| *error == SendError::Full);
                 (!waits).then_some(event)
             });
@@ -558,7 +591,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
             match event {
                 ServerEvent::Request(request) => {
                     let seat = Chair { server: self, place };
-                    handle(&self.handler, self.catalog.as_ref(), &request, &seat).await;
+                    handle(&self.handler, self.options.catalog.as_ref(), &request, &seat).await;
                 }
                 ServerEvent::Listening { .. } => {
                     place.seen.set(self.published.get());
@@ -567,7 +600,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
                 _ => {}
             }
         }
-        let is_open = || place.exchange.borrow_mut().parts(self.config).0.open_requests() > 0;
+        let is_open =
+            || place.exchange.borrow_mut().parts(self.options.config).0.open_requests() > 0;
         until(|| (!is_open()).then_some(())).await;
     }
 
@@ -585,7 +619,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         if *has_begun && pending > CHUNK {
             return Err(SendError::Full);
         }
-        let (mut server, tx) = exchange.parts(self.config);
+        let (mut server, tx) = exchange.parts(self.options.config);
         let sent = call(&mut server, tx);
         let tx = exchange.tx();
         *has_begun = sent == Err(SendError::Full) && tx.is_mid_frame();
@@ -598,7 +632,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
 
 mcp_sansio::opaque_debug!(
     [H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usize]
-    HttpServer<'_, H, N, RX, TX, S> { access }
+    HttpServer<'_, H, N, RX, TX, S> { options }
 );
 
 /// Where the request of a connection is handled.
@@ -666,7 +700,7 @@ impl<H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usiz
 {
     fn is_open(&self, request: RequestHandle) -> bool {
         let mut exchange = self.place.exchange.borrow_mut();
-        exchange.parts(self.server.config).0.is_request_open(request)
+        exchange.parts(self.server.options.config).0.is_request_open(request)
     }
 
     async fn respond(
@@ -693,6 +727,9 @@ fn listens(head: &RequestHead<'_>) -> bool {
 
 /// The response to a connection for which there is no place.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+/// Time that a connection waits for its next request while all are in use: a client that sends one
+/// then finds it closed, so it must be longer than the way of a response and of that request.
+const SHORT_WAIT: Duration = Duration::from_millis(200);
 /// Time without output after which an event stream gets a comment.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 /// Maximum number of queued changes.

@@ -10,11 +10,14 @@ use mcp_sansio::{
     Catalog, Change, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
 };
 use mcp_sansio_adapters::embedded_async::Clock as _;
-use mcp_sansio_adapters::embedded_async::http::{Access, HttpServer};
+use mcp_sansio_adapters::embedded_async::http::{Access, HttpOptions, HttpServer};
 use serde_json::{Value, json};
 
 use crate::net::{Net, Served, Socket, Time};
 
+static OPTIONS: HttpOptions = HttpOptions::new(&CONFIG)
+    .catalog(&CATALOG)
+    .access(Access::new().tokens(&["secret-1", "secret-2"]));
 static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("kettle", "1.0.0"), FEATURES)
     .request_timeout(Duration::from_secs(60));
 const FEATURES: ServerFeatures = CATALOG
@@ -81,9 +84,7 @@ impl AsyncToolHandler for Kettle {
 pub(crate) type Server<const N: usize> = HttpServer<'static, Kettle, N, 1024, 256>;
 
 pub(crate) fn server<const N: usize>(time: &Time) -> Server<N> {
-    HttpServer::new(&CONFIG, Kettle { time: time.clone(), running: Cell::new(0) })
-        .catalog(&CATALOG)
-        .access(&Access::new().tokens(&["secret-1", "secret-2"]))
+    HttpServer::new(&OPTIONS, Kettle { time: time.clone(), running: Cell::new(0) })
 }
 
 /// Returns the function that serves a connection.

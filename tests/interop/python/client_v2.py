@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +16,9 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import Subscription
+from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import BaseModel, TypeAdapter
 
 from harness import Handlers, Json, RpcError, TimedOut, main, transport_to
@@ -198,6 +201,9 @@ class Listening:
 
 def server_at(command: list[str]) -> Any:
     match transport_to(command):
+        case "http" if token := os.environ.get("INTEROP_BEARER"):
+            headers = {"Authorization": f"Bearer {token}"}
+            return streamable_http_client(command[0], http_client=create_mcp_http_client(headers))
         case "http":
             return command[0]
         case "http+sse":

@@ -15,7 +15,8 @@ registers! {
 registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000 }
 
 /// The board.
-pub(crate) struct Virt;
+#[derive(Debug)]
+pub struct Virt;
 
 /// State of the outputs, which are not connected. The pins read it back.
 static OUTPUTS: AtomicU32 = AtomicU32::new(0);

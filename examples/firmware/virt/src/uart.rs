@@ -4,35 +4,35 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use firmware_embassy::{Chip, Port};
 
-use registers::registers;
+use registers::{Register, registers};
 
 registers! { u8, 0x1000_0000: DATA = 0, INTERRUPTS = 1, LINE = 3, STATE = 5 }
-registers! {
-    u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIM = 0x20_0004
-}
+registers! { u32, 0x0C00_0000: ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIMED = 0x20_0004 }
+
+/// Takes the number of an interrupt, and gives it back.
+pub(crate) const CLAIM: Register<u32> = CLAIMED;
 
 /// The registers.
-pub(crate) struct Uart16550 {
+pub struct Uart16550 {
     /// Value of the interrupt register.
     interrupts: AtomicU8,
 }
 
 /// The port. There is only one.
-pub(crate) static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
+pub static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
 
-/// Enables the port, but not its FIFOs: that would drop bytes that have been received already.
+/// Enables the port and its interrupt, but not its FIFOs: that would drop bytes that have been received already.
 pub(crate) fn open() {
     LINE.write(0b11);
-    PRIORITY.write(1);
-    ENABLED.write(1 << NUMBER);
+    enable(NUMBER);
     THRESHOLD.write(0);
 }
 
-/// Handles an external interrupt. The port is its only source.
-pub(crate) fn interrupt() {
-    let number = CLAIM.read();
-    PORT.interrupt();
-    CLAIM.write(number);
+/// Lets an interrupt with this number come.
+pub(crate) fn enable(number: u32) {
+    // SAFETY: the register has the priority of this interrupt.
+    unsafe { Register::<u32>::at(0x0C00_0000 + 4 * number as usize) }.write(1);
+    ENABLED.write(ENABLED.read() | 1 << number);
 }
 
 impl Uart16550 {
@@ -72,7 +72,8 @@ impl Chip for Uart16550 {
     }
 }
 
-const NUMBER: u32 = 10;
+/// The number of its interrupt.
+pub(crate) const NUMBER: u32 = 10;
 const RECEIVED: u8 = 1 << 0;
 /// Overrun, parity, framing.
 const LOST: u8 = 0b111 << 1;
