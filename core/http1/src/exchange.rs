@@ -1,6 +1,8 @@
 //! One request and its response, at a server without sessions and without an allocator.
 
-use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Refusal, Route};
+use mcp_sansio::http::server::{
+    Endpoint, HostPolicy, HttpMethod, OutgoingResponse, Refusal, Route,
+};
 use mcp_sansio::http::{RequestHead, SingleValue};
 use mcp_sansio::internal::copy;
 use mcp_sansio::{
@@ -181,11 +183,12 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
         self.response =
             ResponseWriter::new().http_1_0(request.is_http_1_0).head_only(request.method == "HEAD");
         let head = request.as_head();
-        let endpoint =
-            Endpoint::new(config.revisions).host_policy(access.host_policy).without_sessions();
+        let endpoint = Endpoint::new(config.revisions).without_sessions();
         let mut messages = Messages::over_http(Frame::Complete(body), &head, ExchangeId::new(1));
-        let route = match access.check(&head) {
-            Ok(()) => endpoint.route(&head, &messages),
+        let checked = access.check(&head).and_then(|()| endpoint.check_method(&head));
+        let route = match checked {
+            Ok(HttpMethod::Options) => Route::Options,
+            Ok(_) => endpoint.route_post(&head, &messages),
             Err(refused) => Route::Refused(refused),
         };
         match route {

@@ -20,8 +20,6 @@ use core::fmt::{self, Write as _};
 use crate::json::{JsonStr, Members, RawJson, encode_base64, hash_lower_case};
 use crate::text::{self, copy};
 use crate::types::Text;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 
 // Arguments of a tool that are repeated in header fields: those annotated with `x-mcp-header` in
 // its input schema.
@@ -269,9 +267,9 @@ impl<'v> FieldValue<'v> {
             Form::Text(text) => {
                 let mut bytes = text.chars().flat_map(utf8);
                 let is_equal = match encoded {
-                    Some(encoded) => {
-                        decode(encoded, |part| part.iter().all(|byte| bytes.next() == Some(*byte)))
-                    }
+                    Some(encoded) => decode(encoded, &mut |part| {
+                        part.iter().all(|byte| bytes.next() == Some(*byte))
+                    }),
                     None => {
                         is_visible(field) && field.iter().all(|byte| bytes.next() == Some(*byte))
                     }
@@ -345,27 +343,48 @@ fn is_visible(field: &[u8]) -> bool {
 }
 
 /// Passes the decoded bytes to `take` in parts; returns whether the base64 was valid and `take`
-/// returned `true` each time.
-fn decode(encoded: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
+/// returned `true` each time. What is encoded again must be the same, which is all that there is to
+/// check; the decoder of the crate `base64` has panic paths and takes 2 KB of flash.
+fn decode(encoded: &[u8], take: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     let mut parts = encoded.chunks(4 * PART_GROUPS).peekable();
     while let Some(part) = parts.next() {
-        let mut bytes = [0; 3 * PART_GROUPS];
-        match STANDARD.decode_slice(part, &mut bytes) {
-            Ok(len)
-                if (len == bytes.len() || parts.peek().is_none())
-                    && take(bytes.get(..len).unwrap_or_default()) => {}
-            _ => return false,
+        let (mut bytes, mut again) = ([0; 3 * PART_GROUPS], [0; 4 * PART_GROUPS]);
+        let mut len = 0;
+        for (group, place) in part.chunks(4).zip(bytes.chunks_exact_mut(3)) {
+            let bits = group.iter().fold(0, |bits, digit| bits << 6 | digit_value(*digit));
+            let [_, decoded @ ..] = bits.to_be_bytes();
+            copy(&decoded, place);
+            len += 3 - group.iter().filter(|digit| **digit == b'=').count().min(2);
+        }
+        let decoded = bytes.get(..len).unwrap_or_default();
+        encode_base64(decoded, &mut again);
+        let is_valid =
+            again.get(..part.len()) == Some(part) && (len == bytes.len() || parts.peek().is_none());
+        if !is_valid || !take(decoded) {
+            return false;
         }
     }
     true
 }
 
+/// Returns the value of a digit of base64, and any value of another byte.
+fn digit_value(digit: u8) -> u32 {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    value.into()
+}
+
 /// Compares a short value as one text.
 fn plain(field: &[u8], encoded: Option<&[u8]>, matches: impl Fn(&str) -> bool) -> bool {
-    let matches = |bytes: &[u8]| core::str::from_utf8(bytes).is_ok_and(&matches);
+    let mut matches = |bytes: &[u8]| core::str::from_utf8(bytes).is_ok_and(&matches);
     match encoded {
         Some(encoded) => {
-            encoded.len() <= 4 * PART_GROUPS && !encoded.is_empty() && decode(encoded, matches)
+            encoded.len() <= 4 * PART_GROUPS && !encoded.is_empty() && decode(encoded, &mut matches)
         }
         None => matches(field),
     }
@@ -562,9 +581,11 @@ mod field_value_tests {
     #[test]
     fn a_number_is_encoded_in_48_bytes_at_most() {
         let number = FieldValue::argument(RawJson::from_static("42")).unwrap().unwrap();
+        use base64::Engine as _;
         let encoded = |text: &str| {
             let mut digits = [0; 100];
-            let len = STANDARD.encode_slice(text, &mut digits).unwrap();
+            let len =
+                base64::engine::general_purpose::STANDARD.encode_slice(text, &mut digits).unwrap();
             std::format!("=?base64?{}?=", core::str::from_utf8(&digits[..len]).unwrap())
         };
         let long = std::format!("42.{}", "0".repeat(45));

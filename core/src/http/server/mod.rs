@@ -245,6 +245,11 @@ impl<'c> Endpoint<'c> {
         }
     }
 
+    /// Routes a POST whose head was [checked](Self::check_head).
+    pub fn route_post<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
+        self.route_body(head, messages, &mut messages.envelope())
+    }
+
     /// Routes a request whose head was checked. `envelope` is for the first message of a POST.
     fn route_checked<'f>(
         &self,
@@ -255,7 +260,7 @@ impl<'c> Endpoint<'c> {
     ) -> Route<'f> {
         match method {
             HttpMethod::Options => Route::Options,
-            HttpMethod::Post => self.route_post(head, messages, envelope),
+            HttpMethod::Post => self.route_body(head, messages, envelope),
             method => match (self.version(head).and_then(|_| session_id(head)), method) {
                 (Err(refused), _) => Route::Refused(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
@@ -267,7 +272,7 @@ impl<'c> Endpoint<'c> {
         }
     }
 
-    fn route_post<'f>(
+    fn route_body<'f>(
         &self,
         head: &RequestHead<'f>,
         messages: &Messages<'f>,
