@@ -45,7 +45,7 @@
 //! while client.step(now, &mut panel) {}
 //! client.handle_timeouts(now, true, &mut panel)?;
 //! let result = client.take(call).unwrap().result.unwrap();
-//! assert!(result.as_raw().get("content").is_some());
+//! assert!(result.as_json().get("content").is_some());
 //! # Ok::<(), mcp_sansio::SendError>(())
 //! ```
 

@@ -143,15 +143,15 @@ impl TaskOutcome {
     pub fn of(result: &TaskResult) -> Option<Self> {
         Some(match result {
             Ok(result) => {
-                let json = result.as_raw().as_str().to_owned();
-                match is_error(result.as_raw()) {
+                let json = result.as_json().as_str().to_owned();
+                match is_error(result.as_json()) {
                     true => Self::ToolFailed(json),
                     false => Self::Completed(json),
                 }
             }
             Err(error) => {
                 let json = OwnedJson::new(&error.as_error(), Revision::LATEST).ok()?;
-                Self::Failed(json.as_raw().as_str().to_owned())
+                Self::Failed(json.as_json().as_str().to_owned())
             }
         })
     }

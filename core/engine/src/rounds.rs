@@ -128,7 +128,7 @@ impl<N: Shared<NextRound>> Round<N> {
         for (key, response) in responses {
             match (response, OwnedJson::new(&key, Revision::LATEST)) {
                 (Ok(response), Ok(key)) => {
-                    answers.push((key.as_raw().to_string(), response.as_raw().to_string()));
+                    answers.push((key.as_json().to_string(), response.as_json().to_string()));
                 }
                 (Err(error), _) => failed.push((key, error)),
                 (_, Err(error)) => failed.push((key, error.into())),
@@ -243,7 +243,7 @@ impl Carried {
     }
 
     fn answers(&self) -> Option<RawJson<'_>> {
-        self.json.as_raw().get(ANSWERS)
+        self.json.as_json().get(ANSWERS)
     }
 }
 
@@ -263,7 +263,7 @@ fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option
     }
     state.push('}');
     if let Some(kept) = kept.and_then(|kept| OwnedJson::new(kept, Revision::LATEST).ok()) {
-        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
+        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_json()));
     }
     state.push('}');
     state

@@ -215,7 +215,7 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first argument that does not.
     pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
-        self.check_raw(arguments.raw())
+        self.check_raw(arguments.as_json())
     }
 
     pub(super) fn check_raw<'x>(&'x self, arguments: RawJson<'x>) -> Result<(), SchemaError<'x>> {

@@ -427,7 +427,7 @@ impl<'c> Catalog<'c> {
             for at in 0..len {
                 text.push('\n');
                 match OwnedJson::new(&EntryAt { catalog: self, list: number, at }, revision) {
-                    Ok(json) => text.push_str(json.as_raw().as_str()),
+                    Ok(json) => text.push_str(json.as_json().as_str()),
                     Err(error) => text.push_str(&alloc::format!("{error}")),
                 }
             }
@@ -526,7 +526,7 @@ impl<'c> Catalog<'c> {
             Method::CompletionComplete => self.look_ups.completion,
             _ => return Ok(Target::Other),
         };
-        look_up(self, request.params.raw())
+        look_up(self, request.params.as_json())
     }
 }
 
@@ -755,7 +755,7 @@ impl<'c> Catalog<'c> {
         #[cfg(feature = "derive")]
         let check = if self.is_call(tool) { self.calls.check } else { check };
         if let Some(check) = check {
-            check(tool, request.arguments().raw(), refuse);
+            check(tool, request.arguments().as_json(), refuse);
         }
     }
 
@@ -967,7 +967,7 @@ fn is_page(uri: Text<'_>) -> bool {
 /// Returns what a test of the JSON of an entry says. Sending reports what cannot be encoded.
 #[cfg(feature = "alloc")]
 fn passes(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
-    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_raw()))
+    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_json()))
 }
 
 /// Refuses a list that would take the place of another.

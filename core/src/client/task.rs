@@ -128,7 +128,7 @@ impl Client<'_> {
             return None;
         }
         let task_id = params.meta()?.get(RELATED_TASK)?.get("taskId")?.as_string()?;
-        Some(ClientEvent::TaskProgress { task_id, params: params.raw() })
+        Some(ClientEvent::TaskProgress { task_id, params: params.as_json() })
     }
 }
 

@@ -480,7 +480,7 @@ mod message_tests {
         core::iter::from_fn(|| messages.next_message())
             .map(|message| match message {
                 Ok(Message { text, kind: MessageKind::Request { id, method, params } }) => {
-                    format!("request {id} {method} {} of {}", params.raw(), text.as_str().len())
+                    format!("request {id} {method} {} of {}", params.as_json(), text.as_str().len())
                 }
                 Ok(Message { kind: MessageKind::Notification { method, .. }, .. }) => {
                     format!("notification {method}")

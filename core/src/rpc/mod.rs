@@ -198,7 +198,7 @@ impl OwnedRpcError {
 
     /// Returns the error.
     pub fn as_error(&self) -> RpcError<'_> {
-        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
+        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_json()));
         RpcError { code: self.code, message: &self.message, data }
     }
 }

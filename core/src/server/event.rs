@@ -625,7 +625,7 @@ mod tests {
         let event = server.next_event(crate::Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let owned = OwnedRequest::from(&request);
-        let length = request.params.raw().as_str().len();
+        let length = request.params.as_json().as_str().len();
         let name = request.method.known().map_or_else(|name| name.as_json().len(), |_| 0);
         let mut memory = RequestMemory::<1024>::new();
         assert!(memory.keep(&request));
@@ -640,8 +640,8 @@ mod tests {
         assert_eq!(copy.method, request.method);
         assert_eq!((copy.revision, copy.capabilities), (request.revision, request.capabilities));
         assert!(copy.wants_progress && request.wants_progress);
-        assert_eq!(copy.params.raw(), request.params.raw());
-        assert_eq!(copy.arguments().raw(), request.arguments().raw());
+        assert_eq!(copy.params.as_json(), request.params.as_json());
+        assert_eq!(copy.arguments().as_json(), request.arguments().as_json());
         for key in [
             "name",
             "uri",
@@ -694,7 +694,7 @@ mod tests {
         let mut memory = RequestMemory::<1>::new();
         assert!(memory.keep(&request));
         for copy in [owned.as_request(), memory.as_request().unwrap()] {
-            assert_eq!(copy.params.raw(), RawJson::EMPTY);
+            assert_eq!(copy.params.as_json(), RawJson::EMPTY);
             assert_eq!(copy.params.name(), None);
         }
     }

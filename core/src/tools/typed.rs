@@ -115,7 +115,7 @@ pub trait Tools<'a>: ReadAt<'a> {
     /// As [`parse`](Self::parse).
     fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
         let name = request.name().filter(|_| request.method == Method::ToolsCall)?;
-        Self::parse(name, request.arguments().raw())
+        Self::parse(name, request.arguments().as_json())
     }
 }
 
@@ -145,7 +145,7 @@ pub fn read_found<'a, T: Tools<'a>>(
     request: &Request<'a>,
 ) -> Option<Result<T, Faults<'a>>> {
     let place = T::TOOLS.iter().position(|own| core::ptr::eq(own, tool))?;
-    Some(T::read(place, request.arguments().raw()))
+    Some(T::read(place, request.arguments().as_json()))
 }
 
 /// Result of [`Catalog::call`].
@@ -391,7 +391,7 @@ pub trait Prompts<'a>: ReadAt<'a> {
     /// As [`parse`](Self::parse).
     fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
         let name = request.name().filter(|_| request.method == Method::PromptsGet)?;
-        Self::parse(name, request.arguments().raw())
+        Self::parse(name, request.arguments().as_json())
     }
 }
 
@@ -432,7 +432,7 @@ fn respond(
     tx: &mut Tx<'_>,
 ) -> SendResult<bool> {
     if request.method == Method::PromptsGet {
-        let checked = check_members(rule, request.arguments().raw(), &mut [], false);
+        let checked = check_members(rule, request.arguments().as_json(), &mut [], false);
         let Err(faults) = checked else { return Ok(false) };
         return server.refuse_params(request.handle, &faults, tx).map(|()| true);
     }

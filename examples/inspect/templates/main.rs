@@ -61,10 +61,10 @@ mod tests {
 
             let milk = RawJson::parse(r#"{"text": "Buy milk"}"#).unwrap();
             let result = client.call_tool("add", &milk).unwrap();
-            assert!(result.as_raw().as_str().contains(r#""text":"Buy milk""#));
+            assert!(result.as_json().as_str().contains(r#""text":"Buy milk""#));
 
             let result = client.call_tool("add", &RawJson::EMPTY).unwrap();
-            assert!(result.as_raw().as_str().contains("text: is missing"));
+            assert!(result.as_json().as_str().contains("text: is missing"));
         }
     }
 }

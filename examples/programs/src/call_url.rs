@@ -36,10 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         server.turn()?;
     }
     let tools = server.call("tools/list", &RawJson::EMPTY)?;
-    println!("{}", Printable::new(tools.as_raw()));
+    println!("{}", Printable::new(tools.as_json()));
     let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
     let result = server.call("tools/call", &RawJson::parse(&params)?)?;
-    println!("{}", Printable::new(result.as_raw()));
+    println!("{}", Printable::new(result.as_json()));
     server.http.close(server.now());
     while !server.http.is_closed() {
         server.turn()?;

@@ -390,9 +390,9 @@ impl ObservedRequest<'_> {
         let failed = (request.method == Method::ToolsCall)
             .then(|| OwnedJson::new(result, request.revision).ok())
             .flatten()
-            .filter(|json| is_error(json.as_raw()));
+            .filter(|json| is_error(json.as_json()));
         self.is_tool_failed.store(failed.is_some(), Relaxed);
-        if let Some(text) = failed.and_then(|json| failure(json.as_raw())) {
+        if let Some(text) = failed.and_then(|json| failure(json.as_json())) {
             self.because(&text);
         }
     }

@@ -48,7 +48,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
             .output_schema(RawJson::from_static(SCHEMA))
     ]);
     async fn sum(ctx: Context) -> HandlerResult {
-        ctx.reply(&ToolOutput::Structured(&ctx.request()?.arguments().raw()))
+        ctx.reply(&ToolOutput::Structured(&ctx.request()?.arguments().as_json()))
     }
     let app = App::new(&CONFIG, sum).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {

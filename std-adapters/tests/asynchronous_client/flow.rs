@@ -25,7 +25,7 @@ async fn say(client: &Client, what: &str) -> Result<OwnedJson, CallError> {
     client
         .request(
             "tools/call",
-            &CallToolParams::new("echo").arguments(arguments.as_raw()),
+            &CallToolParams::new("echo").arguments(arguments.as_json()),
             CallOptions::new(),
         )
         .await

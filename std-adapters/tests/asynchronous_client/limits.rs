@@ -168,7 +168,7 @@ fn f9_a_handler_that_panics_ends_only_its_own_input_request() {
                 assert!(!at_once, "at once");
                 async move {
                     future::yield_now().await;
-                    assert!(question.as_raw().is_null(), "later");
+                    assert!(question.as_json().is_null(), "later");
                     Err(InputRefusal::unsupported())
                 }
             })

@@ -37,7 +37,7 @@ impl Player<'_> {
                 }
                 event
                     .detail(capabilities(request.capabilities))
-                    .detail(request.params.raw().as_str())
+                    .detail(request.params.as_json().as_str())
             }
             ServerEvent::Listening { request } => {
                 self.requests.push((*request, Revision::LATEST));
@@ -75,7 +75,7 @@ impl Player<'_> {
             }
             ServerEvent::Unresponsive => Event::new("unresponsive"),
             ServerEvent::Notification { method, params } => {
-                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+                Event::new(format!("notification {method}")).detail(params.as_json().as_str())
             }
             ServerEvent::PeerError(error) => peer_error("peer error", error),
             ServerEvent::Shutdown => Event::new("shutdown"),

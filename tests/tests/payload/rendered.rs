@@ -119,7 +119,7 @@ fn owned_entries_have_any_text() {
     for revision in Revision::ALL {
         let texts = [&owned, &borrowed].map(|entry| {
             let text = OwnedJson::new(entry, revision).unwrap();
-            serde_json::from_str::<serde_json::Value>(text.as_raw().as_str()).unwrap()
+            serde_json::from_str::<serde_json::Value>(text.as_json().as_str()).unwrap()
         });
         assert_eq!(texts[0], texts[1]);
         assert_eq!(texts[0]["description"], every);

@@ -169,7 +169,7 @@ fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
     for revision in Revision::ALL {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
             assert_eq!(
-                written.unwrap().as_raw().get("extensions").is_some(),
+                written.unwrap().as_json().get("extensions").is_some(),
                 revision.is_modern(),
                 "{revision}"
             );

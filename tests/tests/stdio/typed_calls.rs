@@ -87,7 +87,7 @@ fn arguments_and_output_are_types_in_every_revision() {
             client.call(&Divide { dividend: 7, divisor: 2, unit: Some("\"m\"") }).unwrap();
         let expected = Quotient { quotient: 3, unit: Some(Text::new("\"m\"")) };
         assert_eq!(divided.output().unwrap(), expected, "{:?}", client.era());
-        assert!(divided.result().as_raw().as_str().contains("content"));
+        assert!(divided.result().as_json().as_str().contains("content"));
     }
 }
 

@@ -104,12 +104,12 @@ pub struct OwnedInputRequest {
 impl OwnedInputRequest {
     /// Returns the typed request.
     pub fn as_input_request(&self) -> InputRequest<'_> {
-        self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
+        self.json.to().unwrap_or(InputRequest::Other(self.json.as_json()))
     }
 
     /// Returns the request as JSON: an object with the members `method` and `params`.
-    pub fn as_raw(&self) -> RawJson<'_> {
-        self.json.as_raw()
+    pub fn as_json(&self) -> RawJson<'_> {
+        self.json.as_json()
     }
 
     /// Returns the protocol revision of the connection.
@@ -126,7 +126,7 @@ impl OwnedInputRequest {
     /// [`InputRefusal::NotSerializable`] if `Serialize` fails, or the value is not an object.
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
         let json = OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable)?;
-        if json.as_raw().is_object() {
+        if json.as_json().is_object() {
             return Ok(json);
         }
         let error = SendError::Invalid(InvalidPayload::NotAnObject);
@@ -256,6 +256,6 @@ pub struct Connected {
 impl Connected {
     /// Returns the server's instructions for the model.
     pub fn instructions(&self) -> Option<JsonStr<'_>> {
-        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
+        self.result.as_ref()?.as_json().get("instructions").and_then(RawJson::as_string)
     }
 }

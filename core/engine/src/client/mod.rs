@@ -322,7 +322,7 @@ impl<'c> ClientEngine<'c> {
             self.has_precedence()?;
         }
         let params = OwnedJson::new(params, self.core().revision().unwrap_or(Revision::LATEST))?;
-        if !params.as_raw().is_object() {
+        if !params.as_json().is_object() {
             return Err(SendError::Invalid(InvalidPayload::NotAnObject));
         }
         let options = self.state.with_task(method, Some(&params), options);
@@ -776,7 +776,7 @@ impl<'c> ClientEngine<'c> {
         while let Some(unsent) = self.state.unsent.pop_front() {
             let sent = self.send(driver, |client, tx| match &unsent {
                 Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
-                Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_raw(), tx),
+                Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_json(), tx),
                 Unsent::Response(to, Err(refusal)) => {
                     client.respond_error(*to, &refusal.as_error(), tx)
                 }
@@ -836,7 +836,7 @@ impl<'c> ClientEngine<'c> {
         }
         let Self { core, state } = self;
         let Some(pending) = state.calls.open_mut(id) else { return Ok(()) };
-        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
+        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_json);
         let round =
             pending.inputs.as_ref().and_then(|it| Some((it.round.as_ref()?, &it.responses)));
         let (method, mut options) = (pending.method.as_str(), pending.options);
@@ -856,7 +856,7 @@ impl<'c> ClientEngine<'c> {
         }
         let sent = match (pending.asked, &pending.task, round) {
             (Asked::Call, _, Some(((result, round), responses))) => {
-                let result = result.as_raw();
+                let result = result.as_json();
                 let state = result.get("requestState").and_then(RawJson::as_string);
                 let inputs = InputResponseParams::new(*round).state(state.map(Text::from_json));
                 let has_requests = result.get("inputRequests").is_some();
@@ -973,7 +973,7 @@ fn notify<P: Encode + ?Sized>(
 
 /// Returns the name of the tool that is called.
 fn tool(params: Option<&OwnedJson>) -> String {
-    let name = params.and_then(|params| params.as_raw().get("name")).and_then(RawJson::as_string);
+    let name = params.and_then(|params| params.as_json().get("name")).and_then(RawJson::as_string);
     name.map(|name| alloc::string::ToString::to_string(&name)).unwrap_or_default()
 }
 

@@ -24,12 +24,12 @@ pub(super) struct ToolTable {
 
 impl ToolTable {
     pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
-        self.schemas.get(tool).map(OwnedJson::as_raw)
+        self.schemas.get(tool).map(OwnedJson::as_json)
     }
 
     fn remove(&mut self, name: &str) {
         if let Some(schema) = self.schemas.remove(name) {
-            self.bytes -= name.len() + schema.as_raw().as_str().len();
+            self.bytes -= name.len() + schema.as_json().as_str().len();
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         let kept: usize = tools
             .schemas
             .iter()
-            .map(|(name, schema)| name.len() + schema.as_raw().as_str().len())
+            .map(|(name, schema)| name.len() + schema.as_json().as_str().len())
             .sum();
         assert_eq!(tools.bytes, kept);
         assert!(tools.schema("0").is_some() && tools.schema("99").is_none());

@@ -413,8 +413,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             Err(_) => Err(RpcError::internal("There is no room for the result of the task").into()),
         };
         let (end, message) = match &outcome {
-            Ok(result) if !is_error(result.as_raw()) => (TaskEnd::Completed, None),
-            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_raw())),
+            Ok(result) if !is_error(result.as_json()) => (TaskEnd::Completed, None),
+            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_json())),
             Err(error) => (TaskEnd::Failed, Some(error.as_error().message.to_owned())),
         };
         let mut tasks = self.tasks();
@@ -805,7 +805,7 @@ impl<S> TaskView<S> {
     pub fn details(&self, revision: Revision) -> Option<OwnedJson> {
         let details = self.info.details(self.task, &self.content, self.client);
         let details = OwnedJson::new(&details, revision).ok()?;
-        Some(details).filter(|details| details.as_raw().as_str().len() <= MAX_TOLD)
+        Some(details).filter(|details| details.as_json().as_str().len() <= MAX_TOLD)
     }
 }
 
@@ -894,7 +894,7 @@ impl Content {
 impl TaskContent for Content {
     fn result(&self, _: TaskKey, to: &mut Encoder<'_>) {
         if let Some(Ok(result)) = self.outcome.as_deref() {
-            to.raw(result.as_raw());
+            to.raw(result.as_json());
         }
     }
 
@@ -907,7 +907,7 @@ impl TaskContent for Content {
 
     fn input_request(&self, _: TaskKey, number: u32, to: &mut Encoder<'_>) {
         if let Some(input) = self.input(number) {
-            to.raw(input.request.as_raw());
+            to.raw(input.request.as_json());
         }
     }
 
@@ -930,7 +930,7 @@ pub fn listened_ids(request: &Request<'_>) -> BTreeSet<TaskId> {
 
 /// Returns the number of bytes of a result.
 fn len(outcome: &TaskResult) -> usize {
-    outcome.as_ref().map_or(0, |result| result.as_raw().as_str().len())
+    outcome.as_ref().map_or(0, |result| result.as_json().as_str().len())
 }
 
 /// Returns in whose share a result is: everybody has none.

@@ -81,7 +81,7 @@ struct Gate;
 
 impl Middleware for Gate {
     fn before(&mut self, call: &mut OutgoingCall<'_>) -> Before {
-        match call.params.as_raw().get("name").map(|name| name.as_str()) {
+        match call.params.as_json().get("name").map(|name| name.as_str()) {
             Some(r#""known""#) => Before::Finish(Ok(owned(&json!({"content": []})))),
             Some(r#""closed""#) => Before::Finish(Err(CallError::TimedOut)),
             Some(r#""old""#) => {
@@ -94,7 +94,7 @@ impl Middleware for Gate {
 
     fn after(&mut self, _: &OutgoingCall<'_>, result: &mut CallResult) -> Option<Duration> {
         if let Ok(json) = result
-            && json.as_raw().get("isError").is_some()
+            && json.as_json().get("isError").is_some()
         {
             *result = Err(CallError::TaskCancelled);
         }

@@ -64,7 +64,7 @@ fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
     let response = ok(&posted[2], content(E, "three")).to_string();
     client.engine.message(client.now, response.as_bytes(), &mut client.person);
     let over = client.engine.take(calls[2]).unwrap();
-    assert!(over.result.unwrap().as_raw().as_str().contains("three"));
+    assert!(over.result.unwrap().as_json().as_str().contains("three"));
     let traced = client.person.frames.iter().filter(|frame| frame.starts_with("sent {"));
     assert_eq!(traced.count(), 3);
 }

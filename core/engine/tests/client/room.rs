@@ -155,7 +155,7 @@ fn a_client_and_a_server_in_memory() {
             call = client.call(now, "tools/call", &params, options, &mut person).ok();
         }
         if let Some(over) = call.and_then(|call| client.take(call)) {
-            let text = over.result.unwrap().as_raw().to_string();
+            let text = over.result.unwrap().as_json().to_string();
             return assert!(text.contains("hello"), "{text}");
         }
         match server.next(now) {

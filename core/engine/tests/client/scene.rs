@@ -68,7 +68,7 @@ impl Driver for Person {
         let text = match question.request {
             InputRequest::Elicit(params) => {
                 let json = OwnedJson::new(&params, E).unwrap();
-                let message = json.as_raw().get("message").and_then(RawJson::as_string).unwrap();
+                let message = json.as_json().get("message").and_then(RawJson::as_string).unwrap();
                 message.to_string()
             }
             InputRequest::CreateMessage(_) => "sample".to_owned(),
@@ -299,7 +299,7 @@ impl Scene {
 
     pub(crate) fn take(&mut self, call: CallId) -> Result<Value, CallError> {
         let over = self.engine.take(call).expect("the call is not over");
-        over.result.map(|json| serde_json::from_str(json.as_raw().as_str()).unwrap())
+        over.result.map(|json| serde_json::from_str(json.as_json().as_str()).unwrap())
     }
 
     pub(crate) fn is_over(&mut self, call: CallId) -> bool {

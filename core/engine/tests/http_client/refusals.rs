@@ -286,7 +286,7 @@ fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirro
     let tools = list(&tools);
     scene.responds(&sent, 200, EVENTS, &event(&sent.ok(tools)));
     let result = scene.engine.take(call).unwrap().result.unwrap();
-    let result = result.as_raw().as_str().to_owned();
+    let result = result.as_json().as_str().to_owned();
     assert!(result.contains("good") && !result.contains("bad"), "{result}");
     assert_eq!(scene.trace.len(), 1 + bad.len());
     for ((_, reason), told) in bad.iter().zip(&scene.trace[1..]) {
@@ -409,7 +409,7 @@ fn hdr_20_before_2026_07_28_annotations_are_ignored() {
     let tools = list(&[tool("bad", "not a token"), tool("good", "Word")]);
     scene.responds_with(&sent, 200, &sent.ok(tools));
     let result = scene.engine.take(call).unwrap().result.unwrap();
-    assert!(result.as_raw().as_str().contains("bad"));
+    assert!(result.as_json().as_str().contains("bad"));
     let (_, sent) = scene.call("good");
     assert_eq!(sent.field("mcp-param-word"), None);
     assert_eq!(scene.trace, ["POST /mcp tools/list", "POST /mcp tools/call"]);

@@ -308,7 +308,7 @@ impl Scene {
     pub(crate) fn result(&mut self, call: CallId) -> String {
         match self.engine.take(call).expect("a result").result {
             Ok(result) => {
-                let result: Value = serde_json::from_str(result.as_raw().as_str()).unwrap();
+                let result: Value = serde_json::from_str(result.as_json().as_str()).unwrap();
                 result["content"][0]["text"].as_str().unwrap_or("nothing").to_owned()
             }
             Err(CallError::Http(error)) => error.to_string(),

@@ -406,7 +406,7 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("request", &self.unread_request().params.raw())
+            .field("request", &self.unread_request().params.as_json())
             .finish_non_exhaustive()
     }
 }

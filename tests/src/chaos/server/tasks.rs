@@ -69,7 +69,7 @@ impl World<'_> {
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
                 return self.task_response(handle, |server, tx| {
-                    server.respond_raw(handle, list.as_raw(), tx)
+                    server.respond_raw(handle, list.as_json(), tx)
                 });
             }
             Some(TaskStep::Wait(_)) => return,
@@ -149,8 +149,8 @@ impl World<'_> {
                 let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
                 let id = which.to_string();
                 let changes = [
-                    Change::task(&id, details.as_raw()),
-                    Change::session_task(&id, status.as_raw()),
+                    Change::task(&id, details.as_json()),
+                    Change::session_task(&id, status.as_json()),
                 ];
                 let mut change = *self.script.pick(&changes);
                 loop {

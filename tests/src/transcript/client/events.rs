@@ -71,7 +71,7 @@ impl Player<'_> {
                 if request.wants_progress {
                     event = event.detail("progress");
                 }
-                event.detail(request.params.raw().as_str())
+                event.detail(request.params.as_json().as_str())
             }
             ClientEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
@@ -89,7 +89,7 @@ impl Player<'_> {
                 Event::new("unexpected discovery").detail(result.as_str())
             }
             ClientEvent::Notification { method, params } => {
-                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+                Event::new(format!("notification {method}")).detail(params.as_json().as_str())
             }
             ClientEvent::PeerError(error) => peer_error("peer error", error),
             ClientEvent::Violation(violation) => Event::new(format!("violation {violation:?}")),

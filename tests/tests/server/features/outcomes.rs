@@ -114,7 +114,7 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
         let ok = |output: ToolOutput<'_>| {
             let rendered = OwnedJson::new(&output, revision).unwrap();
             let result = sent(revision, &ToolResult::Ok(output));
-            assert_eq!(serde_json::from_str::<Value>(rendered.as_raw().as_str()).unwrap(), result);
+            assert_eq!(serde_json::from_str::<Value>(rendered.as_json().as_str()).unwrap(), result);
             result
         };
         assert_eq!(ok("hi \"you\"".into()), text("hi \"you\"", false));

@@ -202,7 +202,7 @@ impl Rig {
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
                 return send(tx, sent, |tx| {
-                    state.server(self.server_config).respond_raw(request.handle, list.as_raw(), tx)
+                    state.server(self.server_config).respond_raw(request.handle, list.as_json(), tx)
                 });
             }
             Some(TaskStep::Cancel(task, reply)) => {
@@ -332,7 +332,7 @@ impl Rig {
         let details = OwnedJson::new(&details, Revision::LATEST).unwrap();
         let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
         for mut change in
-            [Change::task(id, details.as_raw()), Change::session_task(id, status.as_raw())]
+            [Change::task(id, details.as_json()), Change::session_task(id, status.as_json())]
         {
             loop {
                 let mut server = self.servers[number].server(self.server_config);

@@ -296,7 +296,7 @@ fn page_of(
     let tasks = &mut state.tasks(config);
     let Some(TaskStep::List(reply)) = tasks.handle(time, &request, ME) else { return None };
     let page = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
-    serde_json::from_str(page.as_raw().as_str()).unwrap()
+    serde_json::from_str(page.as_json().as_str()).unwrap()
 }
 
 #[test]

@@ -290,7 +290,7 @@ impl HttpOptions {
     pub(crate) fn documents(&self) -> io::Result<Vec<(String, String)>> {
         let Some(resource) = &self.access_control.resource else { return Ok(Vec::new()) };
         let json = OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
-        let json = json.as_raw().as_str();
+        let json = json.as_json().as_str();
         Ok(resource.paths().into_iter().map(|path| (path, json.to_owned())).collect())
     }
 
