@@ -199,7 +199,7 @@ impl<'c> Catalog<'c> {
     }
 
     /// Sets the tools that are written by hand. The arguments of their calls are checked: see
-    /// [`Entry::check_arguments`]. Tools that are types ([`calls`](Self::calls)) are listed before
+    /// [`Entry::check_arguments`]. Tools that are types ([`tools_of`](Self::tools_of)) are listed before
     /// them.
     ///
     /// # Panics
@@ -227,7 +227,7 @@ impl<'c> Catalog<'c> {
         Self { calls: Tools { entries, check: Some(check) }, ..self }
     }
 
-    /// Leaves the arguments of the calls of an enum ([`calls`](Self::calls)) unchecked, for
+    /// Leaves the arguments of the calls of an enum ([`tools_of`](Self::tools_of)) unchecked, for
     /// programs that read them as this enum, which checks them. Other tools are checked as before.
     #[cfg(feature = "derive")]
     pub const fn checked_when_read(self) -> Self {

@@ -60,7 +60,7 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 ///     first: &'a str,
 /// }
 ///
-/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+/// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 /// CATALOG.check().unwrap();
 ///
 /// let arguments = RawJson::from_static(r#"{"on":true}"#);
@@ -92,7 +92,7 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
     label = "an enum with `#[derive(Tools)]` is one"
 )]
 pub trait Tools<'a>: ReadAt<'a> {
-    /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.
+    /// The tools, which [`Catalog::tools_of`](crate::Catalog::tools_of) lists.
     const TOOLS: &'static [Entry<'static>];
 
     /// Checks and reads a call. Returns `None` if there is no tool with this name.
@@ -171,14 +171,14 @@ impl<'c> Catalog<'c> {
     /// #     SetLamp { on: bool },
     /// # }
     /// static CATALOG: Catalog = Catalog::new()
-    ///     .calls::<Call>()
+    ///     .tools_of::<Call>()
     ///     .tools(entries![Tool::new("reset", RawJson::from_static(r#"{"type":"object"}"#))]);
     /// ```
     ///
     /// # Panics
     /// If a tool by hand has the name of one of these, or if there is an enum already (one may hold
     /// others: `flatten` of [`Tools`]); in a constant it then does not compile.
-    pub const fn calls<T: Tools<'static>>(self) -> Self {
+    pub const fn tools_of<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
@@ -202,7 +202,7 @@ impl<'c> Catalog<'c> {
     /// #     /// Switches the lamp.
     /// #     SetLamp { on: bool },
     /// # }
-    /// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    /// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
     ///
     /// fn handle(server: &mut Server, request: &Request, tx: &mut Tx) -> Result<(), SendError> {
     ///     match CATALOG.call(server, request, tx)? {
@@ -672,7 +672,7 @@ pub type CallOf<'a, T> = <T as ToolSet>::Call<'a>;
 ///     characters: u32,
 /// }
 ///
-/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+/// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 ///
 /// struct Desk {
 ///     lamp: bool,

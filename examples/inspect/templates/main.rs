@@ -9,7 +9,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
     CATALOG.features(),
 );
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 // A variant is a tool, its fields are the arguments. A model reads the comments.
 #[derive(Tools)]

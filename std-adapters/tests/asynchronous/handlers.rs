@@ -68,7 +68,7 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
         /// Waits.
         Wait { seconds: u8 },
     }
-    static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
     async fn by_request(ctx: Context) -> HandlerResult {
         assert!(ctx.request()?.arguments().get("seconds").is_some());
         ctx.reply(&TextResult::new("ran"))

@@ -23,7 +23,7 @@ static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("recipes", "0.1.0"),
     CATALOG.features().with(ServerFeatures::LOGGING),
 );
-static CATALOG: Catalog = Catalog::new().calls::<Call>().page_size(2);
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>().page_size(2);
 
 #[derive(Tools)]
 enum Call {

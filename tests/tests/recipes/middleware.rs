@@ -22,7 +22,7 @@ use super::{connector, content, each_era};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("recipes", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

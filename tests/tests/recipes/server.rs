@@ -36,7 +36,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
 .request_timeout(Duration::from_secs(600));
 
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .page_size(5)
     .resources(entries![
         Resource::new("note://today", "today").mime_type("text/plain"),

@@ -10,7 +10,7 @@ use mcp_sansio_adapters::blocking::App;
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), CATALOG.features());
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 

@@ -26,7 +26,7 @@ static SERVER: ServerConfig = ServerConfig::new(
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static CATALOG: Catalog =
-    Catalog::new().calls::<Call>().resources(entries![Resource::new("a:b", "b")]);
+    Catalog::new().tools_of::<Call>().resources(entries![Resource::new("a:b", "b")]);
 
 #[derive(Tools)]
 enum Call<'a> {

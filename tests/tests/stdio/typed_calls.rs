@@ -11,7 +11,7 @@ use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, ToolCallEr
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Called>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Called>();
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static OLDEST: ClientConfig =

@@ -237,7 +237,7 @@ impl Context {
     ///
     /// # Errors
     /// The arguments of a call are invalid, if the catalog has left their check to the reading of
-    /// an enum ([`Catalog::calls`](mcp_sansio::Catalog::calls)). Use `?`.
+    /// an enum ([`Catalog::tools_of`](mcp_sansio::Catalog::tools_of)). Use `?`.
     pub fn request(&self) -> Result<Request<'_>, ToolError<'static>> {
         self.active.valid_request()
     }

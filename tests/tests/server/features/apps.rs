@@ -21,7 +21,7 @@ static PAGE: ReadResourceResult = ReadResourceResult::new(&[ResourceContents::te
     .mime_type(ui::MIME_TYPE)
     .meta(LOOK)]);
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .resources(entries![Resource::new(DIAL, "dial").mime_type(ui::MIME_TYPE).meta(LOOK)]);
 static TEXT_ONLY: Catalog = Catalog::new().tools(entries![
     Tool::new("measure", RawJson::from_static(r#"{"type":"object"}"#))
