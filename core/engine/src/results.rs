@@ -353,6 +353,7 @@ fn bytes(contents: ResourceContents<'_>) -> Option<Vec<u8>> {
             bytes.truncate(len);
             Some(bytes)
         }
+        _ => None,
     }
 }
 

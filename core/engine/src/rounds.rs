@@ -123,7 +123,7 @@ impl<N: Shared<NextRound>> Round<N> {
         let mut answers: Vec<(String, String)> = carried
             .into_iter()
             .flat_map(RawJson::members)
-            .map(|(key, response)| (key.as_json().to_owned(), response.to_string()))
+            .map(|(key, response)| (key.as_json().to_string(), response.to_string()))
             .collect();
         for (key, response) in responses {
             match (response, OwnedJson::new(&key, Revision::LATEST)) {
@@ -189,7 +189,7 @@ impl<N: Shared<NextRound>> Round<N> {
         let fresh = fresh_responses(request).filter(|_| self.carried.is_some() || kept.is_none());
         for (key, response) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
             if keys.insert(key.to_string()) {
-                responses.push((key.as_json(), response.as_str()));
+                responses.push((key.as_json().as_str(), response.as_str()));
             }
         }
         if responses.is_empty() && kept.is_none() {

@@ -747,7 +747,7 @@ pub(super) fn check_entry<'c>(
                 return Err("the type of an input schema must be object");
             }
             #[cfg(feature = "http")]
-            crate::http::param_headers::check_schema(input)?;
+            crate::http::param_headers::check(input)?;
             output.map_or(Ok(()), check_schema)
         }
         EntryKind::Resource => {

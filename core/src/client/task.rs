@@ -300,6 +300,8 @@ impl core::fmt::Display for TaskGone {
     }
 }
 
+impl core::error::Error for TaskGone {}
+
 impl<const K: usize> TaskPoll<K> {
     /// The minimum time between two requests for the state.
     pub const MIN_INTERVAL: Duration = Duration::from_millis(100);

@@ -483,7 +483,7 @@ impl OwnedHead {
     fn new<'f>(request: &Request<'f>) -> (Self, [&'f str; 3]) {
         let (method, name) = match request.method.known() {
             Ok(method) => (Some(method), ""),
-            Err(name) => (None, name.as_json()),
+            Err(name) => (None, name.as_json().as_str()),
         };
         // In a batch the parameters are a small part of the frame.
         let params = request.params.given().map_or("", RawJson::as_str);
@@ -626,7 +626,7 @@ mod tests {
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let owned = OwnedRequest::from(&request);
         let length = request.params.as_json().as_str().len();
-        let name = request.method.known().map_or_else(|name| name.as_json().len(), |_| 0);
+        let name = request.method.known().map_or_else(|name| name.as_json().as_str().len(), |_| 0);
         let mut memory = RequestMemory::<1024>::new();
         assert!(memory.keep(&request));
         assert_eq!(memory.len, 1 + length + name);

@@ -94,8 +94,7 @@ async fn call(ctx: &Context, upstreams: &[Upstream]) -> HandlerResult {
             let code = ErrorCode::from_number(i32::try_from(error.code).unwrap_or(-32603));
             let data = error.data.as_ref().map(OwnedJson::as_json);
             let passed_on = RpcError::new(code, &error.message);
-            Err(ToolError::from(data.map_or(passed_on, |data| passed_on.with_data(data)))
-                .into_owned())
+            Err(ToolError::from(data.map_or(passed_on, |data| passed_on.data(data))).into_owned())
         }
         Err(error) => Err(format!("{}: {error}", upstream.name).into()),
     }

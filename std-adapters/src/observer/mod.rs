@@ -21,7 +21,8 @@ use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, Tool
 #[cfg(feature = "asynchronous")]
 use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::internal::{cut, failure, is_error};
+use mcp_sansio_engine::internal::{failure, is_error};
+use mcp_sansio_engine::observer::cut;
 pub use mcp_sansio_engine::observer::{
     Denial, Disconnect, Ended, Event, MAX_TEXT, MAX_TRACESTATE, Refusal, RequestInfo, Transport,
 };

@@ -232,7 +232,7 @@ fn s8_the_longest_duration_never_passes() {
         let connector = Connector::new(&PATIENT).limits(ClientLimits {
             close_timeout: NEVER,
             stall_timeout: NEVER,
-            ..ClientLimits::DEFAULT
+            ..ClientLimits::new()
         });
         let options = CallOptions::new().timeout(NEVER).limit(NEVER);
         let (called, end) = play(connector, era, answer, async |client| {

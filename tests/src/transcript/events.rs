@@ -46,7 +46,7 @@ impl Player<'_> {
             ServerEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
                 match reason {
-                    Some(reason) => event.detail(reason.as_json()),
+                    Some(reason) => event.detail(reason.as_json().as_str()),
                     None => event,
                 }
             }
@@ -98,7 +98,7 @@ impl Player<'_> {
 pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
     let event = Event::new(format!("{head} {}", error.code()));
     let event = match error.message() {
-        Some(message) => event.detail(message.as_json()),
+        Some(message) => event.detail(message.as_json().as_str()),
         None => event,
     };
     match error.data() {

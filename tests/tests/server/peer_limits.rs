@@ -26,11 +26,11 @@ fn c4_a_tool_has_at_most_64_annotations() {
     };
     assert_eq!(check_schema(schema(MAX_PARAMS, &|at| format!("H{at}")).as_json()), Ok(()));
     let error = check_schema(schema(MAX_PARAMS + 1, &|at| format!("H{at}")).as_json()).unwrap_err();
-    assert!(error.contains("64"), "{error}");
+    assert!(error.reason.contains("64"), "{error}");
     let last = MAX_PARAMS - 1;
     let twice = |at| if at == last { "h0".to_owned() } else { format!("H{at}") };
     let error = check_schema(schema(MAX_PARAMS, &twice).as_json()).unwrap_err();
-    assert!(error.contains("are equal"), "{error}");
+    assert!(error.reason.contains("are equal"), "{error}");
 }
 
 #[test]

@@ -152,13 +152,12 @@ impl TryFrom<&Question<'_>> for OwnedInputRequest {
     }
 }
 
-/// Limits of the memory of a client.
+/// Limits of the memory of a client, written `Limits { max_line: 1 << 20, ..Limits::new() }`.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 #[must_use]
 pub struct Limits {
     /// Number of calls in flight, and of requests of the server. Default: 64.
-    pub in_flight: u16,
+    pub max_in_flight: u16,
     /// Bytes of a line of the server. Default: 16 MiB.
     pub max_line: usize,
     /// Bytes that wait to be written; over HTTP, one message more. Default: no limit.
@@ -173,20 +172,22 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The defaults.
-    pub const DEFAULT: Self = Self {
-        in_flight: 64,
-        max_line: 16 << 20,
-        max_output: isize::MAX as usize,
-        max_posts: usize::MAX,
-        max_pending: 0,
-        max_inputs: 64,
-    };
+    /// Creates the default limits.
+    pub const fn new() -> Self {
+        Self {
+            max_in_flight: 64,
+            max_line: 16 << 20,
+            max_output: isize::MAX as usize,
+            max_posts: usize::MAX,
+            max_pending: 0,
+            max_inputs: 64,
+        }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self::DEFAULT
+        Self::new()
     }
 }
 

@@ -52,8 +52,8 @@ type Core<'c> = Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>;
 /// | when | what |
 /// | --- | --- |
 /// | it reads or writes | [`io`](Self::io), then [`received`](Self::received) and [`written`](Self::written); over HTTP `posts` and `message` |
-/// | after that | [`step`](Self::step) until it returns `false`, then [`handle_timeouts`](Self::handle_timeouts) |
-/// | to wait | until [`next_timeout`](Self::next_timeout) |
+/// | after that | [`step`](Self::step) until it returns `false`, then [`handle_timeout`](Self::handle_timeout) |
+/// | to wait | until [`poll_timeout`](Self::poll_timeout) |
 ///
 /// Time is an argument: it never goes back, and its zero is arbitrary.
 #[must_use]
@@ -144,7 +144,7 @@ enum Purpose {
 impl<'c> ClientEngine<'c> {
     /// Creates a client of a server on a stream.
     pub fn new(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
-        let memory = GrowingClientState::new(limits.in_flight);
+        let memory = GrowingClientState::new(limits.max_in_flight);
         let rx = RxBuffer::with_limit(Vec::new(), limits.max_line);
         let state = State::new(limits, config.call_limit);
         Self { core: Connection::new(config, memory, rx, state.empty_tx()), state }
@@ -181,7 +181,7 @@ impl<'c> ClientEngine<'c> {
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
         state.is_cut_off = false;
-        state.hosted = HostedTasks::new(state.limits.in_flight);
+        state.hosted = HostedTasks::new(state.limits.max_in_flight);
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
         {
@@ -668,13 +668,13 @@ impl<'c> ClientEngine<'c> {
     /// response may be in it.
     pub fn begin_wait(&mut self, now: Instant) {
         self.state.late_steps = 0;
-        if self.next_timeout().is_some_and(|due| due <= now) {
+        if self.poll_timeout().is_some_and(|due| due <= now) {
             self.state.late_steps = LATE_STEPS;
         }
     }
 
     /// Returns the time of the next timeout.
-    pub fn next_timeout(&mut self) -> Option<Instant> {
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.state.late_steps > 0 {
             return Some(Instant::from_millis(0));
         }
@@ -686,7 +686,7 @@ impl<'c> ClientEngine<'c> {
 
     /// Returns the time of the next timeout after `now`: those up to `now` were handled, or wait
     /// for room.
-    pub fn next_timeout_after(&mut self, now: Instant) -> Option<Instant> {
+    pub fn poll_timeout_after(&mut self, now: Instant) -> Option<Instant> {
         let Self { core, state } = self;
         let due = state.times().map(|(due, _)| due).find(|due| *due > now);
         let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
@@ -698,7 +698,7 @@ impl<'c> ClientEngine<'c> {
     ///
     /// # Errors
     /// As [`Client::handle_timeout`], but for `Full`.
-    pub fn handle_timeouts(
+    pub fn handle_timeout(
         &mut self,
         now: Instant,
         moved: bool,
@@ -916,7 +916,7 @@ impl State {
             unsent: VecDeque::new(),
             inputs: Vec::new(),
             asked: 0,
-            hosted: HostedTasks::new(limits.in_flight),
+            hosted: HostedTasks::new(limits.max_in_flight),
             connect_state: ConnectState::Connecting,
             connect_result: None,
             is_unresponsive: false,

@@ -404,7 +404,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     ) -> Option<OwnedJson> {
         let state = self.tasks();
         let visible = |id: &TaskId| {
-            let found = state.find_visible(id.to_string().as_str(), client.owner, time)?;
+            let found = state.find_visible(time, id.to_string().as_str(), client.owner)?;
             state.info(found)
         };
         let infos: Vec<TaskInfo> = tasks.iter().filter_map(visible).collect();

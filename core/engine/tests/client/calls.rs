@@ -175,8 +175,8 @@ fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
     scene.receives(&ok(&request, content(D, "in time")));
     scene.now = scene.now.saturating_add(Duration::from_secs(3600));
     scene.engine.begin_wait(scene.now);
-    assert_eq!(scene.engine.next_timeout().map(mcp_sansio::Instant::as_millis), Some(0));
-    scene.engine.handle_timeouts(scene.now, true, &mut scene.person).unwrap();
+    assert_eq!(scene.engine.poll_timeout().map(mcp_sansio::Instant::as_millis), Some(0));
+    scene.engine.handle_timeout(scene.now, true, &mut scene.person).unwrap();
     scene.work();
     assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "in time");
     let (call, _) = scene.tool("slow");

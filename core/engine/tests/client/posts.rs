@@ -21,7 +21,7 @@ struct Posts {
 impl Posts {
     /// A client of a modern server, two of whose messages may wait to be posted.
     fn new() -> Self {
-        let mut limits = Limits::DEFAULT;
+        let mut limits = Limits::new();
         (limits.max_posts, limits.max_pending) = (2, usize::MAX);
         let mut engine = ClientEngine::new(&CONFIG, limits);
         engine.set_over_http(true);
@@ -47,7 +47,7 @@ impl Posts {
 
     fn later(&mut self, seconds: u64) {
         self.now = self.now.saturating_add(Duration::from_secs(seconds));
-        self.engine.handle_timeouts(self.now, false, &mut self.person).unwrap();
+        self.engine.handle_timeout(self.now, false, &mut self.person).unwrap();
     }
 }
 

@@ -46,7 +46,7 @@ fn a_round_waits_for_its_last_answer() {
     scene.engine.answer(scene.now, inputs[1], Ok(answer("2")), &mut scene.person);
     assert!(scene.sent().is_empty());
     // Nothing waits for time: the call is not in flight.
-    assert_eq!(scene.engine.next_timeout(), None);
+    assert_eq!(scene.engine.poll_timeout(), None);
     scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
     let second = scene.sent_one();
     assert_eq!(second["params"]["inputResponses"].as_object().unwrap().len(), 2);
@@ -101,7 +101,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
 
 #[test]
 fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
-    let mut limits = Limits::DEFAULT;
+    let mut limits = Limits::new();
     limits.max_inputs = 1;
     let mut scene = Scene::with(E, limits);
     let (call, first) = scene.tool("ask");

@@ -16,7 +16,7 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
     scene.says(&sent, "log in");
     scene.http.authorized(sent.id);
     assert_eq!(scene.http.reading(sent.id), Reading::Head);
-    let again = scene.http.request(sent.id, scene.now).unwrap();
+    let again = scene.http.request(scene.now, sent.id).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(again.body.unwrap()).unwrap(), sent.body);
     scene.responds_with(&sent, 200, &sent.ok(text("called")));
     assert_eq!(scene.result(call), "called");
@@ -183,13 +183,13 @@ fn time_limits_stand_still_during_a_login() {
     scene.later(Duration::from_secs(25));
     scene.heads(&initialize, 401, &[]);
     let waits = scene.calls("tools/call", json!({"name": "c"}));
-    scene.http.begin_login(initialize.id, scene.now);
+    scene.http.begin_login(scene.now, initialize.id);
     assert!(scene.http.is_logging_in());
     scene.work();
     scene.later(Duration::from_secs(500));
-    scene.http.end_login(initialize.id, scene.now);
+    scene.http.end_login(scene.now, initialize.id);
     scene.http.authorized(initialize.id);
-    scene.http.request(initialize.id, scene.now).unwrap();
+    scene.http.request(scene.now, initialize.id).unwrap();
     assert!(!scene.http.is_logging_in());
     scene.open.push(initialize);
     scene.opens("s-2");

@@ -226,7 +226,7 @@ impl World<'_> {
             }
             4 => {
                 let error =
-                    RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
+                    RpcError::internal(&text).data(RawJson::from_static(r#"{"why": [null]}"#));
                 self.respond(handle, |server, tx| server.respond_error(handle, &error, tx))
             }
             5 => return self.abandon(handle, &text),

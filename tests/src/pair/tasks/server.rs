@@ -110,7 +110,7 @@ impl ServerEnd {
                 let (_, task, number) = self.asking.remove(index);
                 match outcome {
                     CallOutcome::Result(response) => {
-                        if self.program.tasks().withdraw(task, number, time(now)) {
+                        if self.program.tasks().withdraw(time(now), task, number) {
                             self.program.answer(task, number, *response);
                         }
                     }
@@ -150,6 +150,7 @@ impl ServerEnd {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, handle)),
+            Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
                 return self.listen(request, now, script);
             }

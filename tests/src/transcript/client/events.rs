@@ -76,7 +76,7 @@ impl Player<'_> {
             ClientEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
                 match reason {
-                    Some(reason) => event.detail(reason.as_json()),
+                    Some(reason) => event.detail(reason.as_json().as_str()),
                     None => event,
                 }
             }
@@ -103,7 +103,7 @@ impl Player<'_> {
             CallOutcome::Result(result) => Event::new(format!("result {name} {}", result.as_str())),
             CallOutcome::Error(error) => peer_error(&format!("error {name}"), error),
             CallOutcome::InputRequired(input) => {
-                let state = input.state().map(|state| state.as_json().to_owned());
+                let state = input.state().map(|state| state.as_json().to_string());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });
                 let event = Event::new(format!("input required {name}"))
                     .detail(format!("round {}", input.round()));

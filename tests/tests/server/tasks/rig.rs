@@ -215,6 +215,7 @@ impl Rig {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, number, request.handle)),
+            Some(step) => panic!("{step:?}"),
             None => return self.call(owner, request, state, tx, sent),
         };
         self.reply(&reply, request.handle, state, tx, sent);
@@ -234,7 +235,7 @@ impl Rig {
             let time = self.time();
             let tasks = self.state.tasks(&self.config);
             return send(tx, sent, |tx| {
-                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(id, owner, time).is_some();
+                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, owner).is_some();
                 state.server(config).listen_to_tasks(request, &mut may_see, tx)
             });
         }
@@ -417,13 +418,13 @@ impl Rig {
     pub(super) fn end(&mut self, id: &str, end: TaskEnd, result: &str) -> bool {
         let (task, time) = (self.key(id), self.time());
         self.content.results.insert(task.index(), result.to_owned());
-        self.tasks().end(task, end, time)
+        self.tasks().end(time, task, end)
     }
 
     /// The tool asks.
     pub(super) fn input(&mut self, id: &str) -> Option<u32> {
         let (task, time) = (self.key(id), self.time());
-        let number = self.tasks().ask(task, time)?;
+        let number = self.tasks().ask(time, task)?;
         self.content.asked.insert((task.index(), number));
         Some(number)
     }

@@ -210,7 +210,7 @@ fn tsk_46_tsk_47_the_error_of_the_call_is_the_error_of_the_task() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
     let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().set_message(task, &"no such file", time);
+    rig.tasks().set_message(time, task, &"no such file");
     rig.end(&id, TaskEnd::Failed, "no such file");
     let got = rig.get(D, &id);
     assert_eq!((&got["status"], &got["statusMessage"]), (&json!("failed"), &json!("no such file")));

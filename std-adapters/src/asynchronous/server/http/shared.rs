@@ -7,7 +7,7 @@ use std::task::{self, Waker};
 use std::time;
 
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
-use mcp_sansio_engine::internal::cut;
+use mcp_sansio_engine::observer::cut;
 use mcp_sansio_engine::site::{
     AuthorizationError, ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep,
     SiteTurn, UnknownEnvelope, Unpermitted,
