@@ -152,7 +152,7 @@ fn name(skill: &ServedSkill<'_>) -> String {
 fn files<'s>(skill: &'s ServedSkill<'_>) -> Option<&'s str> {
     match skill.skill().resources {
         SkillResources::Files(files) => files.as_json().map(|json| json.as_str()),
-        SkillResources::Dynamic => None,
+        _ => None,
     }
 }
 

@@ -139,7 +139,7 @@ impl Stage {
 }
 
 fn text(result: &OwnedJson) -> String {
-    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
+    let content = result.as_json().get("content").and_then(|content| content.elements().next());
     content.and_then(|block| block.get("text")).and_then(RawJson::as_string).unwrap().to_string()
 }
 

@@ -45,7 +45,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
 );
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 const TASK: ToolExecution = ToolExecution::new().task_support(TaskSupport::Required);
-static CATALOG: Catalog<'_> = Catalog::new().calls::<Call>().tools(entries![
+static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call>().tools(entries![
     Tool::new("backup", SCHEMA).execution(TASK),
     Tool::new("hold", SCHEMA).execution(TASK),
 ]);

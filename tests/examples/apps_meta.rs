@@ -38,7 +38,7 @@ fn main() {
     ];
     let members = types.map(|(name, value)| {
         let json = OwnedJson::new(value, Revision::LATEST).expect("the value can be written");
-        format!("{name:?}:{}", json.as_raw().as_str())
+        format!("{name:?}:{}", json.as_json().as_str())
     });
     println!("{{{}}}", members.join(","));
 }

@@ -4,8 +4,10 @@
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::challenges;
 use mcp_sansio_oauth::{
-    Form, OAuthError, RedirectAnswer, RedirectOutcome, ResourceMetadata, ServerMetadata,
-    TokenResponse, Url, UrlRules, WellKnownPath, Writer, form, resource_matches, scope,
+    OAuthError, RedirectAnswer, RedirectOutcome, ResourceMetadata, ServerMetadata, TokenResponse,
+    Url, UrlRules, WellKnownPath, Writer,
+    form::{self, Form},
+    resource_matches, scope,
 };
 use serde_json::{Map, Value};
 

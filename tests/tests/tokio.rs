@@ -50,7 +50,7 @@ fn over_tcp() {
             let calls = async {
                 let soon = RawJson::from_static(r#"{"ms":20}"#);
                 let waited = client.call_tool("wait", &soon).await.unwrap();
-                assert!(waited.as_raw().as_str().contains("waited"));
+                assert!(waited.as_json().as_str().contains("waited"));
                 let params =
                     CallToolParams::new("wait").arguments(RawJson::from_static(r#"{"ms":60000}"#));
                 let options = CallOptions::new().limit(Duration::from_millis(50));
@@ -75,7 +75,7 @@ fn over_http() {
             let (client, connection) = Connector::new(&CLIENT).connect(stream);
             let calls = async {
                 let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
-                assert!(waited.as_raw().as_str().contains("waited"));
+                assert!(waited.as_json().as_str().contains("waited"));
             };
             connection.drive(calls).await;
             app.broadcaster().shut_down();
@@ -100,7 +100,7 @@ fn a_child_process() {
         let (client, connection) = Connector::new(&CLIENT).connect(child);
         let begun = connection.drive(async {
             let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
-            assert!(waited.as_raw().as_str().contains("waited"));
+            assert!(waited.as_json().as_str().contains("waited"));
             Instant::now()
         });
         // It exits at the end of its input.

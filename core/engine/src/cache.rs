@@ -114,7 +114,7 @@ impl Middleware for Cache {
         }
         match result {
             Ok(result) => {
-                let fresh_until = CacheHint::from_result(result.as_raw()).fresh_until(call.now);
+                let fresh_until = CacheHint::from_result(result.as_json()).fresh_until(call.now);
                 let is_old = self.changed.is_some_and(|changed| call.now <= changed);
                 if call.now < fresh_until && !is_old && !call.had_input {
                     let entry = Entry { result: result.clone(), fresh_until };
@@ -122,7 +122,7 @@ impl Middleware for Cache {
                 }
             }
             Err(CallError::Server(error)) if error.code == INVALID_PARAMS => {
-                let is_page = call.params.as_raw().get("cursor").is_some();
+                let is_page = call.params.as_json().get("cursor").is_some();
                 self.retain(|method, _, _| !(is_page && method == call.method));
             }
             Err(_) => {}
@@ -148,11 +148,11 @@ impl Middleware for Cache {
 }
 
 fn key(call: &OutgoingCall<'_>) -> (String, String) {
-    (call.method.to_owned(), call.params.as_raw().as_str().to_owned())
+    (call.method.to_owned(), call.params.as_json().as_str().to_owned())
 }
 
 fn cost(key: &(String, String), entry: &Entry) -> usize {
-    key.0.len() + key.1.len() + entry.result.as_raw().as_str().len() + 128
+    key.0.len() + key.1.len() + entry.result.as_json().as_str().len() + 128
 }
 
 /// The methods whose results say how long they are fresh. `server/discover` is the library's.

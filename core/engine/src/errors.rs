@@ -265,7 +265,7 @@ impl fmt::Display for ConnectError {
                 write!(
                     f,
                     "no common revision: the server supports {}",
-                    Printable::new(theirs.as_raw())
+                    Printable::new(theirs.as_json())
                 )
             }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
@@ -321,7 +321,7 @@ impl HttpError {
             Self::NotAuthorized(reason) => HttpFailure::NotAuthorized(reason),
             Self::NotConnected(reason) => HttpFailure::NotConnected(reason),
             Self::ConnectionLost => HttpFailure::ConnectionLost,
-            Self::JsonRpc(error) => HttpFailure::JsonRpc(error.as_raw()),
+            Self::JsonRpc(error) => HttpFailure::JsonRpc(error.as_json()),
             Self::Invalid(reason) => HttpFailure::Invalid(reason),
         }
     }

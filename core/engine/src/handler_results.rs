@@ -29,8 +29,8 @@ pub fn result_of<T: Encode + ?Sized>(request: &Request<'_>, result: &T) -> Handl
         Method::CompletionComplete => Some("completion"),
         _ => None,
     };
-    let has = |member| result.as_raw().get(member).is_some();
-    if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
+    let has = |member| result.as_json().get(member).is_some();
+    if result.as_json().is_object() && (required.is_none_or(has) || has("resultType")) {
         return Ok(result);
     }
     let member = required.map_or(String::new(), |member| format!(" with the member {member:?}"));
@@ -55,7 +55,7 @@ pub fn text_of(request: &Request<'_>, target: &Target<'_>, text: &str) -> Handle
                 }
                 _ => None,
             };
-            let mime_type = entry.as_ref().and_then(|entry| entry.as_raw().get("mimeType"));
+            let mime_type = entry.as_ref().and_then(|entry| entry.as_json().get("mimeType"));
             contents.mime_type = mime_type.and_then(RawJson::as_string).map(Text::from_json);
             result_of(request, &ReadResourceResult::new(&[contents]))
         }

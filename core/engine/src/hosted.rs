@@ -84,6 +84,7 @@ impl HostedTasks {
                 self.waiting.push((key, request.handle));
                 HostedStep::Wait
             }
+            _ => return None,
         })
     }
 
@@ -95,7 +96,7 @@ impl HostedTasks {
         outcome: TaskResult,
     ) -> Vec<(RequestHandle, TaskResponse)> {
         let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
-        if self.memory.tasks(&CONFIG).end(key, end, now) {
+        if self.memory.tasks(&CONFIG).end(now, key, end) {
             self.outcomes.insert(key, Arc::new(outcome));
         }
         self.ended(key)
@@ -126,7 +127,7 @@ impl HostedTasks {
 
     /// Returns the time of the next [`expire`](Self::expire).
     pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
-        self.memory.tasks(&CONFIG).next_timeout()
+        self.memory.tasks(&CONFIG).poll_timeout()
     }
 
     fn with_outcome(&self, reply: TaskReply) -> TaskResponse {

@@ -1,9 +1,17 @@
 //! Whole clients and HTTP servers of the Model Context Protocol as values without I/O, above
 //! [`mcp_sansio`].
 //!
-//! [`ClientEngine`] is the client. Over HTTP `HttpClient` stands beside it: what is sent when, and
-//! what a response means. `site` is the HTTP server. The adapters drive them, and export what
-//! programs name.
+//! | | |
+//! | --- | --- |
+//! | a client | [`ClientEngine`] with a [`Driver`], [`Limits`], [`Question`] and [`Middleware`] |
+//! | what a client gets | [`List`], [`TypedResult`], [`TaskRef`], [`CallError`] and its parts |
+//! | over HTTP, beside the client (feature `http`) | `HttpClient`: takes posts, and says by `HttpStep` and `HttpRequest` what to send |
+//! | an HTTP server (feature `http`) | `site` |
+//! | tasks that outlive the process (feature `store`) | `TaskRecord` |
+//! | shares of a place among clients | [`Places`], [`PlaceLimit`], [`PeerAddress`] |
+//! | what servers report | [`observer`] |
+//!
+//! The adapters drive them, and export what programs name.
 //!
 //! ```
 //! use mcp_sansio::types::Implementation;
@@ -27,7 +35,7 @@
 //!     }
 //! }
 //!
-//! let (mut client, mut panel) = (ClientEngine::new(&CONFIG, Limits::DEFAULT), Panel);
+//! let (mut client, mut panel) = (ClientEngine::new(&CONFIG, Limits::new()), Panel);
 //! let now = Instant::from_millis(0);
 //! client.core().set_era(Some(Era::Modern));
 //! client.connect(now, &mut panel)?;
@@ -43,9 +51,9 @@
 //! client.written(written);
 //! client.received(read);
 //! while client.step(now, &mut panel) {}
-//! client.handle_timeouts(now, true, &mut panel)?;
+//! client.handle_timeout(now, true, &mut panel)?;
 //! let result = client.take(call).unwrap().result.unwrap();
-//! assert!(result.as_raw().get("content").is_some());
+//! assert!(result.as_json().get("content").is_some());
 //! # Ok::<(), mcp_sansio::SendError>(())
 //! ```
 
@@ -93,8 +101,8 @@ pub use errors::HttpError;
 pub use errors::{CallError, ConnectError, InputRefusal, InputResponse, ServerError};
 #[cfg(feature = "http")]
 pub use http_client::{
-    AUTHORIZATION_LIMIT, Diagnostic, ExchangeId, HttpClient, HttpLimits, MAX_ONE_WAY_POSTS,
-    Reading, Received, Request, Step,
+    AUTHORIZATION_LIMIT, Diagnostic, HttpClient, HttpExchangeId, HttpLimits, HttpRequest, HttpStep,
+    MAX_ONE_WAY_POSTS, Reading, Received,
 };
 pub use key_ring::KeyRing;
 pub use places::{CountPlaces, NoPlace, PeerAddress, PlaceLimit, Places};
@@ -116,7 +124,6 @@ pub mod internal {
         HandlerJson, completion_of, method_not_found, nothing_found, result_of, text_of,
     };
     pub use crate::input_requests::{Attempt, Destination, InputRequests, Outputs};
-    pub use crate::observer::cut;
     pub use crate::records_in_memory::{ENTRY_COST, NoRoom, Records};
     pub use crate::results::{PageParams, Pager, check_skill, verified};
     pub use crate::rounds::{

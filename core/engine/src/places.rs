@@ -37,13 +37,18 @@ pub struct PlaceLimit {
 }
 
 /// There is no place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NoPlace {
     /// All are taken.
     Total,
     /// The client has its share.
     Share,
 }
+
+mcp_sansio::error_type!(NoPlace {
+    Total => "all places are taken",
+    Share => "the client has its share of the places",
+});
 
 impl<K: Ord + Clone> Places<K> {
     /// Creates a count of nothing.

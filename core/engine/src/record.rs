@@ -79,7 +79,7 @@ pub struct TaskCall {
     /// The revision of the call.
     pub revision: String,
     /// Capabilities of the client, as the number that this version has for them.
-    pub capabilities: u16,
+    pub capabilities: u32,
     /// The session of a client without a principal, in which the task is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
@@ -143,15 +143,15 @@ impl TaskOutcome {
     pub fn of(result: &TaskResult) -> Option<Self> {
         Some(match result {
             Ok(result) => {
-                let json = result.as_raw().as_str().to_owned();
-                match is_error(result.as_raw()) {
+                let json = result.as_json().as_str().to_owned();
+                match is_error(result.as_json()) {
                     true => Self::ToolFailed(json),
                     false => Self::Completed(json),
                 }
             }
             Err(error) => {
                 let json = OwnedJson::new(&error.as_error(), Revision::LATEST).ok()?;
-                Self::Failed(json.as_raw().as_str().to_owned())
+                Self::Failed(json.as_json().as_str().to_owned())
             }
         })
     }
@@ -190,7 +190,7 @@ pub struct TaskInput {
     pub answer: Option<String>,
     /// Capabilities that a client needs to see it, as the number that this version has for them.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub needs: u16,
+    pub needs: u32,
     /// Whether nothing waits for an answer any more, or the client has refused to give one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_closed: bool,
@@ -211,7 +211,7 @@ impl TaskInput {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_zero(number: &u16) -> bool {
+const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

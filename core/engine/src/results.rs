@@ -79,7 +79,7 @@ impl<L: ListKind> List<L> {
     pub fn raw(&self) -> impl Iterator<Item = RawJson<'_>> {
         self.pages
             .iter()
-            .filter_map(|page| page.as_raw().get(L::MEMBER))
+            .filter_map(|page| page.as_json().get(L::MEMBER))
             .flat_map(RawJson::elements)
     }
 
@@ -193,7 +193,7 @@ impl Pager {
     /// # Errors
     /// The limit.
     pub fn check(&mut self, page: OwnedJson) -> Result<OwnedJson, ListError> {
-        let raw = page.as_raw();
+        let raw = page.as_json();
         self.left =
             self.left.checked_sub(raw.as_str().len()).ok_or(ListError::TooLong(self.max_bytes))?;
         if let Some(cursor) = raw.get("nextCursor")
@@ -239,7 +239,7 @@ impl<T: ToolCall> TypedResult<T> {
     /// # Errors
     /// The tool failed, or its output is not of its type.
     pub fn new(result: OwnedJson) -> Result<Self, ToolCallError> {
-        let output = match T::output(result.as_raw()) {
+        let output = match T::output(result.as_json()) {
             Err(OutputError::Missing) => json_text(&result),
             _ => None,
         };
@@ -254,8 +254,8 @@ impl<T: ToolCall> TypedResult<T> {
     /// None, since the client has checked it.
     pub fn output(&self) -> Result<T::Output<'_>, ToolCallError> {
         let read = match &self.output {
-            Some(output) => T::Output::parse(output.as_raw()).map_err(OutputError::Faults),
-            None => T::output(self.result.as_raw()),
+            Some(output) => T::Output::parse(output.as_json()).map_err(OutputError::Faults),
+            None => T::output(self.result.as_json()),
         };
         read.map_err(|error| match error {
             OutputError::Failed(text) => ToolCallError::Failed { why: text.to_string() },
@@ -320,7 +320,7 @@ mcp_sansio::error_type!(ToolCallError);
 /// # Errors
 /// It is for another, or invalid.
 pub fn check_skill(result: OwnedJson, uri: &str) -> Result<OwnedJson, SkillError> {
-    match result.as_raw().to::<GetSkillResult<'_>>() {
+    match result.as_json().to::<GetSkillResult<'_>>() {
         Ok(entry) if entry.skill.uri == uri => Ok(result),
         Ok(_) => Err(SkillError::Entry("it has another URI than the requested one")),
         Err(_) => Err(SkillError::Entry("it lacks uri, frontmatter or resources")),
@@ -332,7 +332,7 @@ pub fn check_skill(result: OwnedJson, uri: &str) -> Result<OwnedJson, SkillError
 /// # Errors
 /// The file is not there, or not the one of the entry.
 pub fn verified(skill: &Skill<'_>, uri: &str, result: &OwnedJson) -> Result<Vec<u8>, SkillError> {
-    let result = result.as_raw().to::<ReadResourceResult<'_>>();
+    let result = result.as_json().to::<ReadResourceResult<'_>>();
     let contents = result.map_err(|_| SkillError::NoContent)?.contents;
     let file = contents.iter().filter_map(Result::ok).find(|it| it.uri == uri);
     let file = file.and_then(bytes).ok_or(SkillError::NoContent)?;
@@ -353,6 +353,7 @@ fn bytes(contents: ResourceContents<'_>) -> Option<Vec<u8>> {
             bytes.truncate(len);
             Some(bytes)
         }
+        _ => None,
     }
 }
 

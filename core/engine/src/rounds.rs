@@ -123,12 +123,12 @@ impl<N: Shared<NextRound>> Round<N> {
         let mut answers: Vec<(String, String)> = carried
             .into_iter()
             .flat_map(RawJson::members)
-            .map(|(key, response)| (key.as_json().to_owned(), response.to_string()))
+            .map(|(key, response)| (key.as_json().to_string(), response.to_string()))
             .collect();
         for (key, response) in responses {
             match (response, OwnedJson::new(&key, Revision::LATEST)) {
                 (Ok(response), Ok(key)) => {
-                    answers.push((key.as_raw().to_string(), response.as_raw().to_string()));
+                    answers.push((key.as_json().to_string(), response.as_json().to_string()));
                 }
                 (Err(error), _) => failed.push((key, error)),
                 (_, Err(error)) => failed.push((key, error.into())),
@@ -189,7 +189,7 @@ impl<N: Shared<NextRound>> Round<N> {
         let fresh = fresh_responses(request).filter(|_| self.carried.is_some() || kept.is_none());
         for (key, response) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
             if keys.insert(key.to_string()) {
-                responses.push((key.as_json(), response.as_str()));
+                responses.push((key.as_json().as_str(), response.as_str()));
             }
         }
         if responses.is_empty() && kept.is_none() {
@@ -243,7 +243,7 @@ impl Carried {
     }
 
     fn answers(&self) -> Option<RawJson<'_>> {
-        self.json.as_raw().get(ANSWERS)
+        self.json.as_json().get(ANSWERS)
     }
 }
 
@@ -263,7 +263,7 @@ fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option
     }
     state.push('}');
     if let Some(kept) = kept.and_then(|kept| OwnedJson::new(kept, Revision::LATEST).ok()) {
-        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
+        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_json()));
     }
     state.push('}');
     state

@@ -69,7 +69,7 @@ impl TaskRef {
     /// Returns the task as a line of JSON.
     pub fn to_json(&self) -> String {
         let json = OwnedJson::new(self, Revision::LATEST);
-        json.map_or_else(|_| "{}".to_owned(), |json| json.as_raw().to_string())
+        json.map_or_else(|_| "{}".to_owned(), |json| json.as_json().to_string())
     }
 
     /// Reads what [`to_json`](Self::to_json) has written. `None` if it is something else, or of a
@@ -175,7 +175,7 @@ impl FollowedTask {
         let mut poll = TaskPoll::resume(now.now, kept.revision, age);
         for key in &kept.answered {
             if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
-                key.as_raw().as_string().into_iter().for_each(|key| poll.restore(key));
+                key.as_json().as_string().into_iter().for_each(|key| poll.restore(key));
             }
         }
         Self::of(poll, kept)
@@ -250,7 +250,7 @@ impl FollowedTask {
     pub(crate) fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
         for (key, _) in &responses {
             if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
-                key.as_raw().as_string().into_iter().for_each(|key| self.poll.answered(key));
+                key.as_json().as_string().into_iter().for_each(|key| self.poll.answered(key));
             }
         }
         self.responses.0.extend(responses);
@@ -297,7 +297,7 @@ fn millis(time: Duration) -> u64 {
 }
 
 fn number(json: &OwnedJson) -> Option<Number<'_>> {
-    Number::from_json(json.as_raw())
+    Number::from_json(json.as_json())
 }
 
 fn text(text: Text<'_>) -> String {
@@ -345,7 +345,7 @@ pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision
     let Some(task) = task.filter(|task| task.is_object() && !revision.is_modern()) else {
         return result;
     };
-    let whole = OwnedJson::new(&OfTask { result: result.as_raw(), task }, revision);
+    let whole = OwnedJson::new(&OfTask { result: result.as_json(), task }, revision);
     whole.unwrap_or(result)
 }
 

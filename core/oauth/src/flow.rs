@@ -515,6 +515,9 @@ impl Authorization<'_> {
             return Ok(if is_empty { DueStep::Forget } else { DueStep::Keep });
         }
         loop {
+            if self.flow.phase.is_running() {
+                self.setup.check()?;
+            }
             match self.flow.phase {
                 Phase::Idle if self.is_due(now) => self.renew(),
                 Phase::Idle => return Ok(DueStep::Ready),

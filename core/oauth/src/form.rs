@@ -8,7 +8,7 @@ use mcp_sansio::internal::{split, split_once};
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
 ///
 /// ```
-/// # use mcp_sansio_oauth::{Form, Writer};
+/// # use mcp_sansio_oauth::{Writer, form::Form};
 /// let mut memory = [0; 64];
 /// let mut out = Writer::new(&mut memory);
 /// Form::new(&mut out).pair("scope", "files:read files:write").pair("state", "1&2");

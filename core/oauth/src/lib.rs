@@ -74,7 +74,6 @@ pub use es256::Es256;
 pub use flow::{
     Attempts, Authorization, AuthorizationState, NotReady, Purpose, Reaction, Request, Step,
 };
-pub use form::{Encoded, Form};
 pub use jwk::{Algorithm, Jwk, KeySetError, PublicKey, Signature};
 pub use metadata::{
     ClientMetadata, DocumentError, List, RedirectAnswer, RedirectError, RedirectOutcome,

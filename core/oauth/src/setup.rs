@@ -82,10 +82,12 @@ pub struct IdentityProvider<'s> {
 pub struct RegisteredClient<'s> {
     /// Its id.
     pub id: &'s str,
-    /// The authorization server's issuer at which it is registered. Otherwise it is that of the
-    /// first authorization server that is met, and no other gets the credentials.
+    /// The issuer of the authorization server at which it is registered. A client with a secret
+    /// needs it ([`Reason::SecretWithoutIssuer`]): the MCP server names the authorization server,
+    /// and could name one that collects secrets. Without it, the client is used at the first
+    /// authorization server that is met, and at no other.
     pub issuer: Option<&'s str>,
-    /// Its secret.
+    /// Its secret, which only the authorization server of `issuer` gets.
     pub secret: Option<&'s str>,
     /// The method of its authentication. Otherwise the server's metadata decides.
     pub method: Option<TokenEndpointAuth>,
@@ -141,11 +143,18 @@ impl<'s> Setup<'s> {
             policy: Policy::new(),
         }
     }
+
+    /// Refuses a secret for which no issuer is known: the MCP server would choose who gets it.
+    pub(super) fn check(&self) -> Result<(), Reason> {
+        let is_open =
+            |client: &RegisteredClient<'_>| client.secret.is_some() && client.issuer.is_none();
+        if self.clients.iter().any(is_open) { Err(Reason::SecretWithoutIssuer) } else { Ok(()) }
+    }
 }
 
 impl<'s> IdentityProvider<'s> {
     /// Creates a provider. `client` is the client as it is registered there, which may have another
-    /// id than at the authorization server of the MCP server.
+    /// id than at the authorization server of the MCP server. Its own `issuer` is not read.
     pub const fn new(
         issuer: &'s str,
         token_endpoint: &'s str,
@@ -233,6 +242,9 @@ pub enum Reason {
     IssuerNotAllowed,
     /// The configured credentials belong to another authorization server than the resource names.
     OtherIssuer,
+    /// A configured client has a secret, and no [`issuer`](RegisteredClient::issuer) that may have
+    /// it. No request was sent.
+    SecretWithoutIssuer,
     /// The authorization server has no metadata at the well-known places.
     NoServerMetadata,
     /// The metadata names another issuer than the one that was asked.
@@ -315,6 +327,7 @@ impl fmt::Display for Reason {
             Self::NoAuthorizationServer => "the resource metadata names no authorization server",
             Self::IssuerNotAllowed => "no authorization server of the resource is allowed",
             Self::OtherIssuer => "the credentials belong to another authorization server",
+            Self::SecretWithoutIssuer => "a client has a secret, but no issuer that may have it",
             Self::NoServerMetadata => "the authorization server has no metadata",
             Self::IssuerMismatch => "the metadata names another issuer",
             Self::NoPkce => "the authorization server does not list PKCE with S256",
@@ -357,6 +370,9 @@ impl Reason {
             Self::IssuerNotAllowed => "allow its issuer in the policy",
             Self::OtherIssuer => {
                 "register the client at the authorization server, and configure it"
+            }
+            Self::SecretWithoutIssuer => {
+                "set the client's `issuer` to that of the authorization server that gave the secret"
             }
             Self::NoPkce => "allow its issuer without PKCE in the policy, if you trust it",
             Self::Url(UrlError::NotSecure) => {

@@ -107,6 +107,8 @@ impl fmt::Display for OAuthError<'_> {
     }
 }
 
+impl core::error::Error for OAuthError<'_> {}
+
 impl fmt::Debug for OAuthError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OAuthError({self})")

@@ -278,8 +278,18 @@ impl FromStr for EventId {
 
 /// An event id that this server did not assign.
 #[cfg(feature = "http")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidEventId;
+
+#[cfg(feature = "http")]
+impl fmt::Display for InvalidEventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this server did not assign the event id")
+    }
+}
+
+#[cfg(feature = "http")]
+crate::text::error_type!(InvalidEventId);
 
 #[cfg(feature = "http")]
 impl fmt::Display for EventId {

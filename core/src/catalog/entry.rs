@@ -215,7 +215,7 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first argument that does not.
     pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
-        self.check_raw(arguments.raw())
+        self.check_raw(arguments.as_json())
     }
 
     pub(super) fn check_raw<'x>(&'x self, arguments: RawJson<'x>) -> Result<(), SchemaError<'x>> {
@@ -747,7 +747,7 @@ pub(super) fn check_entry<'c>(
                 return Err("the type of an input schema must be object");
             }
             #[cfg(feature = "http")]
-            crate::http::param_headers::check_schema(input)?;
+            crate::http::param_headers::check(input)?;
             output.map_or(Ok(()), check_schema)
         }
         EntryKind::Resource => {

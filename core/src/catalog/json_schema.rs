@@ -185,7 +185,7 @@ impl<'x> Lookup<'x> {
     ) -> Result<Option<RawJson<'x>>, &'static str> {
         for _ in 0..2 {
             for (key, value) in self.behind.by_ref() {
-                budget.spend(key.as_json().len())?;
+                budget.spend(key.as_json().as_str().len())?;
                 budget.spend(value.as_str().len())?;
                 if key == name {
                     return Ok(Some(value));

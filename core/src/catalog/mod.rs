@@ -199,7 +199,7 @@ impl<'c> Catalog<'c> {
     }
 
     /// Sets the tools that are written by hand. The arguments of their calls are checked: see
-    /// [`Entry::check_arguments`]. Tools that are types ([`calls`](Self::calls)) are listed before
+    /// [`Entry::check_arguments`]. Tools that are types ([`tools_of`](Self::tools_of)) are listed before
     /// them.
     ///
     /// # Panics
@@ -227,7 +227,7 @@ impl<'c> Catalog<'c> {
         Self { calls: Tools { entries, check: Some(check) }, ..self }
     }
 
-    /// Leaves the arguments of the calls of an enum ([`calls`](Self::calls)) unchecked, for
+    /// Leaves the arguments of the calls of an enum ([`tools_of`](Self::tools_of)) unchecked, for
     /// programs that read them as this enum, which checks them. Other tools are checked as before.
     #[cfg(feature = "derive")]
     pub const fn checked_when_read(self) -> Self {
@@ -427,7 +427,7 @@ impl<'c> Catalog<'c> {
             for at in 0..len {
                 text.push('\n');
                 match OwnedJson::new(&EntryAt { catalog: self, list: number, at }, revision) {
-                    Ok(json) => text.push_str(json.as_raw().as_str()),
+                    Ok(json) => text.push_str(json.as_json().as_str()),
                     Err(error) => text.push_str(&alloc::format!("{error}")),
                 }
             }
@@ -526,7 +526,7 @@ impl<'c> Catalog<'c> {
             Method::CompletionComplete => self.look_ups.completion,
             _ => return Ok(Target::Other),
         };
-        look_up(self, request.params.raw())
+        look_up(self, request.params.as_json())
     }
 }
 
@@ -755,7 +755,7 @@ impl<'c> Catalog<'c> {
         #[cfg(feature = "derive")]
         let check = if self.is_call(tool) { self.calls.check } else { check };
         if let Some(check) = check {
-            check(tool, request.arguments().raw(), refuse);
+            check(tool, request.arguments().as_json(), refuse);
         }
     }
 
@@ -967,7 +967,7 @@ fn is_page(uri: Text<'_>) -> bool {
 /// Returns what a test of the JSON of an entry says. Sending reports what cannot be encoded.
 #[cfg(feature = "alloc")]
 fn passes(entry: &Entry<'_>, test: impl Fn(RawJson<'_>) -> bool) -> bool {
-    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_raw()))
+    OwnedJson::new(entry, Revision::LATEST).map_or(true, |json| test(json.as_json()))
 }
 
 /// Refuses a list that would take the place of another.

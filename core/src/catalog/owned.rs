@@ -65,7 +65,7 @@ pub struct OwnedCatalog {
 }
 
 impl OwnedCatalog {
-    /// Copies a catalog. Its tools and prompts that are types ([`Catalog::calls`],
+    /// Copies a catalog. Its tools and prompts that are types ([`Catalog::tools_of`],
     /// [`Catalog::prompts_of`]) stay; all other entries can be removed.
     pub fn new(constant: &Catalog<'static>) -> Self {
         let Catalog { tools, resources, templates, prompts, .. } = *constant;

@@ -155,7 +155,7 @@ impl Client<'_> {
         if method == "notifications/progress" {
             Ok(self.progress_notification(now, params, tx))
         } else if method == "notifications/message" {
-            Ok(Some(ClientEvent::Log { params: params.raw() }))
+            Ok(Some(ClientEvent::Log { params: params.as_json() }))
         } else if method == "notifications/cancelled" {
             self.cancelled_notification(params, tx)
         } else if method == "notifications/subscriptions/acknowledged" {
@@ -198,7 +198,7 @@ impl Client<'_> {
             let deadline = now.saturating_add(outgoing.timeout).min(outgoing.limit);
             self.calls.set_deadline(slot, Some(deadline));
         }
-        Some(ClientEvent::Progress { call: Call(slot), params: params.raw() })
+        Some(ClientEvent::Progress { call: Call(slot), params: params.as_json() })
     }
 
     fn acknowledged_notification<'f>(

@@ -128,7 +128,7 @@ impl Client<'_> {
             return None;
         }
         let task_id = params.meta()?.get(RELATED_TASK)?.get("taskId")?.as_string()?;
-        Some(ClientEvent::TaskProgress { task_id, params: params.raw() })
+        Some(ClientEvent::TaskProgress { task_id, params: params.as_json() })
     }
 }
 
@@ -299,6 +299,8 @@ impl core::fmt::Display for TaskGone {
         })
     }
 }
+
+impl core::error::Error for TaskGone {}
 
 impl<const K: usize> TaskPoll<K> {
     /// The minimum time between two requests for the state.

@@ -214,7 +214,7 @@ impl<'b> Encoder<'b> {
             return false;
         }
         self.separate();
-        self.put(name.as_json().as_bytes());
+        self.put(name.as_json().as_str().as_bytes());
         self.put(b":");
         true
     }

@@ -355,7 +355,7 @@ fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> Sen
 /// use mcp_sansio::types::TextResult;
 /// use mcp_sansio::{OwnedJson, Revision};
 /// let written = OwnedJson::new(&TextResult::new("hello"), Revision::LATEST).unwrap();
-/// assert_eq!(written.as_raw().as_str(), r#"{"content":[{"type":"text","text":"hello"}]}"#);
+/// assert_eq!(written.as_json().as_str(), r#"{"content":[{"type":"text","text":"hello"}]}"#);
 /// ```
 #[cfg(feature = "alloc")]
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -392,7 +392,7 @@ impl OwnedJson {
     }
 
     /// Returns the value, to be read or sent.
-    pub fn as_raw(&self) -> RawJson<'_> {
+    pub fn as_json(&self) -> RawJson<'_> {
         RawJson::scanned(&self.0)
     }
 
@@ -401,7 +401,7 @@ impl OwnedJson {
     /// # Errors
     /// Those of [`RawJson::to`].
     pub fn to<'f, T: Deserialize<'f>>(&'f self) -> Result<T, ReadError> {
-        self.as_raw().to()
+        self.as_json().to()
     }
 }
 
@@ -424,14 +424,14 @@ impl fmt::Debug for OwnedJson {
 #[cfg(feature = "alloc")]
 impl Encode for OwnedJson {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.raw(self.as_raw());
+        to.raw(self.as_json());
     }
 }
 
 #[cfg(feature = "alloc")]
 impl Serialize for OwnedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.as_raw().serialize(serializer)
+        self.as_json().serialize(serializer)
     }
 }
 
@@ -454,8 +454,8 @@ mod tests {
         for len in [0, USUAL_LENGTH - 2, USUAL_LENGTH - 1, USUAL_LENGTH, 5 * USUAL_LENGTH] {
             let text: String = core::iter::repeat_n('x', len).collect();
             let owned = OwnedJson::new(&text, Revision::LATEST).unwrap();
-            assert_eq!(owned.as_raw().as_str().len(), len + 2);
-            assert!(owned.as_raw().as_string().is_some_and(|string| string == text.as_str()));
+            assert_eq!(owned.as_json().as_str().len(), len + 2);
+            assert!(owned.as_json().as_string().is_some_and(|string| string == text.as_str()));
         }
     }
 
@@ -463,7 +463,7 @@ mod tests {
     fn members_that_a_revision_does_not_define_are_omitted() {
         let result = crate::types::CallToolResult::new(&[]).structured_content(RawJson::EMPTY);
         let at = |revision| {
-            OwnedJson::new(&result, revision).unwrap().as_raw().get("structuredContent").is_some()
+            OwnedJson::new(&result, revision).unwrap().as_json().get("structuredContent").is_some()
         };
         assert!(at(Revision::LATEST) && !at(Revision::V2024_11_05));
     }
@@ -487,6 +487,6 @@ mod tests {
         let owned = OwnedJson::new(&TextResult::new("a\n\"b\""), Revision::LATEST).unwrap();
         let again = OwnedJson::new(&owned, Revision::V2024_11_05).unwrap();
         assert_eq!(owned, again);
-        assert_eq!(owned, OwnedJson::from(owned.as_raw()));
+        assert_eq!(owned, OwnedJson::from(owned.as_json()));
     }
 }

@@ -151,8 +151,28 @@ impl HeaderName {
 /// invalid.
 ///
 /// # Errors
-/// A description of the first broken rule.
-pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
+/// [`InvalidHeaderParams`] with the first broken rule.
+pub fn check_schema(schema: RawJson<'_>) -> Result<(), InvalidHeaderParams> {
+    check(schema).map_err(|reason| InvalidHeaderParams { reason })
+}
+
+/// The annotations of an input schema break a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidHeaderParams {
+    /// The rule.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for InvalidHeaderParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason)
+    }
+}
+
+crate::text::error_type!(InvalidHeaderParams);
+
+pub(crate) fn check(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
     let mut names = [0; MAX_PARAMS];
     for param in header_params(schema, RawJson::EMPTY) {
@@ -228,8 +248,16 @@ enum Form<'v> {
 
 /// An argument that a field cannot carry: not a string, a boolean, or an integer within ±(2^53 -
 /// 1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidFieldValue;
+
+impl fmt::Display for InvalidFieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a header field carries a string, a boolean, or an integer within 2^53 - 1")
+    }
+}
+
+crate::text::error_type!(InvalidFieldValue);
 
 impl<'v> FieldValue<'v> {
     /// Creates a value from text: a name, a URI.
@@ -414,7 +442,7 @@ mod header_params_tests {
     use super::*;
 
     fn check(schema: &str) -> Result<(), &'static str> {
-        check_schema(RawJson::parse(schema).unwrap())
+        super::check(RawJson::parse(schema).unwrap())
     }
 
     fn property(name: &str, schema: &str) -> String {

@@ -218,7 +218,7 @@ impl PartialEq for RawJson<'_> {
 
 impl<'f> From<JsonStr<'f>> for RawJson<'f> {
     fn from(string: JsonStr<'f>) -> Self {
-        Self(string.as_json())
+        string.as_json()
     }
 }
 
@@ -422,9 +422,9 @@ impl<'f> JsonStr<'f> {
         Self(json)
     }
 
-    /// Returns the JSON text with its quotes.
-    pub const fn as_json(self) -> &'f str {
-        self.0
+    /// Returns the string with its quotes.
+    pub const fn as_json(self) -> RawJson<'f> {
+        RawJson(self.0)
     }
 
     /// Returns the text between the quotes, with escapes not decoded.

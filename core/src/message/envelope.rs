@@ -148,6 +148,14 @@ pub struct Malformed<'f> {
     pub forbids_response: bool,
 }
 
+impl fmt::Display for Malformed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.violation, f)
+    }
+}
+
+impl core::error::Error for Malformed<'_> {}
+
 /// A violation of the protocol by the peer. With the feature `alloc` it has the frame, too, if that
 /// cannot be read; without, it does not, which takes 200 bytes of flash less.
 ///
@@ -229,6 +237,8 @@ impl fmt::Display for PeerViolation<'_> {
         self.place().map_or(Ok(()), |place| write!(f, " ({place})"))
     }
 }
+
+impl core::error::Error for PeerViolation<'_> {}
 
 impl From<Violation> for PeerViolation<'_> {
     fn from(violation: Violation) -> Self {
@@ -480,7 +490,7 @@ mod message_tests {
         core::iter::from_fn(|| messages.next_message())
             .map(|message| match message {
                 Ok(Message { text, kind: MessageKind::Request { id, method, params } }) => {
-                    format!("request {id} {method} {} of {}", params.raw(), text.as_str().len())
+                    format!("request {id} {method} {} of {}", params.as_json(), text.as_str().len())
                 }
                 Ok(Message { kind: MessageKind::Notification { method, .. }, .. }) => {
                     format!("notification {method}")

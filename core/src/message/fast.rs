@@ -878,12 +878,13 @@ mod tests {
         let mut index = Index::EMPTY;
         for (at, (key, value)) in RawJson::scanned(text).members().enumerate() {
             let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-            let (quote, end) = (place(key.as_json()), place(value.as_str()) + value.as_str().len());
+            let (quote, end) =
+                (place(key.as_json().as_str()), place(value.as_str()) + value.as_str().len());
             index.add(
                 at,
                 quote,
-                quote + key.as_json().len() - 1,
-                key.as_json().contains('\\'),
+                quote + key.as_json().as_str().len() - 1,
+                key.as_json().as_str().contains('\\'),
                 end,
             );
         }

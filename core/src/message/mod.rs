@@ -391,7 +391,7 @@ fn read_message<'f>(
 impl<'f> Params<'f> {
     /// Returns the whole object; `{}` if it is missing.
     #[inline]
-    pub fn raw(&self) -> RawJson<'f> {
+    pub fn as_json(&self) -> RawJson<'f> {
         self.given().unwrap_or(RawJson::EMPTY)
     }
 
@@ -425,14 +425,14 @@ impl<'f> Params<'f> {
     /// # Errors
     /// [`ReadError`] if they do not fit the type.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
-        self.raw().to()
+        self.as_json().to()
     }
 }
 
 impl<'f> Arguments<'f> {
     /// Returns the object, or whatever value the peer sent instead.
     #[inline]
-    pub fn raw(&self) -> RawJson<'f> {
+    pub fn as_json(&self) -> RawJson<'f> {
         self.given().unwrap_or(RawJson::EMPTY)
     }
 
@@ -448,7 +448,7 @@ impl<'f> Arguments<'f> {
     /// [`ReadError`] if they do not fit the type. From 2025-11-25 on, respond with a result that
     /// has `isError`, so that the model can correct itself.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
-        self.raw().to()
+        self.as_json().to()
     }
 }
 

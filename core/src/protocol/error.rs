@@ -263,6 +263,8 @@ macro_rules! table {
                 })
             }
         }
+
+        impl core::error::Error for Violation {}
     };
 }
 

@@ -72,13 +72,13 @@ macro_rules! bit_set {
             }
 
             /// Returns a number for [`from_bits`](Self::from_bits) of the same version.
-            pub const fn bits(self) -> u16 {
-                self.0
+            pub const fn bits(self) -> u32 {
+                self.0 as u32
             }
 
             /// Returns the set of a number that [`bits`](Self::bits) has returned.
-            pub const fn from_bits(bits: u16) -> Self {
-                Self(bits)
+            pub const fn from_bits(bits: u32) -> Self {
+                Self(bits as u16)
             }
         }
 

@@ -11,8 +11,9 @@ use crate::json::JsonStr;
 use crate::text::{Words, words};
 use serde::{Serialize, Serializer};
 
-/// A published revision of the Model Context Protocol, oldest first.
+/// A published revision of the Model Context Protocol, oldest first. [`Revisions::ALL`] has them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 #[repr(u8)]
 pub enum Revision {
     /// 2024-11-05, legacy era.
@@ -45,7 +46,7 @@ impl Era {
 
 impl Revision {
     /// All revisions, newest first: the order in which `server/discover` lists them.
-    pub const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::V2026_07_28,
         Self::V2025_11_25,
         Self::V2025_06_18,

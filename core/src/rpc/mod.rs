@@ -17,6 +17,7 @@ use crate::json::ReadError;
 use crate::json::{JsonStr, RawJson};
 use crate::protocol::error::ErrorCode;
 use crate::protocol::{ClientFeatures, Revision, Revisions};
+use crate::text::Printable;
 #[cfg(all(feature = "alloc", feature = "tasks"))]
 use crate::types::ErrorObject;
 use crate::types::{ClientCapabilities, SupportedVersions};
@@ -47,7 +48,7 @@ impl<'e> RpcError<'e> {
 
     /// Creates an error -32602 that there is no such entry; the message ends with its name.
     pub(crate) fn unknown(what: &'static str, name: Option<JsonStr<'e>>) -> Self {
-        let name = name.filter(|name| name.as_json().len() <= MAX_NAME);
+        let name = name.filter(|name| name.as_json().as_str().len() <= MAX_NAME);
         Self { data: name.map_or(Data::None, Data::Name), ..Self::invalid_params(what) }
     }
 
@@ -86,13 +87,13 @@ impl<'e> RpcError<'e> {
     }
 
     /// Returns the error with another message.
-    pub const fn with_message(self, message: &'e str) -> Self {
+    pub const fn message(self, message: &'e str) -> Self {
         let data = if let Data::Name(_) = self.data { Data::None } else { self.data };
         Self { message, data, ..self }
     }
 
     /// Returns the error with `data`.
-    pub const fn with_data(self, data: RawJson<'e>) -> Self {
+    pub const fn data(self, data: RawJson<'e>) -> Self {
         Self { data: Data::Raw(data), ..self }
     }
 
@@ -128,6 +129,16 @@ impl<'e> RpcError<'e> {
         name.chars().try_for_each(|c| to.write_char(c))
     }
 }
+
+impl fmt::Display for RpcError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message)?;
+        let Data::Name(name) = self.data else { return Ok(()) };
+        write!(f, ": {}", Printable::new(name))
+    }
+}
+
+impl core::error::Error for RpcError<'_> {}
 
 /// Maximum length of a name that an error repeats, in bytes: a longer one is no name of a tool.
 const MAX_NAME: usize = 128;
@@ -198,7 +209,7 @@ impl OwnedRpcError {
 
     /// Returns the error.
     pub fn as_error(&self) -> RpcError<'_> {
-        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
+        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_json()));
         RpcError { code: self.code, message: &self.message, data }
     }
 }
@@ -218,9 +229,30 @@ impl From<RpcError<'_>> for OwnedRpcError {
     }
 }
 
-/// Error response of the peer to a call.
+#[cfg(feature = "alloc")]
+impl fmt::Display for OwnedRpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.as_error(), f)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl core::error::Error for OwnedRpcError {}
+
+/// Error response of the peer to a call. Its `Display` output is safe for terminals.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerError<'f>(RawJson<'f>);
+
+impl fmt::Display for PeerError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(message) = self.message() {
+            write!(f, "{} ", Printable::new(message))?;
+        }
+        write!(f, "(code {})", self.code())
+    }
+}
+
+impl core::error::Error for PeerError<'_> {}
 
 impl<'f> PeerError<'f> {
     pub(crate) const fn new(error: RawJson<'f>) -> Self {

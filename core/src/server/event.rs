@@ -483,7 +483,7 @@ impl OwnedHead {
     fn new<'f>(request: &Request<'f>) -> (Self, [&'f str; 3]) {
         let (method, name) = match request.method.known() {
             Ok(method) => (Some(method), ""),
-            Err(name) => (None, name.as_json()),
+            Err(name) => (None, name.as_json().as_str()),
         };
         // In a batch the parameters are a small part of the frame.
         let params = request.params.given().map_or("", RawJson::as_str);
@@ -625,8 +625,8 @@ mod tests {
         let event = server.next_event(crate::Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let owned = OwnedRequest::from(&request);
-        let length = request.params.raw().as_str().len();
-        let name = request.method.known().map_or_else(|name| name.as_json().len(), |_| 0);
+        let length = request.params.as_json().as_str().len();
+        let name = request.method.known().map_or_else(|name| name.as_json().as_str().len(), |_| 0);
         let mut memory = RequestMemory::<1024>::new();
         assert!(memory.keep(&request));
         assert_eq!(memory.len, 1 + length + name);
@@ -640,8 +640,8 @@ mod tests {
         assert_eq!(copy.method, request.method);
         assert_eq!((copy.revision, copy.capabilities), (request.revision, request.capabilities));
         assert!(copy.wants_progress && request.wants_progress);
-        assert_eq!(copy.params.raw(), request.params.raw());
-        assert_eq!(copy.arguments().raw(), request.arguments().raw());
+        assert_eq!(copy.params.as_json(), request.params.as_json());
+        assert_eq!(copy.arguments().as_json(), request.arguments().as_json());
         for key in [
             "name",
             "uri",
@@ -694,7 +694,7 @@ mod tests {
         let mut memory = RequestMemory::<1>::new();
         assert!(memory.keep(&request));
         for copy in [owned.as_request(), memory.as_request().unwrap()] {
-            assert_eq!(copy.params.raw(), RawJson::EMPTY);
+            assert_eq!(copy.params.as_json(), RawJson::EMPTY);
             assert_eq!(copy.params.name(), None);
         }
     }

@@ -638,7 +638,7 @@ impl<'s> Server<'s> {
             log_level: config.log_level,
             phase: Phase::Initializing,
         });
-        Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
+        Ok(Some(ServerEvent::Initialize { revision, params: params.as_json() }))
     }
 
     /// Responds to `server/discover` (2026-07-28).
@@ -786,7 +786,7 @@ mod http {
                 return Ok(());
             };
             let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
-            for param in header_params(input_schema, self.arguments().raw()) {
+            for param in header_params(input_schema, self.arguments().as_json()) {
                 // The catalog's own check has reported invalid annotations.
                 let Some(name) = param.name() else { continue };
                 let value = match param.value.map(FieldValue::argument) {

@@ -268,7 +268,7 @@ impl Refusal {
         let message = config.words.map_or(TERSE, |words| words(self));
         match requested {
             Some(version) if self.violation == Violation::UnsupportedVersion => {
-                RpcError::unsupported_version(config.revisions, version).with_message(message)
+                RpcError::unsupported_version(config.revisions, version).message(message)
             }
             _ if self == Self::INITIALIZE_FIRST => {
                 RpcError::new(ErrorCode::InvalidRequest, message)

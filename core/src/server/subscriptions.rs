@@ -374,7 +374,7 @@ pub(super) const GRANTS: Grants = Grants {
     // The acknowledgement lists the URIs in the table, and is serialized again for each part of it
     // that is written.
     subscribe: |subscriptions, owner, filter| {
-        for uri in uris(filter).filter(|uri| uri.as_json().len() <= MAX_URI) {
+        for uri in uris(filter).filter(|uri| uri.as_json().as_str().len() <= MAX_URI) {
             subscriptions.insert(owner, hash_text(uri));
         }
     },

@@ -78,8 +78,8 @@ impl ServedSkill<'static> {
 
 impl OwnedSkill {
     pub(super) fn entry(&self) -> Skill<'_> {
-        let resources = SkillResources::Files(List::scanned(self.resources.as_raw()));
-        Skill::new(&self.uri, self.frontmatter.as_raw(), resources)
+        let resources = SkillResources::Files(List::scanned(self.resources.as_json()));
+        Skill::new(&self.uri, self.frontmatter.as_json(), resources)
     }
 
     pub(super) fn file(&self, at: usize) -> Option<(SkillResource<'_>, ResourceData<'_>)> {

@@ -78,6 +78,7 @@ impl Server<'_> {
 /// What to do for a request about tasks.
 #[derive(Debug)]
 #[must_use]
+#[non_exhaustive]
 pub enum TaskStep<'f> {
     /// Send the response.
     Respond(TaskReply),
@@ -134,7 +135,7 @@ impl Tasks<'_> {
     ///         }
     ///         Some(TaskStep::Cancel(task, reply)) => {
     ///             // Stop the work here.
-    ///             tasks.end(task, TaskEnd::Cancelled, time);
+    ///             tasks.end(time, task, TaskEnd::Cancelled);
     ///             reply.send(content, server, request.handle, tx)?;
     ///         }
     ///         Some(_) => { /* ... */ }
@@ -209,7 +210,7 @@ impl Tasks<'_> {
         }
         if request.method == Method::TasksCancel
             && !is_modern
-            && !self.end(task, TaskEnd::Cancelled, time)
+            && !self.end(time, task, TaskEnd::Cancelled)
         {
             return Err("The task has ended");
         }
@@ -242,9 +243,9 @@ impl Tasks<'_> {
     /// [`Server::listen_to_tasks`]: crate::Server::listen_to_tasks
     pub fn find_visible<'t>(
         &self,
+        time: TaskTime,
         id: impl Into<Text<'t>>,
         owner: TaskOwner,
-        time: TaskTime,
     ) -> Option<TaskKey> {
         self.visible(id, owner, time, true)
     }

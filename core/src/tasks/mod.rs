@@ -263,9 +263,9 @@ impl Tasks<'_> {
     /// Returns `false` if it is the same, and after the end of the task.
     pub fn set_message(
         &mut self,
+        time: TaskTime,
         task: TaskKey,
         message: &dyn fmt::Display,
-        time: TaskTime,
     ) -> bool {
         self.live(task).is_some_and(|entry| {
             entry.updated = time.unix_ms;
@@ -276,7 +276,7 @@ impl Tasks<'_> {
     /// Begins to wait for input. Returns the number of the input request, which is its key:
     /// [`TaskContent`] writes it. `None` after the end of the task, and if more than [`MAX_INPUTS`]
     /// would be between the oldest one and this.
-    pub fn ask(&mut self, task: TaskKey, time: TaskTime) -> Option<u32> {
+    pub fn ask(&mut self, time: TaskTime, task: TaskKey) -> Option<u32> {
         let entry = self.live(task)?;
         let number = entry.inputs.add()?;
         entry.updated = time.unix_ms;
@@ -285,7 +285,7 @@ impl Tasks<'_> {
 
     /// Stops waiting for an input that is not needed any more. Returns `false` if there is a
     /// response already.
-    pub fn withdraw(&mut self, task: TaskKey, number: u32, time: TaskTime) -> bool {
+    pub fn withdraw(&mut self, time: TaskTime, task: TaskKey, number: u32) -> bool {
         self.live(task).is_some_and(|entry| {
             let was_open = entry.inputs.remove(number);
             if was_open {
@@ -297,7 +297,7 @@ impl Tasks<'_> {
 
     /// Ends a task. Returns `false` if it has ended already: a task ends once, and what comes late
     /// is dropped.
-    pub fn end(&mut self, task: TaskKey, end: TaskEnd, time: TaskTime) -> bool {
+    pub fn end(&mut self, time: TaskTime, task: TaskKey, end: TaskEnd) -> bool {
         self.live(task).is_some_and(|entry| {
             entry.state = State::Ended(end);
             entry.inputs.clear();
@@ -312,7 +312,7 @@ impl Tasks<'_> {
     }
 
     /// Returns the next time to call [`handle_timeout`](Self::handle_timeout).
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub fn poll_timeout(&self) -> Option<Instant> {
         self.index.table.earliest()
     }
 

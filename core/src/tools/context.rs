@@ -603,7 +603,7 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
         state: &S,
     ) -> Result<bool, ToolError<'static>> {
         let state = OwnedJson::new(state, self.request().revision)?;
-        Ok(self.set_request_state(state.as_raw().as_str()))
+        Ok(self.set_request_state(state.as_json().as_str()))
     }
 }
 
@@ -654,14 +654,14 @@ impl OwnedInputResponse {
     /// [`ToolError::invalid_input_response`] if it does not fit the form.
     #[cfg(feature = "derive")]
     pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, ToolError<'static>> {
-        T::from_elicit_result(self.as_raw())
+        T::from_elicit_result(self.as_json())
             .map_err(|faults| self.invalid(&faults))
             .or_input_response()
     }
 
     /// Returns the response as JSON, as received.
-    pub fn as_raw(&self) -> RawJson<'_> {
-        self.json.as_raw()
+    pub fn as_json(&self) -> RawJson<'_> {
+        self.json.as_json()
     }
 
     /// Returns the response as JSON, as received.
@@ -677,6 +677,6 @@ impl OwnedInputResponse {
 #[cfg(feature = "alloc")]
 impl fmt::Debug for OwnedInputResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.json.as_raw())
+        write!(f, "{}: {}", self.key, self.json.as_json())
     }
 }

@@ -311,7 +311,7 @@ impl<'a> ToolError<'a> {
             (_, Why::OwnedError(error)) => Err((**error).clone()),
             (ResponseKind::Error(code), why) => {
                 let text = OwnedJson::new(why, revision).ok();
-                let text = text.as_ref().and_then(|text| text.as_raw().as_string());
+                let text = text.as_ref().and_then(|text| text.as_json().as_string());
                 let text: String = text.into_iter().flat_map(JsonStr::chars).collect();
                 Err(owned(RpcError::new(ErrorCode::from_number(code), &text)))
             }
@@ -565,7 +565,7 @@ impl Entry<'_> {
         }
         // Sending reports what cannot be encoded.
         let Ok(result) = OwnedJson::new(result, revision) else { return Ok(()) };
-        let result = result.as_raw();
+        let result = result.as_json();
         let is_other = |kind: RawJson<'_>| kind.as_string().is_none_or(|kind| kind != "complete");
         if result.get("isError").and_then(RawJson::as_bool) == Some(true)
             || result.get("resultType").is_some_and(is_other)
@@ -621,7 +621,7 @@ impl Catalog<'_> {
         let mut text = None;
         self.refusal(tool, request, &mut |why| {
             let json = OwnedJson::new(why, Revision::LATEST);
-            let why = json.iter().filter_map(|json| json.as_raw().as_string());
+            let why = json.iter().filter_map(|json| json.as_json().as_string());
             text = Some(why.flat_map(JsonStr::chars).collect());
         });
         text

@@ -60,7 +60,7 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 ///     first: &'a str,
 /// }
 ///
-/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+/// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 /// CATALOG.check().unwrap();
 ///
 /// let arguments = RawJson::from_static(r#"{"on":true}"#);
@@ -92,7 +92,7 @@ use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
     label = "an enum with `#[derive(Tools)]` is one"
 )]
 pub trait Tools<'a>: ReadAt<'a> {
-    /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.
+    /// The tools, which [`Catalog::tools_of`](crate::Catalog::tools_of) lists.
     const TOOLS: &'static [Entry<'static>];
 
     /// Checks and reads a call. Returns `None` if there is no tool with this name.
@@ -115,7 +115,7 @@ pub trait Tools<'a>: ReadAt<'a> {
     /// As [`parse`](Self::parse).
     fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
         let name = request.name().filter(|_| request.method == Method::ToolsCall)?;
-        Self::parse(name, request.arguments().raw())
+        Self::parse(name, request.arguments().as_json())
     }
 }
 
@@ -145,7 +145,7 @@ pub fn read_found<'a, T: Tools<'a>>(
     request: &Request<'a>,
 ) -> Option<Result<T, Faults<'a>>> {
     let place = T::TOOLS.iter().position(|own| core::ptr::eq(own, tool))?;
-    Some(T::read(place, request.arguments().raw()))
+    Some(T::read(place, request.arguments().as_json()))
 }
 
 /// Result of [`Catalog::call`].
@@ -171,14 +171,14 @@ impl<'c> Catalog<'c> {
     /// #     SetLamp { on: bool },
     /// # }
     /// static CATALOG: Catalog = Catalog::new()
-    ///     .calls::<Call>()
+    ///     .tools_of::<Call>()
     ///     .tools(entries![Tool::new("reset", RawJson::from_static(r#"{"type":"object"}"#))]);
     /// ```
     ///
     /// # Panics
     /// If a tool by hand has the name of one of these, or if there is an enum already (one may hold
     /// others: `flatten` of [`Tools`]); in a constant it then does not compile.
-    pub const fn calls<T: Tools<'static>>(self) -> Self {
+    pub const fn tools_of<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
@@ -202,7 +202,7 @@ impl<'c> Catalog<'c> {
     /// #     /// Switches the lamp.
     /// #     SetLamp { on: bool },
     /// # }
-    /// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    /// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
     ///
     /// fn handle(server: &mut Server, request: &Request, tx: &mut Tx) -> Result<(), SendError> {
     ///     match CATALOG.call(server, request, tx)? {
@@ -391,7 +391,7 @@ pub trait Prompts<'a>: ReadAt<'a> {
     /// As [`parse`](Self::parse).
     fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
         let name = request.name().filter(|_| request.method == Method::PromptsGet)?;
-        Self::parse(name, request.arguments().raw())
+        Self::parse(name, request.arguments().as_json())
     }
 }
 
@@ -432,7 +432,7 @@ fn respond(
     tx: &mut Tx<'_>,
 ) -> SendResult<bool> {
     if request.method == Method::PromptsGet {
-        let checked = check_members(rule, request.arguments().raw(), &mut [], false);
+        let checked = check_members(rule, request.arguments().as_json(), &mut [], false);
         let Err(faults) = checked else { return Ok(false) };
         return server.refuse_params(request.handle, &faults, tx).map(|()| true);
     }
@@ -672,7 +672,7 @@ pub type CallOf<'a, T> = <T as ToolSet>::Call<'a>;
 ///     characters: u32,
 /// }
 ///
-/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+/// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 ///
 /// struct Desk {
 ///     lamp: bool,

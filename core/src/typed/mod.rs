@@ -47,7 +47,7 @@
 //! prompts are another one, which derives [`Prompts`]. A struct can be the form of an elicitation,
 //! too: [`RequestedSchema::of`](crate::types::RequestedSchema::of). For a
 //! single tool a handler calls [`parse`](InputObject::parse) with
-//! [`request.arguments().raw()`](crate::Arguments::raw), and hands [`Faults`] to
+//! [`request.arguments().as_json()`](crate::Arguments::as_json), and hands [`Faults`] to
 //! [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
 //!
 //! The schema is text that the compiler writes. The check is one function for all types, which

@@ -400,12 +400,13 @@ macro_rules! page {
     };
 }
 
-/// Declares an enum of strings.
+/// Declares an enum of strings. A later revision may add some.
 macro_rules! names {
     ($(#[$meta:meta])* pub enum $name:ident {
         $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+
     }) => {
         $(#[$meta])*
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$vmeta])* $variant,)+
         }

@@ -161,7 +161,7 @@ impl Const<'_, Text<'_>> {
     pub(crate) const fn render(self, to: &mut Renderer<'_>) {
         match self.0.source() {
             Source::Own(text) => to.string(text),
-            Source::Received(text) => to.raw(RawJson::scanned(text.as_json())),
+            Source::Received(text) => to.raw(text.as_json()),
         }
     }
 }

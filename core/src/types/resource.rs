@@ -93,6 +93,7 @@ pub struct ResourceContents<'a> {
 
 /// The data in [`ResourceContents`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum ResourceData<'a> {
     /// Text, in the member `text`.
     Text(Text<'a>),

@@ -33,6 +33,7 @@ payload! {
 
 /// The files of a [`Skill`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum SkillResources<'a> {
     /// All of them, `SKILL.md` included.
     Files(List<'a, SkillResource<'a>>),

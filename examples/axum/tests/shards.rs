@@ -39,7 +39,7 @@ async fn axum_has_a_service_of_several_threads() {
         let (no_arguments, mut answers) = (RawJson::from_static("{}"), BTreeSet::new());
         for _ in 0..9 {
             let result = client.call_tool("any", &no_arguments).await.unwrap();
-            answers.insert(result.as_raw().as_str().to_owned());
+            answers.insert(result.as_json().as_str().to_owned());
         }
         answers.len()
     };

@@ -9,7 +9,7 @@ use mcp_sansio_adapters::blocking::{App, Error};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call<'a> {

@@ -172,6 +172,8 @@ fn named(options: EnumOptions<'_>) -> (Vec<String>, Vec<String>) {
             .flatten()
             .map(|choice| (choice.value.to_string(), choice.title.to_string()))
             .unzip(),
+        // Nothing can be chosen.
+        _ => Default::default(),
     };
     let names = values
         .iter()

@@ -188,7 +188,7 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
 /// Prints the verified `SKILL.md` of a skill.
 fn load(server: &mut Client<'_>, uri: &str, out: &mut impl io::Write) -> Result<(), Failure> {
     let entry = server.get_skill(uri)?;
-    let entry = entry.as_raw().to::<GetSkillResult<'_>>().map_err(Error::Read)?;
+    let entry = entry.as_json().to::<GetSkillResult<'_>>().map_err(Error::Read)?;
     let text = server.read_skill_file(&entry.skill, uri)?;
     let text = String::from_utf8_lossy(&text);
     writeln!(out, "{}", result::safe(text.trim_end()))?;
@@ -203,7 +203,7 @@ fn result(
     out: &mut impl io::Write,
 ) -> Result<ExitCode, Failure> {
     let result = server.wait(call)?;
-    let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
+    let failed = result.as_json().get("isError").and_then(RawJson::as_bool) == Some(true);
     show(options, &result, out, result::tool)?;
     if failed {
         eprintln!("inspect: the tool failed (isError)");
@@ -261,7 +261,7 @@ fn show(
     out: &mut impl io::Write,
     pretty: impl FnOnce(&Value, &mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let value: Value = serde_json::from_str(result.as_raw().as_str()).unwrap_or_default();
+    let value: Value = serde_json::from_str(result.as_json().as_str()).unwrap_or_default();
     if options.json {
         writeln!(out, "{}", result::safe(format_args!("{value:#}")))?
     } else {

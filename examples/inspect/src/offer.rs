@@ -98,7 +98,7 @@ fn entries<L: ListKind>(
 
 /// Returns what the server says about itself.
 fn introduction(server: &Client<'_>) -> Option<Value> {
-    server.connected()?.result.as_ref().map(|about| value(about.as_raw()))
+    server.connected()?.result.as_ref().map(|about| value(about.as_json()))
 }
 
 fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {

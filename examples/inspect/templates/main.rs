@@ -9,7 +9,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
     CATALOG.features(),
 );
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 // A variant is a tool, its fields are the arguments. A model reads the comments.
 #[derive(Tools)]
@@ -61,10 +61,10 @@ mod tests {
 
             let milk = RawJson::parse(r#"{"text": "Buy milk"}"#).unwrap();
             let result = client.call_tool("add", &milk).unwrap();
-            assert!(result.as_raw().as_str().contains(r#""text":"Buy milk""#));
+            assert!(result.as_json().as_str().contains(r#""text":"Buy milk""#));
 
             let result = client.call_tool("add", &RawJson::EMPTY).unwrap();
-            assert!(result.as_raw().as_str().contains("text: is missing"));
+            assert!(result.as_json().as_str().contains("text: is missing"));
         }
     }
 }

@@ -19,7 +19,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("calculator", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

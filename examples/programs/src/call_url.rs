@@ -12,8 +12,8 @@ use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Instant, OwnedJson, Printable, RawJson,
 };
 use mcp_sansio_engine::{
-    ClientEngine, ConnectState, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
-    InputResponse, Limits, Question, Reading, Request, Step,
+    ClientEngine, ConnectState, Driver, HttpClient, HttpError, HttpExchangeId, HttpLimits,
+    HttpRequest, HttpStep, InputResponse, Limits, Question, Reading,
 };
 use mcp_sansio_http1::{BodyLength, HeadWriter, Part, ResponseReader};
 
@@ -26,9 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: call-url URL TOOL ARGUMENTS".into());
     };
     let (origin, target) = Origin::parse(url)?;
-    let mut client = ClientEngine::new(&CONFIG, Limits::DEFAULT);
+    let mut client = ClientEngine::new(&CONFIG, Limits::new());
     client.set_over_http(true);
-    let http = HttpClient::new(&origin, target, HttpLimits::DEFAULT);
+    let http = HttpClient::new(&origin, target, HttpLimits::new());
     let began = SystemInstant::now();
     let mut server = Server { client, http, connections: Vec::new(), origin, began };
     server.client.connect(server.now(), &mut System)?;
@@ -36,10 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         server.turn()?;
     }
     let tools = server.call("tools/list", &RawJson::EMPTY)?;
-    println!("{}", Printable::new(tools.as_raw()));
+    println!("{}", Printable::new(tools.as_json()));
     let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
     let result = server.call("tools/call", &RawJson::parse(&params)?)?;
-    println!("{}", Printable::new(result.as_raw()));
+    println!("{}", Printable::new(result.as_json()));
     server.http.close(server.now());
     while !server.http.is_closed() {
         server.turn()?;
@@ -57,7 +57,7 @@ struct Server<'u> {
 }
 
 struct Connection {
-    exchange: ExchangeId,
+    exchange: HttpExchangeId,
     stream: TcpStream,
     reader: ResponseReader<Vec<u8>>,
 }
@@ -85,18 +85,20 @@ impl Server<'_> {
         self.http.take_posts(now, &mut self.client);
         while let Some(step) = self.http.next_step(now) {
             match step {
-                Step::Send { exchange, method, target } => {
+                HttpStep::Send { exchange, method, target } => {
                     if let Err(error) = self.open(exchange, method, &target) {
-                        self.http.end(exchange, Err(error), now);
+                        self.http.end(now, exchange, Err(error));
                     }
                 }
-                Step::Close(exchange) => self.connections.retain(|one| one.exchange != exchange),
-                Step::Report(diagnostic) => eprintln!("{diagnostic}"),
+                HttpStep::Close(exchange) => {
+                    self.connections.retain(|one| one.exchange != exchange)
+                }
+                HttpStep::Report(diagnostic) => eprintln!("{diagnostic}"),
             }
         }
         self.connections.retain_mut(|connection| {
             if let Some(end) = connection.read(&mut self.http, now) {
-                self.http.end(connection.exchange, end, now);
+                self.http.end(now, connection.exchange, end);
             }
             self.http.reading(connection.exchange) != Reading::Over
         });
@@ -104,13 +106,13 @@ impl Server<'_> {
         while let Some(received) = self.http.next_received() {
             received.hand_to(&mut self.client, now, &mut System);
         }
-        self.http.handle_timeouts(now);
-        Ok(self.client.handle_timeouts(now, true, &mut System)?)
+        self.http.handle_timeout(now);
+        Ok(self.client.handle_timeout(now, true, &mut System)?)
     }
 
-    fn open(&mut self, id: ExchangeId, method: &str, target: &str) -> Result<(), HttpError> {
+    fn open(&mut self, id: HttpExchangeId, method: &str, target: &str) -> Result<(), HttpError> {
         let now = self.now();
-        let Some(Request { fields, body }) = self.http.request(id, now) else { return Ok(()) };
+        let Some(HttpRequest { fields, body }) = self.http.request(now, id) else { return Ok(()) };
         let mut bytes = vec![0; 16 << 10];
         let mut head = HeadWriter::request(&mut bytes, method, target)
             .field("host", self.origin.authority)
@@ -143,8 +145,8 @@ impl Connection {
         }
         loop {
             match reader.next_part() {
-                Ok(Some(Part::Head(head))) => http.response(*exchange, &head.as_head(), now),
-                Ok(Some(Part::Body(piece))) => http.body(*exchange, piece, now),
+                Ok(Some(Part::Head(head))) => http.response(now, *exchange, &head.as_head()),
+                Ok(Some(Part::Body(piece))) => http.body(now, *exchange, piece),
                 Ok(Some(Part::End)) => return Some(Ok(())),
                 Ok(None) => return None,
                 Err(error) => return Some(Err(HttpError::Invalid(error.to_string()))),

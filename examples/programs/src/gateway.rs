@@ -86,16 +86,15 @@ async fn call(ctx: &Context, upstreams: &[Upstream]) -> HandlerResult {
         Some((upstream, tool))
     });
     let (upstream, tool) = known.ok_or_else(|| RpcError::invalid_params("Unknown tool"))?;
-    let arguments = request.arguments().raw();
+    let arguments = request.arguments().as_json();
     // Dropped when the client cancels the call, which cancels that of the server.
     match with_progress(ctx, &upstream.client, tool, arguments).await? {
         Ok(result) => ctx.reply(&result),
         Err(CallError::Server(error)) => {
             let code = ErrorCode::from_number(i32::try_from(error.code).unwrap_or(-32603));
-            let data = error.data.as_ref().map(OwnedJson::as_raw);
+            let data = error.data.as_ref().map(OwnedJson::as_json);
             let passed_on = RpcError::new(code, &error.message);
-            Err(ToolError::from(data.map_or(passed_on, |data| passed_on.with_data(data)))
-                .into_owned())
+            Err(ToolError::from(data.map_or(passed_on, |data| passed_on.data(data))).into_owned())
         }
         Err(error) => Err(format!("{}: {error}", upstream.name).into()),
     }

@@ -16,7 +16,7 @@ use smol::Async;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("diary", "0.1.0"), CATALOG.features());
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

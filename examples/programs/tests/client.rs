@@ -170,7 +170,7 @@ fn lists(client: &mut Client<'_>) {
 
 fn tools(client: &mut Client<'_>, person: &Person) {
     let answer = client.call_tool("structured", &Json(json!({"city": "Łódź"}))).unwrap();
-    assert!(answer.as_raw().get("content").is_some());
+    assert!(answer.as_json().get("content").is_some());
     let answer = client.call_tool("test_error_handling", &Json(json!({}))).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true));
     assert!(
@@ -235,7 +235,7 @@ fn asks(client: &mut Client<'_>, person: &Person) {
         ("test_input_required_result_request_state", json!({}), &["form"], ""),
     ] {
         let answer = client.call_tool(tool, &Json(arguments)).unwrap();
-        assert!(answer.as_raw().as_str().contains(says), "{tool}: {answer:?}");
+        assert!(answer.as_json().as_str().contains(says), "{tool}: {answer:?}");
         assert_eq!(person.noted(), asked, "{tool}");
     }
     let answer =
@@ -253,7 +253,7 @@ fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
     let asking = "test_input_required_result_elicitation";
     let error = client.call_tool(asking, &Json(json!({}))).unwrap_err();
     assert!(
-        matches!(&error, Error::Call { error: CallError::InputRefused { result, .. }, .. } if result.as_raw().get("inputRequests").is_some()),
+        matches!(&error, Error::Call { error: CallError::InputRefused { result, .. }, .. } if result.as_json().get("inputRequests").is_some()),
         "{error}"
     );
     let connector = Connector::new(&CONFIG).era(Era::Legacy);
@@ -269,7 +269,7 @@ fn a_closure_is_a_handler() {
         Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
     let answer =
         client.call_tool("test_input_required_result_elicitation", &Json(json!({}))).unwrap();
-    assert!(answer.as_raw().as_str().contains("decline"), "{answer:?}");
+    assert!(answer.as_json().as_str().contains("decline"), "{answer:?}");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn time_spent_on_input_does_not_count_toward_the_timeout() {
         client
             .request("tools/call", &Json(params), options)
             .unwrap()
-            .as_raw()
+            .as_json()
             .as_str()
             .contains("decline")
     );

@@ -29,7 +29,7 @@ pub(crate) fn empty(id: &str) -> String {
 
 pub(crate) fn error(id: &str, code: i32, message: &str) -> String {
     let message = OwnedJson::new(message, Revision::LATEST)
-        .map_or_else(|_| "\"\"".to_owned(), |text| text.as_raw().as_str().to_owned());
+        .map_or_else(|_| "\"\"".to_owned(), |text| text.as_json().as_str().to_owned());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
 }
 

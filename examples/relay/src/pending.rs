@@ -85,7 +85,7 @@ impl Pending {
         method: JsonStr<'_>,
         params: &Params<'_>,
     ) -> Self {
-        let whole = || params.raw().as_str().to_owned();
+        let whole = || params.as_json().as_str().to_owned();
         // Some writers escape the slash.
         let kind = match (method.to_string().as_str(), params.get("uri")) {
             ("initialize", _) => Kind::Initialize { params: whole() },

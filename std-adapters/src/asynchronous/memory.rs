@@ -35,7 +35,7 @@ impl<H> App<H> {
     ///         client.call_tool("time", &RawJson::EMPTY).await
     ///     });
     ///     let result = async_io::block_on(called)?;
-    ///     assert!(result.as_raw().as_str().contains("noon"));
+    ///     assert!(result.as_json().as_str().contains("noon"));
     /// }
     /// # Ok::<(), CallError>(())
     /// ```

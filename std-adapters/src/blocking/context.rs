@@ -236,6 +236,7 @@ where
 }
 
 /// An error of a server on blocking input and output.
+#[non_exhaustive]
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),

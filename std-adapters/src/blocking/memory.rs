@@ -38,7 +38,7 @@ use crate::rounds::Asking;
 ///     let memory = server.memory(|ctx| ctx.respond(&TextResult::new("noon")));
 ///     let mut client = memory.connect(&CLIENT, era)?;
 ///     let result = client.call_tool("time", &RawJson::EMPTY)?;
-///     assert!(result.as_raw().as_str().contains("noon"));
+///     assert!(result.as_json().as_str().contains("noon"));
 /// }
 /// # Ok::<(), Error>(())
 /// ```

@@ -58,7 +58,7 @@ pub(crate) fn unix_ms() -> u64 {
 }
 
 /// Limits of a client, blocking or asynchronous:
-/// `connector.limits(ClientLimits { max_line: 1 << 20, ..ClientLimits::DEFAULT })`.
+/// `connector.limits(ClientLimits { max_line: 1 << 20, ..ClientLimits::new() })`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientLimits {
     /// Maximum number of requests in flight, and of open requests of the server, from 1 to 65,534.
@@ -82,28 +82,31 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
-    /// The defaults.
-    pub const DEFAULT: Self = Self {
-        max_in_flight: 64,
-        max_line: 16 << 20,
-        max_pending: 1 << 20,
-        max_list: MAX_LIST,
-        close_timeout: Duration::from_secs(2),
-        stall_timeout: Duration::from_secs(60),
-    };
+    /// Creates the default limits.
+    pub const fn new() -> Self {
+        Self {
+            max_in_flight: 64,
+            max_line: 16 << 20,
+            max_pending: 1 << 20,
+            max_list: MAX_LIST,
+            close_timeout: Duration::from_secs(2),
+            stall_timeout: Duration::from_secs(60),
+        }
+    }
 
     /// Returns the limits of the engine that are the same in both clients.
     pub(crate) fn of_engine(&self) -> Limits {
-        let mut limits = Limits::DEFAULT;
-        limits.in_flight = self.max_in_flight.max(1);
-        limits.max_line = self.max_line.max(MIN_BUFFER);
-        limits
+        Limits {
+            max_in_flight: self.max_in_flight.max(1),
+            max_line: self.max_line.max(MIN_BUFFER),
+            ..Limits::new()
+        }
     }
 }
 
 impl Default for ClientLimits {
     fn default() -> Self {
-        Self::DEFAULT
+        Self::new()
     }
 }
 

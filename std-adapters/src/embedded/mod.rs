@@ -115,6 +115,7 @@ use mcp_sansio::{SendError, Spare};
 
 /// An error of a connection on a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Error<E> {
     /// Reading or writing failed.
     Io(E),

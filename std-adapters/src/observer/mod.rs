@@ -21,7 +21,8 @@ use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, Tool
 #[cfg(feature = "asynchronous")]
 use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::internal::{cut, failure, is_error};
+use mcp_sansio_engine::internal::{failure, is_error};
+use mcp_sansio_engine::observer::cut;
 pub use mcp_sansio_engine::observer::{
     Denial, Disconnect, Ended, Event, MAX_TEXT, MAX_TRACESTATE, Refusal, RequestInfo, Transport,
 };
@@ -390,9 +391,9 @@ impl ObservedRequest<'_> {
         let failed = (request.method == Method::ToolsCall)
             .then(|| OwnedJson::new(result, request.revision).ok())
             .flatten()
-            .filter(|json| is_error(json.as_raw()));
+            .filter(|json| is_error(json.as_json()));
         self.is_tool_failed.store(failed.is_some(), Relaxed);
-        if let Some(text) = failed.and_then(|json| failure(json.as_raw())) {
+        if let Some(text) = failed.and_then(|json| failure(json.as_json())) {
             self.because(&text);
         }
     }

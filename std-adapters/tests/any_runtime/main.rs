@@ -94,7 +94,7 @@ async fn visit(client: Client) {
         })
         .await
         .unwrap();
-    assert!(brewed.as_raw().as_str().contains("tea"));
+    assert!(brewed.as_json().as_str().contains("tea"));
     assert_eq!(steps, [1, 2, 3].map(|minute| (minute, MINUTE * minute as u32)));
     assert_eq!(now() - begun, 3 * MINUTE);
 

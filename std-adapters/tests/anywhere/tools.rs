@@ -9,7 +9,7 @@ use mcp_sansio::{
     ToolOutput, ToolResult,
 };
 
-pub(crate) static CATALOG: Catalog<'_> = Catalog::new().calls::<Call<'_>>();
+pub(crate) static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call<'_>>();
 
 #[derive(Tools)]
 pub(crate) enum Call<'a> {

@@ -48,7 +48,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
             .output_schema(RawJson::from_static(SCHEMA))
     ]);
     async fn sum(ctx: Context) -> HandlerResult {
-        ctx.reply(&ToolOutput::Structured(&ctx.request()?.arguments().raw()))
+        ctx.reply(&ToolOutput::Structured(&ctx.request()?.arguments().as_json()))
     }
     let app = App::new(&CONFIG, sum).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
@@ -68,7 +68,7 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
         /// Waits.
         Wait { seconds: u8 },
     }
-    static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
     async fn by_request(ctx: Context) -> HandlerResult {
         assert!(ctx.request()?.arguments().get("seconds").is_some());
         ctx.reply(&TextResult::new("ran"))

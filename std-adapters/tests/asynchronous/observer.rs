@@ -18,7 +18,7 @@ use crate::{CATALOG, CONFIG};
 
 /// Does what the first argument says.
 async fn handler(ctx: Context) -> HandlerResult {
-    let how = ctx.request()?.arguments().raw().members().next().map(|(how, _)| how.to_string());
+    let how = ctx.request()?.arguments().as_json().members().next().map(|(how, _)| how.to_string());
     match how.as_deref() {
         Some("fail") => Err("no paper")?,
         Some("break") => Err("the disk is full").or_internal()?,

@@ -49,7 +49,7 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
             future::yield_now().await;
             let nothing: [u8; 0] = [];
             ctx.reply(&Json(
-                json!({"content": nothing[ctx.request()?.params.raw().as_str().len()]}),
+                json!({"content": nothing[ctx.request()?.params.as_json().as_str().len()]}),
             ))
         }),
         "change" => Box::pin(async move {

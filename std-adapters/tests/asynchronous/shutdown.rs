@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_millis(300);
 
 /// Ends after a third of the limit, or never.
 async fn handle(ctx: Context) -> HandlerResult {
-    match ctx.request()?.params.raw().as_str().contains("slow") {
+    match ctx.request()?.params.as_json().as_str().contains("slow") {
         true => sleep(LIMIT / 3).await,
         false => future::pending().await,
     }

@@ -25,7 +25,7 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
         let server = |pipe| serve(pipe, config, script);
         let (result, _) = play_on(
             Connector::new(&CLIENT)
-                .limits(ClientLimits { max_in_flight: 1, ..ClientLimits::DEFAULT }),
+                .limits(ClientLimits { max_in_flight: 1, ..ClientLimits::new() }),
             pipe::pipe(1 << 16, 1 << 16),
             server,
             async |client| {
@@ -53,7 +53,7 @@ fn a_new_call_waits_behind_those_that_wait_for_a_place() {
         }
     };
     let connector =
-        Connector::new(&CLIENT).limits(ClientLimits { max_in_flight: 1, ..ClientLimits::DEFAULT });
+        Connector::new(&CLIENT).limits(ClientLimits { max_in_flight: 1, ..ClientLimits::new() });
     play(connector, &MODERN, script, async |client| {
         let first = async {
             call(&client, "first").await.unwrap();

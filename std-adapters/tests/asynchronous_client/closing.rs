@@ -28,7 +28,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 async fn call_and_close(stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
     let connector = Connector::new(&CLIENT)
         .era(Era::Modern)
-        .limits(ClientLimits { close_timeout: HOUR, ..ClientLimits::DEFAULT });
+        .limits(ClientLimits { close_timeout: HOUR, ..ClientLimits::new() });
     let (client, connection) = connector.connect(stream);
     let calls = async {
         assert_eq!(text(&call(&client, "a").await.unwrap()), "here");

@@ -150,7 +150,7 @@ fn a_server_that_does_not_close_is_not_waited_for_long() {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
     let connector = Connector::new(&CLIENT)
         .era(Era::Modern)
-        .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
+        .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::new() });
     let (client, connection) = connector.connect(ours);
     drop(client);
     let end = run(future::or(connection, async {
@@ -204,7 +204,7 @@ fn the_connection_ends_if_the_server_does_not_respond_to_a_ping() {
 fn the_connection_ends_if_the_server_reads_nothing() {
     let (ours, theirs) = pipe(5, 5);
     let connector = Connector::new(&CLIENT)
-        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::DEFAULT });
+        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::new() });
     let (client, connection) = connector.connect(ours);
     let (result, end) = run(future::zip(call(&client, "a"), connection));
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
@@ -217,7 +217,7 @@ fn a_server_that_reads_slowly_is_not_unresponsive() {
     let (ours, mut theirs) = pipe(5, 5);
     let connector = Connector::new(&CLIENT)
         .era(Era::Modern)
-        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::DEFAULT });
+        .limits(ClientLimits { stall_timeout: SHORT, ..ClientLimits::new() });
     let (client, connection) = connector.connect(ours);
     let server = async {
         let (mut heard, mut read) = (Vec::new(), [0; 5]);

@@ -25,7 +25,7 @@ async fn say(client: &Client, what: &str) -> Result<OwnedJson, CallError> {
     client
         .request(
             "tools/call",
-            &CallToolParams::new("echo").arguments(arguments.as_raw()),
+            &CallToolParams::new("echo").arguments(arguments.as_json()),
             CallOptions::new(),
         )
         .await
@@ -49,7 +49,7 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
             };
             let server = |pipe| serve(pipe, config, script);
             let connector = Connector::new(&CLIENT)
-                .limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT });
+                .limits(ClientLimits { max_pending: 1024, ..ClientLimits::new() });
             play_on(connector, pipe(capacity, chunk), server, async |client| {
                 let both = future::zip(say(&client, &long), say(&client, "short"));
                 let ((first, second), third) = future::zip(both, say(&client, &long)).await;
@@ -64,7 +64,7 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
 fn a_response_longer_than_the_longest_line_ends_only_its_call() {
     let server = |pipe| serve(pipe, &MODERN, echo);
     let connector =
-        Connector::new(&CLIENT).limits(ClientLimits { max_line: 4096, ..ClientLimits::DEFAULT });
+        Connector::new(&CLIENT).limits(ClientLimits { max_line: 4096, ..ClientLimits::new() });
     play_on(connector, pipe(1000, 1000), server, async |client| {
         let long = "x".repeat(10_000);
         let (first, second) = future::zip(say(&client, &long), say(&client, "short")).await;

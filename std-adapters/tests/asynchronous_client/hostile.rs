@@ -48,7 +48,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
             let connector = Connector::new(&CLIENT).era(era).limits(ClientLimits {
                 close_timeout: SHORT,
                 max_pending: 1024,
-                ..ClientLimits::DEFAULT
+                ..ClientLimits::new()
             });
             let (hostile, connection) = connector.connect(Hostile::new(kind, "", noise, &steps));
             let hostile = async {
@@ -101,7 +101,7 @@ fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
     for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
         let steps = Arc::new(AtomicUsize::new(0));
         let connector = Connector::new(&PROBING)
-            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
+            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::new() });
         let (client, connection) = connector.connect(Hostile::new(kind, "", noise, &steps));
         let result = run(connection.drive(async { call(&client, "a").await }));
         assert!(

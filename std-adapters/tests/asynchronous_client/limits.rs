@@ -168,7 +168,7 @@ fn f9_a_handler_that_panics_ends_only_its_own_input_request() {
                 assert!(!at_once, "at once");
                 async move {
                     future::yield_now().await;
-                    assert!(question.as_raw().is_null(), "later");
+                    assert!(question.as_json().is_null(), "later");
                     Err(InputRefusal::unsupported())
                 }
             })
@@ -232,7 +232,7 @@ fn s8_the_longest_duration_never_passes() {
         let connector = Connector::new(&PATIENT).limits(ClientLimits {
             close_timeout: NEVER,
             stall_timeout: NEVER,
-            ..ClientLimits::DEFAULT
+            ..ClientLimits::new()
         });
         let options = CallOptions::new().timeout(NEVER).limit(NEVER);
         let (called, end) = play(connector, era, answer, async |client| {

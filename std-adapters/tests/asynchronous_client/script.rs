@@ -125,6 +125,6 @@ pub(crate) async fn call(client: &Client, tool: &str) -> Result<OwnedJson, CallE
 
 /// Returns the text of a tool's result.
 pub(crate) fn text(result: &OwnedJson) -> String {
-    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
+    let content = result.as_json().get("content").and_then(|content| content.elements().next());
     content.and_then(|block| block.get("text")).and_then(RawJson::as_string).unwrap().to_string()
 }

@@ -61,7 +61,7 @@ impl AsyncToolHandler for Slow {
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("b", "1"), ServerFeatures::TOOLS)
         .progress_interval(Duration::ZERO);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 /// Takes three bytes at a time, and counts how often it was flushed.
 #[derive(Default)]

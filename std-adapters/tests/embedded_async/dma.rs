@@ -18,7 +18,7 @@ use mcp_sansio_adapters::embedded_async::{Clock, Connection};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

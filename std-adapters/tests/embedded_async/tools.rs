@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::app::{CONFIG, call, initialize, legacy};
 use crate::stage::{Player, Stage};
 
-static CATALOG: Catalog<'_> = Catalog::new().calls::<Call<'_>>();
+static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call<'_>>();
 
 #[derive(Tools)]
 enum Call<'a> {

@@ -186,10 +186,8 @@ fn a_server_is_not_unresponsive_while_a_person_logs_in() {
         ("notifications/x", None) => unauthorized(),
         _ => legacy(seen),
     };
-    let connector = Connector::new(&LEGACY).limits(ClientLimits {
-        stall_timeout: Duration::from_millis(100),
-        ..ClientLimits::DEFAULT
-    });
+    let connector = Connector::new(&LEGACY)
+        .limits(ClientLimits { stall_timeout: Duration::from_millis(100), ..ClientLimits::new() });
     let played = play_with(connector, logs_in(400), 1 << 16, answer, async |client| {
         // More than are sent at once, and than wait for that.
         for _ in 0..MAX_ONE_WAY_POSTS + 300 {

@@ -63,10 +63,10 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
         let steps = Arc::new(AtomicUsize::new(0));
         let connector = Connector::new(&CLIENT)
             .era(Era::Modern)
-            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::DEFAULT });
+            .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::new() });
         let (client, connection) = connector.connect(
             hostile(kind, noise, &steps)
-                .limits(HttpLimits { max_message: 1 << 30, ..HttpLimits::DEFAULT }),
+                .limits(HttpLimits { max_message: 1 << 30, ..HttpLimits::new() }),
         );
         let hostile = async {
             let call = client
@@ -124,7 +124,7 @@ fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
     let kept = Arc::clone(&posted);
     let played = play_with(
         Connector::new(&LEGACY).on_input_request(roots),
-        |http| http.limits(HttpLimits { accept_timeout: SHORT, ..HttpLimits::DEFAULT }),
+        |http| http.limits(HttpLimits { accept_timeout: SHORT, ..HttpLimits::new() }),
         1 << 16,
         move |seen| match seen.message() {
             "tools/call" => Response::events(&asks(40)).hold(),
@@ -220,13 +220,13 @@ fn s8_the_longest_duration_never_passes() {
         Connector::new(&LEGACY).limits(ClientLimits {
             close_timeout: Duration::MAX,
             stall_timeout: Duration::MAX,
-            ..ClientLimits::DEFAULT
+            ..ClientLimits::new()
         }),
         |http| {
             http.limits(HttpLimits {
                 connect_timeout: Duration::MAX,
                 accept_timeout: Duration::MAX,
-                ..HttpLimits::DEFAULT
+                ..HttpLimits::new()
             })
         },
         1 << 16,

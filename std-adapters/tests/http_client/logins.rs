@@ -509,9 +509,10 @@ fn nonce(proof: &str) -> Value {
 #[test]
 fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
     let client = OAuthClient::new("client-1");
-    let secret = OAuthClient { secret: Some("secret".into()), ..client.clone() };
-    let posts = OAuthClient { method: Some(TokenEndpointAuth::Post), ..secret.clone() };
     let (issuer, key) = (Some("https://server".to_owned()), Some(Arc::new(Unverified) as _));
+    let secret =
+        OAuthClient { secret: Some("secret".into()), issuer: issuer.clone(), ..client.clone() };
+    let posts = OAuthClient { method: Some(TokenEndpointAuth::Post), ..secret.clone() };
     let signs = OAuthClient { issuer, key, ..client };
     for (client, authorization, form) in [
         (secret, Some("Basic Y2xpZW50LTE6c2VjcmV0"), "scope=read"),
@@ -542,6 +543,7 @@ fn a_login_keeps_to_its_settings() {
     let (url, secret) = (|url: &str| url.to_owned(), Some("secret".to_owned()));
     let (client, issuer) = (OAuthClient::new("client-1"), Some(url("https://other")));
     let other = OAuthClient { secret: secret.clone(), issuer, ..client.clone() };
+    let open = OAuthClient { secret: secret.clone(), ..client.clone() };
     let clients = |client: &OAuthClient, grant| OAuth {
         clients: vec![client.clone()],
         grant,
@@ -567,6 +569,7 @@ fn a_login_keeps_to_its_settings() {
         (of_issuer("https://server"), "", Ok("client_id=client-1")),
         // The credentials of another server are for no one else.
         (clients(&other, OAuthGrant::ClientCredentials), "", Err("belong to another")),
+        (clients(&open, OAuthGrant::ClientCredentials), "", Err("set the client's `issuer`")),
         (here(), pkce, Err("PKCE")),
         (trusted, pkce, Ok("code_verifier=")),
         (here(), "resource", Ok("client_id=client-1")),

@@ -410,7 +410,7 @@ pub(crate) async fn call(
 }
 
 pub(crate) fn said(result: &OwnedJson) -> String {
-    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
+    let content = result.as_json().get("content").and_then(|content| content.elements().next());
     content
         .and_then(|block| block.get("text"))
         .and_then(RawJson::as_string)

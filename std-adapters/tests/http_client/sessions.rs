@@ -18,13 +18,13 @@ fn b3_closing_waits_for_no_time_limit() {
             Connector::new(config).limits(ClientLimits {
                 close_timeout: hour,
                 stall_timeout: hour,
-                ..ClientLimits::DEFAULT
+                ..ClientLimits::new()
             }),
             |http| {
                 http.limits(HttpLimits {
                     connect_timeout: hour,
                     accept_timeout: hour,
-                    ..HttpLimits::DEFAULT
+                    ..HttpLimits::new()
                 })
             },
             1 << 16,

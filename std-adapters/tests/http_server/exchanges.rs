@@ -22,7 +22,7 @@ use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog<'_> = Catalog::new().calls::<Call>();
+static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

@@ -35,7 +35,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
 );
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'_> = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .tools(entries![Tool::new("move", SCHEMA).scopes("files:read files:write")])
     .prompts(entries![Prompt::new("review").scopes("prompts")])
     .resources(entries![

@@ -88,7 +88,7 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
         "ask" => {
             let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
             let answer = tool.request_input("who", InputRequest::Elicit(form)).await?;
-            return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
+            return ctx.reply(&TextResult::new(answer.as_json().as_str()));
         }
         "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),

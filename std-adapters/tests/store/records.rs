@@ -52,10 +52,10 @@ fn a_task_goes_on_in_the_next_process_as_its_record_says() {
         let mut state = TasksState::<4>::new();
         let mut tasks = state.tasks(&config);
         let task = tasks.create(at(1_000), id(1), TaskOwner(1), None).unwrap();
-        assert_eq!(tasks.ask(task, at(2_000)), Some(1));
-        tasks.set_message(task, &"half", at(3_000));
+        assert_eq!(tasks.ask(at(2_000), task), Some(1));
+        tasks.set_message(at(3_000), task, &"half");
         if let Some((_, end)) = &end {
-            tasks.end(task, *end, at(4_000));
+            tasks.end(at(4_000), task, *end);
         }
         let before = tasks.info(task).unwrap();
         let mut record = TaskRecord::new(before.id(), "erase", "{}", 0, 0);
@@ -75,8 +75,8 @@ fn a_task_goes_on_in_the_next_process_as_its_record_says() {
             (info.id(), info.end(), info.message().to_owned(), times)
         };
         assert_eq!(shown(&after), shown(&before));
-        assert_eq!(tasks.next_timeout(), Some(Instant::from_millis(5 + 51_000)));
-        let asked = tasks.ask(task, now);
+        assert_eq!(tasks.poll_timeout(), Some(Instant::from_millis(5 + 51_000)));
+        let asked = tasks.ask(now, task);
         assert_eq!(asked, after.is_live().then_some(2), "no number is used twice");
     }
 }
@@ -209,7 +209,7 @@ impl Random {
             .map(|_| {
                 let mut input = TaskInput::new(self.next() as u32, self.json());
                 input.answer = self.maybe(Self::json);
-                input.needs = self.next() as u16;
+                input.needs = self.next() as u32;
                 input.is_closed = self.below(2) == 0;
                 input
             })

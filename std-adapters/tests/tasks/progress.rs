@@ -41,7 +41,7 @@ fn a_task_reports_numbers_to_who_waits_and_to_who_resumes() {
             }
             let mut told = Vec::new();
             let result = task.wait_with_progress(|step| told.push(numbers(step))).await;
-            assert!(result.unwrap().as_raw().as_str().contains("done"));
+            assert!(result.unwrap().as_json().as_str().contains("done"));
             told
         }));
         let mut steps = told.clone();

@@ -28,7 +28,7 @@ async fn call_over(http: HttpTransport) -> Result<String, String> {
     let work = async move {
         let greet = CallToolParams::new("greet");
         let result = client.request("tools/call", &greet, CallOptions::new()).await;
-        result.map(|result| result.as_raw().as_str().to_owned()).map_err(|error| error.to_string())
+        result.map(|result| result.as_json().as_str().to_owned()).map_err(|error| error.to_string())
     };
     match future::zip(work, connection).await {
         (Ok(result), _) if result.contains("Hello over TLS") => Ok("Hello over TLS".to_owned()),

@@ -35,7 +35,7 @@ fn blocking(name: &str, era: Era) -> Case {
         name: format!("client-blocking-{name}"),
         bytes: ARGUMENTS.as_str().len(),
         run: Box::new(move || {
-            client.call_tool("echo", &ARGUMENTS).expect("it responds").as_raw().as_str().len()
+            client.call_tool("echo", &ARGUMENTS).expect("it responds").as_json().as_str().len()
         }),
     }
 }
@@ -52,7 +52,7 @@ fn asynchronous(name: &str, era: Era) -> Case {
             let mut cx = Context::from_waker(Waker::noop());
             loop {
                 if let Poll::Ready(result) = call.as_mut().poll(&mut cx) {
-                    return result.expect("it responds").as_raw().as_str().len();
+                    return result.expect("it responds").as_json().as_str().len();
                 }
                 assert!(connection.as_mut().poll(&mut cx).is_pending(), "the connection is open");
             }

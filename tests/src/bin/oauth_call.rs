@@ -9,6 +9,7 @@
 //! ```text
 //! --store DIRECTORY            where tokens and registrations are kept
 //! --client ID                  a client that was registered beforehand
+//! --issuer ISSUER              where it is registered; needed with a secret
 //! --secret SECRET              its secret
 //! --key FILE                   its key, ES256 or EdDSA, PKCS#8 in PEM
 //! --method NAME                how it authenticates: client_secret_post ..
@@ -105,6 +106,7 @@ fn run() -> Result<String, Box<dyn Error>> {
         match &*option {
             "--store" => oauth = oauth.store(DirectoryStore::open(value, 1 << 20)?),
             "--client" => client = Some(OAuthClient::new(value)),
+            "--issuer" => client.as_mut().ok_or_else(none)?.issuer = Some(value),
             "--secret" => client.as_mut().ok_or_else(none)?.secret = Some(value),
             "--key" => {
                 client.as_mut().ok_or_else(none)?.key = Some(Arc::new(Key::read(&value)?));

@@ -3,8 +3,10 @@
 use std::hint::black_box;
 
 use mcp_sansio_oauth::{
-    AuthorizationState, Form, OAuthError, RedirectAnswer, ResourceMetadata, ServerMetadata, Setup,
-    TokenResponse, Url, WellKnownPath, Writer, form, resource_matches, scope,
+    AuthorizationState, OAuthError, RedirectAnswer, ResourceMetadata, ServerMetadata, Setup,
+    TokenResponse, Url, WellKnownPath, Writer,
+    form::{self, Form},
+    resource_matches, scope,
 };
 
 use super::{Table, Work, join};

@@ -108,7 +108,7 @@ fn sent<T: Encode + 'static>(value: T) -> Work {
 
 /// Length in bytes of a value's text.
 fn length(value: &impl Encode) -> usize {
-    OwnedJson::new(value, Revision::LATEST).unwrap().as_raw().as_str().len()
+    OwnedJson::new(value, Revision::LATEST).unwrap().as_json().as_str().len()
 }
 
 /// The response to a call of a tool, whose text has so many bytes.

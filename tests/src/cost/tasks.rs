@@ -38,7 +38,7 @@ pub(super) const CASES: &Table = &[
     ("tasks: responses of an update", |n| {
         let mut state = GrowingTasksState::new(u16::MAX);
         create(&mut state, 1);
-        state.tasks(&CONFIG).find(id(0)).map(|task| state.tasks(&CONFIG).ask(task, time(0)));
+        state.tasks(&CONFIG).find(id(0)).map(|task| state.tasks(&CONFIG).ask(time(0), task));
         let members = join(n, |at| format!(r#""{}":{{}}"#, at + 1));
         let request = request("tasks/update", 0, &format!(r#","inputResponses":{{{members}}}"#));
         Work::new(request.len(), move || ask(&mut state, &request))

@@ -149,7 +149,7 @@ fn object(n: usize, member: impl Fn(usize) -> String) -> String {
 
 fn on(text: String, work: fn(RawJson<'_>)) -> Work {
     let json = OwnedJson::from(RawJson::parse(&text).unwrap());
-    Work::new(text.len(), move || work(json.as_raw()))
+    Work::new(text.len(), move || work(json.as_json()))
 }
 
 fn form(schema: String) -> Work {
@@ -166,9 +166,9 @@ fn structured(schema: String, content: String) -> Work {
         OwnedJson::from(RawJson::parse(&schema).unwrap()),
         OwnedJson::from(RawJson::parse(&content).unwrap()),
     );
-    let bytes = schema.as_raw().as_str().len() + content.as_raw().as_str().len();
+    let bytes = schema.as_json().as_str().len() + content.as_json().as_str().len();
     Work::new(bytes, move || {
-        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
-        black_box(Entry::from(&tool).check_structured(Some(content.as_raw())).is_ok());
+        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_json());
+        black_box(Entry::from(&tool).check_structured(Some(content.as_json())).is_ok());
     })
 }

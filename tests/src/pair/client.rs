@@ -65,7 +65,7 @@ impl<'c> ClientEnd<'c> {
         let params = OwnedJson::from(RawJson::parse(params).expect("JSON"));
         let call = self
             .line
-            .send(|tx| self.machine.request(now, method, &params.as_raw(), options, tx))?;
+            .send(|tx| self.machine.request(now, method, &params.as_json(), options, tx))?;
         self.app.waiting.push(Waiting {
             label: label.into(),
             call,
@@ -256,7 +256,7 @@ impl ClientApp {
             InputResponseParams::new(input.round()).state(input.state().map(Text::from_json))
         };
         let (method, params, options) =
-            (waiting.method.as_str(), waiting.params.as_raw(), waiting.options);
+            (waiting.method.as_str(), waiting.params.as_json(), waiting.options);
         let call =
             line.send(|tx| client.retry(now, method, &params, &inputs, options, tx)).expect("room");
         self.waiting.push(Waiting { call, ..waiting });

@@ -228,8 +228,8 @@ impl ServerApp {
             }),
             "wrong" => line.send(|tx| server.respond_invalid_arguments(handle, &"not so", tx)),
             "fail" => {
-                let error = RpcError::internal("it failed")
-                    .with_data(RawJson::from_static(r#"{"why":null}"#));
+                let error =
+                    RpcError::internal("it failed").data(RawJson::from_static(r#"{"why":null}"#));
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
             "slow" => return self.slow.push(handle),

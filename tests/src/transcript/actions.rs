@@ -299,7 +299,7 @@ pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {
         number => E::Application(number.parse().map_err(|_| format!("{number} is no code"))?),
     };
     match rest.split_once(" data ") {
-        Some((message, data)) => Ok(RpcError::new(code, message).with_data(json(data)?)),
+        Some((message, data)) => Ok(RpcError::new(code, message).data(json(data)?)),
         None => Ok(RpcError::new(code, rest)),
     }
 }

@@ -37,7 +37,7 @@ impl Player<'_> {
                 }
                 event
                     .detail(capabilities(request.capabilities))
-                    .detail(request.params.raw().as_str())
+                    .detail(request.params.as_json().as_str())
             }
             ServerEvent::Listening { request } => {
                 self.requests.push((*request, Revision::LATEST));
@@ -46,7 +46,7 @@ impl Player<'_> {
             ServerEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
                 match reason {
-                    Some(reason) => event.detail(reason.as_json()),
+                    Some(reason) => event.detail(reason.as_json().as_str()),
                     None => event,
                 }
             }
@@ -75,7 +75,7 @@ impl Player<'_> {
             }
             ServerEvent::Unresponsive => Event::new("unresponsive"),
             ServerEvent::Notification { method, params } => {
-                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+                Event::new(format!("notification {method}")).detail(params.as_json().as_str())
             }
             ServerEvent::PeerError(error) => peer_error("peer error", error),
             ServerEvent::Shutdown => Event::new("shutdown"),
@@ -98,7 +98,7 @@ impl Player<'_> {
 pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
     let event = Event::new(format!("{head} {}", error.code()));
     let event = match error.message() {
-        Some(message) => event.detail(message.as_json()),
+        Some(message) => event.detail(message.as_json().as_str()),
         None => event,
     };
     match error.data() {

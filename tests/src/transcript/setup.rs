@@ -129,7 +129,7 @@ impl<'t> Setup<'t> {
 pub(super) fn revision(code: &str) -> Result<Revision, String> {
     let at =
         "EDCBA".find(code).filter(|_| code.len() == 1).ok_or("a revision is one of A B C D E")?;
-    Ok(Revision::ALL[at])
+    Revisions::ALL.iter().nth(at).ok_or_else(|| "unknown revision".into())
 }
 
 pub(super) fn code(revision: Revision) -> char {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, ListRootsResult, Root};
 use mcp_sansio::{
     CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, NotAllowed,
-    Revision, SendError, Tx,
+    Revision, Revisions, SendError, Tx,
 };
 
 use super::peer::{Peer, handshake};
@@ -101,7 +101,7 @@ fn canc_05_a_begun_response_of_the_client_is_finished_despite_cancellation() {
 #[test]
 fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
     let mut orders = 0;
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         permutations(&mut STEPS.to_vec(), 0, &mut |order| {
             let mut peer = Peer::connected(&CONFIG, revision);
             let (call, answer) = peer.call_and_response();

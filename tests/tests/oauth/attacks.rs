@@ -336,7 +336,11 @@ fn auth_89_of_two_programs_one_refreshes() {
 fn auth_45_auth_91_a_new_authorization_server_gets_no_secret_of_the_old_one() {
     let evil = "https://evil.test";
     for clients in [
-        &[RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }][..],
+        &[RegisteredClient {
+            secret: Some("client-secret"),
+            issuer: Some(ISSUER),
+            ..RegisteredClient::new("id")
+        }][..],
         &[],
     ] {
         let mut program = Program::new(Setup { clients, ..SETUP });
@@ -394,8 +398,11 @@ fn auth_91_auth_92_auth_05_a_token_goes_to_its_server_alone() {
 
 #[test]
 fn auth_86_auth_93_secrets_are_not_shown() {
-    let clients =
-        [RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
+    let clients = [RegisteredClient {
+        secret: Some("client-secret"),
+        issuer: Some(ISSUER),
+        ..RegisteredClient::new("id")
+    }];
     let setup = Setup { clients: &clients, ..SETUP };
     let mut program = Program::new(setup);
     program.world.redirect = Some(Box::new(|query| query.replace("code-", "code-secret-")));

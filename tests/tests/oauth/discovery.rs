@@ -1,6 +1,6 @@
 //! Discovery: metadata of the resource and of its authorization server.
 
-use mcp_sansio_oauth::{Policy, RegisteredClient, Setup, UrlRules};
+use mcp_sansio_oauth::{Grant, Policy, RegisteredClient, Setup, UrlRules};
 use serde_json::json;
 
 use super::program::Program;
@@ -379,8 +379,17 @@ fn auth_46_configured_credentials_go_to_no_other_issuer() {
     assert_eq!(read.len(), 1);
     assert!(end.starts_with("the credentials belong to another authorization server"), "{end}");
 
-    // Without an issuer they are bound to the first one.
-    let clients = [RegisteredClient { secret: Some("secret"), ..RegisteredClient::new("id") }];
+    // Without an issuer the server would choose who gets the secret: nothing is asked of it.
+    let open = [RegisteredClient { secret: Some("secret"), ..RegisteredClient::new("id") }];
+    for grant in [Grant::AuthorizationCode, Grant::ClientCredentials, Grant::WorkloadIdentity] {
+        let mut program = Program::new(Setup { grant, clients: &open, ..SETUP });
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read, [""; 0]);
+        assert!(end.contains("set the client's `issuer`"), "{end}");
+    }
+
+    // A client without a secret is bound to the first one.
+    let clients = [RegisteredClient::new("id")];
     let mut program = Program::new(Setup { clients: &clients, ..SETUP });
     assert_eq!(program.request(), Ok(200));
     program.restart();

@@ -7,8 +7,11 @@ use super::program::Program;
 use super::world::{Answer, ENDPOINT, ISSUER, client_of, id_jag};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
-const SECRET: RegisteredClient<'_> =
-    RegisteredClient { secret: Some("service-secret"), ..RegisteredClient::new("service") };
+const SECRET: RegisteredClient<'_> = RegisteredClient {
+    secret: Some("service-secret"),
+    issuer: Some(ISSUER),
+    ..RegisteredClient::new("service")
+};
 
 #[test]
 fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {

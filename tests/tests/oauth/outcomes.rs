@@ -9,11 +9,14 @@ use mcp_sansio_oauth::{
 use serde_json::json;
 
 use super::program::{Memory, Outcome, Program};
-use super::world::{Answer, ENDPOINT};
+use super::world::{Answer, ENDPOINT, ISSUER};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
-const CLIENTS: &[RegisteredClient<'_>] =
-    &[RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
+const CLIENTS: &[RegisteredClient<'_>] = &[RegisteredClient {
+    secret: Some("client-secret"),
+    issuer: Some(ISSUER),
+    ..RegisteredClient::new("id")
+}];
 const PROVIDER: IdentityProvider<'_> = IdentityProvider::new(
     "https://idp.test",
     "https://idp.test/token",

@@ -151,7 +151,8 @@ fn auth_47_the_client_authenticates_as_the_registration_says() {
 #[test]
 fn auth_36_auth_48_credentials_are_encoded_before_they_are_joined() {
     let (id, secret) = ("a:b c", "p%:+/\u{e9}");
-    let client = RegisteredClient { secret: Some(secret), ..RegisteredClient::new(id) };
+    let (secret_of, issuer) = (Some(secret), Some(ISSUER));
+    let client = RegisteredClient { secret: secret_of, issuer, ..RegisteredClient::new(id) };
     for method in [None, Some(TokenEndpointAuth::Basic), Some(TokenEndpointAuth::Post)] {
         let clients = [RegisteredClient { method, ..client }];
         let mut program = Program::new(Setup { clients: &clients, ..SETUP });

@@ -167,8 +167,11 @@ fn auth_84_auth_96_a_token_is_used_whatever_scope_it_has() {
 
 #[test]
 fn auth_97_a_client_of_its_own_gives_up_after_few_attempts() {
-    let clients =
-        [RegisteredClient { secret: Some("client-secret"), ..RegisteredClient::new("id") }];
+    let clients = [RegisteredClient {
+        secret: Some("client-secret"),
+        issuer: Some(ISSUER),
+        ..RegisteredClient::new("id")
+    }];
     let mut program =
         Program::new(Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP });
     let challenge = "Bearer error=insufficient_scope, scope=\"admin\"";

@@ -4,7 +4,7 @@ use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, form};
+use super::world::{Answer, ENDPOINT, ISSUER, form};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 
@@ -54,8 +54,11 @@ mcp 200"
 
 #[test]
 fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
-    const SERVICE: RegisteredClient<'_> =
-        RegisteredClient { secret: Some("secret"), ..RegisteredClient::new("service") };
+    const SERVICE: RegisteredClient<'_> = RegisteredClient {
+        secret: Some("secret"),
+        issuer: Some(ISSUER),
+        ..RegisteredClient::new("service")
+    };
     const PROVIDER: IdentityProvider<'_> =
         IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SERVICE);
     for grant in [Grant::ClientCredentials, Grant::WorkloadIdentity, Grant::Enterprise(PROVIDER)] {

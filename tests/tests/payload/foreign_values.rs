@@ -63,7 +63,7 @@ fn raw(json: &str) -> Box<RawValue> {
 /// slice.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, SendError> {
     let owned = OwnedJson::new(&Json(value), Revision::LATEST)
-        .map(|json| json.as_raw().as_str().to_owned());
+        .map(|json| json.as_json().as_str().to_owned());
     let mut out = vec![0; 4096];
     let slice =
         to_slice(&Json(value), Revision::LATEST, &mut out).map(|json| json.as_str().to_owned());

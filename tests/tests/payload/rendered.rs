@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     Annotations, Icon, IconTheme, Number, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
     TaskSupport, Tool, ToolAnnotations, ToolExecution,
 };
-use mcp_sansio::{Encode, Entry, OwnedJson, RawJson, Revision, entries, to_slice};
+use mcp_sansio::{Encode, Entry, OwnedJson, RawJson, Revisions, entries, to_slice};
 
 const ICONS: &[Icon<'static>] = &[
     Icon::new("data:,").sizes(&[]).theme(IconTheme::Dark),
@@ -90,7 +90,7 @@ fn rendered_entries_read_as_encoded_values_in_each_revision() {
     assert_eq!(RENDERED.len(), encoded.len());
     let encoded = encoded.iter().chain(&encoded);
     for (rendered, (value, entry)) in RENDERED.iter().chain(&owned).zip(encoded) {
-        for revision in Revision::ALL {
+        for revision in Revisions::ALL.iter() {
             let (mut one, mut other) = ([0; 2048], [0; 2048]);
             assert_eq!(
                 to_slice(rendered, revision, &mut one).unwrap().as_str(),
@@ -116,10 +116,10 @@ fn owned_entries_have_any_text() {
     let (owned, borrowed) = (Entry::from(tool), Entry::from(&tool));
     assert_eq!((owned.key(), owned.key() == "ab\"/c"), (borrowed.key(), true));
     assert_eq!(owned.input_schema().as_str(), borrowed.input_schema().as_str());
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         let texts = [&owned, &borrowed].map(|entry| {
             let text = OwnedJson::new(entry, revision).unwrap();
-            serde_json::from_str::<serde_json::Value>(text.as_raw().as_str()).unwrap()
+            serde_json::from_str::<serde_json::Value>(text.as_json().as_str()).unwrap()
         });
         assert_eq!(texts[0], texts[1]);
         assert_eq!(texts[0]["description"], every);

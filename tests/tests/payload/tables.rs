@@ -260,7 +260,7 @@ fn all_members_of_params_are_found_however_many_there_are() {
         ] {
             let (one, other) = (
                 params.get(key).map(|value| value.as_str()),
-                params.raw().get(key).map(|value| value.as_str()),
+                params.as_json().get(key).map(|value| value.as_str()),
             );
             assert_eq!(one, other, "{key}");
         }

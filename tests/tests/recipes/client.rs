@@ -23,7 +23,7 @@ static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("recipes", "0.1.0"),
     CATALOG.features().with(ServerFeatures::LOGGING),
 );
-static CATALOG: Catalog = Catalog::new().calls::<Call>().page_size(2);
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>().page_size(2);
 
 #[derive(Tools)]
 enum Call {
@@ -75,7 +75,7 @@ async fn copy(client: &Client) -> Result<(), CallError> {
         println!("{} of {:?}", report.progress, report.total);
     });
     let result = call.await?;
-    println!("{}", Printable::new(result.as_raw()));
+    println!("{}", Printable::new(result.as_json()));
     Ok(())
 }
 
@@ -85,7 +85,7 @@ async fn hang(client: &Client) -> Result<(), CallError> {
         .limit(Duration::from_secs(60)); // in any case
     match client.call_tool_with("hang", &RawJson::EMPTY, options, |_| ()).await {
         Err(CallError::TimedOut) => println!("The server was told that nobody waits any more"),
-        other => println!("{}", Printable::new(other?.as_raw())),
+        other => println!("{}", Printable::new(other?.as_json())),
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use super::content;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("recipes", "0.1.0"), CATALOG.features());
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

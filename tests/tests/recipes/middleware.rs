@@ -22,7 +22,7 @@ use super::{connector, content, each_era};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("recipes", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {
@@ -77,7 +77,7 @@ async fn cached<F>(ctx: Context, kept: &Kept, next: impl FnOnce(Context) -> F) -
 where
     F: Future<Output = HandlerResult>,
 {
-    let key = ctx.request()?.params.raw().get("arguments").map(|it| it.as_str().to_owned());
+    let key = ctx.request()?.params.as_json().get("arguments").map(|it| it.as_str().to_owned());
     let key = format!("{} {}", ctx.name(), key.unwrap_or_default());
     if let Some(reply) = kept.borrow().get(&key) {
         return Ok(reply.clone());
@@ -93,7 +93,7 @@ where
     F: Future<Output = HandlerResult>,
 {
     let reply = next(ctx).await?;
-    let mut json: Value = serde_json::from_str(reply.as_raw().as_str()).or_internal()?;
+    let mut json: Value = serde_json::from_str(reply.as_json().as_str()).or_internal()?;
     json["_meta"]["org.example/by"] = "recipes".into();
     let signed = json.to_string();
     Ok(Reply::from(OwnedJson::from(RawJson::parse(&signed).or_internal()?)))
@@ -134,7 +134,7 @@ impl Middleware for Retry {
         result: &mut Result<OwnedJson, CallError>,
     ) -> Option<Duration> {
         let failed = matches!(result, Err(CallError::Server(error)) if error.code == -32603)
-            || result.as_ref().is_ok_and(|json| json.as_raw().get("isError").is_some());
+            || result.as_ref().is_ok_and(|json| json.as_json().get("isError").is_some());
         (failed && call.attempt < 3).then(|| Duration::from_millis(1) * call.attempt)
     }
 }
@@ -145,7 +145,7 @@ struct Allow(&'static str, Arc<Mutex<u32>>);
 impl Middleware for Allow {
     fn before(&mut self, call: &mut OutgoingCall<'_>) -> Before {
         let Self(tool, refused) = self;
-        let name = call.params.as_raw().get("name").and_then(|name| name.as_string());
+        let name = call.params.as_json().get("name").and_then(|name| name.as_string());
         if call.method == "tools/call" && name.is_none_or(|name| name != **tool) {
             *refused.lock().unwrap() += 1;
             return Before::Finish(Err(CallError::TimedOut));
@@ -180,7 +180,7 @@ fn code_around_a_handler_changes_its_result() {
     each_era(&app.catalog(&CATALOG), async |client| {
         desk.count.set(0);
         let counted = client.call_tool("count", &RawJson::EMPTY).await.unwrap();
-        let json: Value = serde_json::from_str(counted.as_raw().as_str()).unwrap();
+        let json: Value = serde_json::from_str(counted.as_json().as_str()).unwrap();
         assert_eq!(
             (content(&counted).as_str(), &json["_meta"]["org.example/by"]),
             ("1", &"recipes".into())

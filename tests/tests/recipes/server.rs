@@ -36,7 +36,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
 .request_timeout(Duration::from_secs(600));
 
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .page_size(5)
     .resources(entries![
         Resource::new("note://today", "today").mime_type("text/plain"),
@@ -473,7 +473,7 @@ fn resources_are_read_by_their_uri() {
             ("weather://Norway/Oslo", r#""text":"It rains""#),
         ] {
             let result = client.read_resource(uri).await.unwrap();
-            assert!(result.as_raw().as_str().contains(part), "{result:?}");
+            assert!(result.as_json().as_str().contains(part), "{result:?}");
         }
         let error = client.read_resource("weather://Norway/Atlantis").await.unwrap_err();
         assert!(matches!(error, CallError::Server(_)), "{error}");
@@ -492,7 +492,7 @@ fn values_are_completed() {
             CompletionArgument::new("country", "F"),
         );
         let result = client.complete(&params).await.unwrap();
-        assert!(result.as_raw().as_str().contains(r#"["Finland","France"]"#), "{result:?}");
+        assert!(result.as_json().as_str().contains(r#"["Finland","France"]"#), "{result:?}");
     });
 }
 
@@ -502,7 +502,7 @@ fn lists_have_pages() {
     let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
     each_era(&app, async |client| {
         let first = client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await;
-        assert!(first.unwrap().as_raw().get("nextCursor").is_some());
+        assert!(first.unwrap().as_json().get("nextCursor").is_some());
         assert_eq!(client.list_tools().await.unwrap().len(), 16);
     });
 }
@@ -514,7 +514,7 @@ fn a_method_of_ones_own_is_a_request_as_others() {
     each_era(&app, async |client| {
         let params = RawJson::from_static(r#"{"who":"Ada"}"#);
         let result = client.request("org.example/hello", &params, CallOptions::new()).await;
-        assert_eq!(result.unwrap().as_raw().get("hello").unwrap().as_str(), r#""Ada""#);
+        assert_eq!(result.unwrap().as_json().get("hello").unwrap().as_str(), r#""Ada""#);
         let error = client.request("org.example/bye", &params, CallOptions::new()).await;
         assert!(matches!(error, Err(CallError::Server(error)) if error.code == -32601));
     });

@@ -4,7 +4,7 @@
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{
     ClientConfig, ClientEvent, ClientFeatures, ConfigError, Frame, Instant, MAX_EXTENSIONS,
-    Messages, OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig,
+    Messages, OwnedJson, OwnedRequest, RawJson, Request, Revisions, Server, ServerConfig,
     ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::{new_client, new_server};
@@ -166,10 +166,10 @@ fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
     let only = RawJson::from_static(r#"{"io.modelcontextprotocol\/tasks":{}}"#);
     let server = ServerCapabilities::new(ServerFeatures::NONE).extensions(only);
     let client = ClientCapabilities::new(ClientFeatures::NONE).extensions(only);
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
             assert_eq!(
-                written.unwrap().as_raw().get("extensions").is_some(),
+                written.unwrap().as_json().get("extensions").is_some(),
                 revision.is_modern(),
                 "{revision}"
             );

@@ -24,13 +24,13 @@ fn c4_a_tool_has_at_most_64_annotations() {
         });
         owned(&format!(r#"{{"type":"object","properties":{{{properties}}}}}"#))
     };
-    assert_eq!(check_schema(schema(MAX_PARAMS, &|at| format!("H{at}")).as_raw()), Ok(()));
-    let error = check_schema(schema(MAX_PARAMS + 1, &|at| format!("H{at}")).as_raw()).unwrap_err();
-    assert!(error.contains("64"), "{error}");
+    assert_eq!(check_schema(schema(MAX_PARAMS, &|at| format!("H{at}")).as_json()), Ok(()));
+    let error = check_schema(schema(MAX_PARAMS + 1, &|at| format!("H{at}")).as_json()).unwrap_err();
+    assert!(error.reason.contains("64"), "{error}");
     let last = MAX_PARAMS - 1;
     let twice = |at| if at == last { "h0".to_owned() } else { format!("H{at}") };
-    let error = check_schema(schema(MAX_PARAMS, &twice).as_raw()).unwrap_err();
-    assert!(error.contains("are equal"), "{error}");
+    let error = check_schema(schema(MAX_PARAMS, &twice).as_json()).unwrap_err();
+    assert!(error.reason.contains("are equal"), "{error}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn c5_a_form_has_at_most_100_fields() {
         ))
     };
     let json = form(MAX_FORM_FIELDS, &[0, 7, MAX_FORM_FIELDS - 1, 1000]);
-    let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
+    let schema = RequestedSchema::from_json(json.as_json()).unwrap();
     assert!(schema.validate().is_ok());
     let required: Vec<_> = schema
         .fields()
@@ -57,7 +57,7 @@ fn c5_a_form_has_at_most_100_fields() {
     assert_eq!(schema.validate_content(RawJson::EMPTY).unwrap_err().kind, FormErrorKind::Missing);
 
     let json = form(MAX_FORM_FIELDS + 1, &[]);
-    let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
+    let schema = RequestedSchema::from_json(json.as_json()).unwrap();
     assert_eq!(schema.validate().unwrap_err().kind, FormErrorKind::TooManyFields);
     assert_eq!(
         schema.validate_content(RawJson::EMPTY).unwrap_err().kind,
@@ -72,7 +72,7 @@ fn c5_a_form_has_at_most_100_fields() {
 
     let json = form(1, &(0..=MAX_FORM_FIELDS).collect::<Vec<_>>());
     assert_eq!(
-        RequestedSchema::from_json(json.as_raw()).unwrap().validate().unwrap_err().kind,
+        RequestedSchema::from_json(json.as_json()).unwrap().validate().unwrap_err().kind,
         FormErrorKind::TooManyFields
     );
 }
@@ -81,7 +81,7 @@ fn c5_a_form_has_at_most_100_fields() {
 fn b8_a_schema_with_a_duplicate_key_is_an_error() {
     let check = |schema: &str| {
         let schema = owned(schema);
-        let tool = Tool::new("t", schema.as_raw());
+        let tool = Tool::new("t", schema.as_json());
         let tools = [Entry::from(&tool)];
         Catalog::new().tools(&tools).check().map_err(|error| error.reason)
     };
@@ -125,7 +125,7 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
                 {
                     match event {
                         ServerEvent::Notification { params, .. } => {
-                            seen.push(params.raw().to_string())
+                            seen.push(params.as_json().to_string())
                         }
                         other => {
                             seen.push(format!("{other:?}").split(' ').next().unwrap().to_owned())
@@ -148,9 +148,9 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
 fn d_schema_validation_has_a_budget_and_checks_both_of_two_equal_keys() {
     let check = |schema: &str, content: &str| {
         let (schema, content) = (owned(schema), owned(content));
-        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
+        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_json());
         let [text, read] = [Entry::from(&tool), Entry::from(tool)].map(|entry| {
-            entry.check_structured(Some(content.as_raw())).map_err(|error| error.to_string())
+            entry.check_structured(Some(content.as_json())).map_err(|error| error.to_string())
         });
         // Reading the schema costs a part of the budget.
         assert_eq!(text.is_ok(), read.is_ok());

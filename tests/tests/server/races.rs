@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    ClientRequest, Delivery, Instant, RequestHandle, Revision, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    ClientRequest, Delivery, Instant, RequestHandle, Revision, Revisions, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 use mcp_sansio_tests::memory::new_server;
@@ -13,7 +13,7 @@ use mcp_sansio_tests::memory::new_server;
 #[test]
 fn canc_07_cancellations_and_responses_may_cross_in_any_order() {
     let mut orders = 0;
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         permutations(&mut STEPS.to_vec(), 0, &mut |order| {
             let outcome = play(revision, order);
             assert!(outcome.is_ok(), "{revision}: {order:?}: {}", outcome.unwrap_err());

@@ -19,7 +19,7 @@ static CLIENT: ClientConfig =
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn call(client: &mut Client<'_>) -> Result<String, ClientError> {
-    Ok(client.call_tool("t", &RawJson::EMPTY)?.as_raw().as_str().to_owned())
+    Ok(client.call_tool("t", &RawJson::EMPTY)?.as_json().as_str().to_owned())
 }
 
 /// Responds to a call half an hour later.

@@ -27,7 +27,7 @@ static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new()
     .tools(entries![Tool::new("by_hand", RawJson::from_static(r#"{"type":"object"}"#))])
-    .calls::<Call>();
+    .tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

@@ -10,7 +10,7 @@ use mcp_sansio_adapters::blocking::App;
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), CATALOG.features());
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 
@@ -39,7 +39,7 @@ fn auth_02_a_stream_has_no_authorization() {
         let mut client = app.memory(|ctx| ctx.call_tool(&mut Files)).connect(&CLIENT, era).unwrap();
         // Neither is a scope asked for, nor is it told.
         let result = client.call_tool("clear", &RawJson::from_static("{}")).unwrap();
-        assert!(result.as_raw().as_str().contains("removed"), "{era:?}");
+        assert!(result.as_json().as_str().contains("removed"), "{era:?}");
         assert!(!format!("{:?}", client.list_tools().unwrap()).contains("files:write"));
     }
 }

@@ -171,7 +171,7 @@ fn a_tool_adds_a_tool() {
         let mut client = memory.connect(&CLIENT, era).unwrap();
         for tool in ["first", "next"] {
             let result = client.call_tool(tool, &RawJson::EMPTY).unwrap();
-            assert!(result.as_raw().as_str().contains(tool));
+            assert!(result.as_json().as_str().contains(tool));
         }
         let error = client.call_tool("first", &RawJson::EMPTY).unwrap_err();
         assert!(error.to_string().contains("Unknown tool"), "{error}");

@@ -95,7 +95,7 @@ async fn listed(client: &Client) -> Vec<String> {
 
 async fn read(client: &Client, file: &str) -> Vec<u8> {
     let entry = client.get_skill("skill://tea/SKILL.md").await.unwrap();
-    let skill = entry.as_raw().to::<GetSkillResult<'_>>().unwrap().skill;
+    let skill = entry.as_json().to::<GetSkillResult<'_>>().unwrap().skill;
     client.read_skill_file(&skill, file).await.unwrap()
 }
 

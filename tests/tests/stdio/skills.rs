@@ -30,7 +30,7 @@ const POTS: &str = "skill://tea/pots.json";
 /// Calls `check` with the entry of the skill.
 fn with_tea<R>(client: &mut Client<'_>, check: impl FnOnce(&mut Client<'_>, &Skill<'_>) -> R) -> R {
     let entry = client.get_skill(TEA).unwrap();
-    let skill = entry.as_raw().to::<GetSkillResult<'_>>().unwrap().skill;
+    let skill = entry.as_json().to::<GetSkillResult<'_>>().unwrap().skill;
     check(client, &skill)
 }
 
@@ -77,7 +77,7 @@ fn skl_16_skl_19_skl_20_skills_are_read_with_the_asynchronous_client() {
     smol::block_on(app.memory(Connector::new(&CLIENT), async |client| {
         assert_eq!(client.list_skills().await.unwrap().len(), 2);
         let entry = client.get_skill(TEA).await.unwrap();
-        let skill = entry.as_raw().to::<GetSkillResult<'_>>().unwrap().skill;
+        let skill = entry.as_json().to::<GetSkillResult<'_>>().unwrap().skill;
         assert_eq!(client.read_skill_file(&skill, POTS).await.unwrap(), b"{\"pots\": 2}\n");
         let unlisted = client.read_skill_file(&skill, "skill://tea/cups/SKILL.md").await;
         assert!(matches!(unlisted, Err(CallError::Skill(SkillError::Unlisted))));

@@ -26,7 +26,7 @@ static SERVER: ServerConfig = ServerConfig::new(
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static CATALOG: Catalog =
-    Catalog::new().calls::<Call>().resources(entries![Resource::new("a:b", "b")]);
+    Catalog::new().tools_of::<Call>().resources(entries![Resource::new("a:b", "b")]);
 
 #[derive(Tools)]
 enum Call<'a> {
@@ -114,7 +114,7 @@ fn visit(client: &mut Client<'_>) -> Vec<String> {
         match result {
             Ok(result) => {
                 let json: serde_json::Value =
-                    serde_json::from_str(result.as_raw().as_str()).unwrap();
+                    serde_json::from_str(result.as_json().as_str()).unwrap();
                 let is_error = json["isError"] == true;
                 format!("{}{}", if is_error { "! " } else { "" }, json["content"][0]["text"])
             }
@@ -165,9 +165,9 @@ fn other_requests_reach_the_same_function() {
         .connect(&CLIENT, Era::Modern)
         .unwrap();
     let read = client.read_resource("a:b").unwrap();
-    assert!(read.as_raw().as_str().contains("contents"));
+    assert!(read.as_json().as_str().contains("contents"));
     let sum = client.call_tool("add", &RawJson::from_static(r#"{"number":7}"#)).unwrap();
-    assert!(sum.as_raw().as_str().contains(r#"{"sum":7}"#));
+    assert!(sum.as_json().as_str().contains(r#"{"sum":7}"#));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn invalid_arguments_are_refused_when_the_function_leaves_them() {
         .unwrap();
     let mut call = |arguments| {
         let result = client.call_tool("echo", &RawJson::parse(arguments).unwrap()).unwrap();
-        result.as_raw().as_str().to_owned()
+        result.as_json().as_str().to_owned()
     };
     assert!(call(r#"{"text":"x"}"#).contains(r#""text":"x""#));
     assert!(call("{}").contains("text: is missing, must be a string"));
@@ -228,7 +228,7 @@ fn a_function_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
             (r#"{"text":"x","texts":7}"#, "texts: is unknown, must be one of text"),
         ] {
             let result = client.call_tool("echo", &RawJson::from_static(arguments)).unwrap();
-            assert!(result.as_raw().as_str().contains(said), "{arguments}: {result:?}");
+            assert!(result.as_json().as_str().contains(said), "{arguments}: {result:?}");
         }
     }
 }
@@ -261,7 +261,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
     let call = |client: &mut Client<'_>, tool, arguments| {
         let arguments = RawJson::from_static(arguments);
         match client.call_tool(tool, &arguments) {
-            Ok(result) => result.as_raw().as_str().to_owned(),
+            Ok(result) => result.as_json().as_str().to_owned(),
             Err(error) => error.to_string(),
         }
     };

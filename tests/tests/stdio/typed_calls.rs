@@ -11,7 +11,7 @@ use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, ToolCallEr
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().calls::<Called>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Called>();
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static OLDEST: ClientConfig =
@@ -87,7 +87,7 @@ fn arguments_and_output_are_types_in_every_revision() {
             client.call(&Divide { dividend: 7, divisor: 2, unit: Some("\"m\"") }).unwrap();
         let expected = Quotient { quotient: 3, unit: Some(Text::new("\"m\"")) };
         assert_eq!(divided.output().unwrap(), expected, "{:?}", client.era());
-        assert!(divided.result().as_raw().as_str().contains("content"));
+        assert!(divided.result().as_json().as_str().contains("content"));
     }
 }
 

@@ -157,7 +157,7 @@ const USES: &[(&str, &str)] = &[
     ("#[derive(Prompts)]", "static C: Catalog = Catalog::new().prompts_of::<A>();"),
     (
         "#[derive(Tools)]",
-        "static C: Catalog = Catalog::new().calls::<A>();
+        "static C: Catalog = Catalog::new().tools_of::<A>();
         struct H;
         impl ToolHandler for H {
             type Tools = A;
@@ -170,7 +170,10 @@ const USES: &[(&str, &str)] = &[
 /// What does not compile for another reason. The token is not marked where that is in the library.
 const SNIPPETS: &[(&str, &str)] = &[
     // A derive is missing.
-    ("struct A; static C: Catalog = Catalog::new().calls::<«A»>();", "`A` is not a set of tools"),
+    (
+        "struct A; static C: Catalog = Catalog::new().tools_of::<«A»>();",
+        "`A` is not a set of tools",
+    ),
     (
         "struct A; static C: Catalog = Catalog::new().prompts_of::<«A»>();",
         "`A` is not a set of prompts",
@@ -219,14 +222,14 @@ const SNIPPETS: &[(&str, &str)] = &[
     (
         "use mcp_sansio::{entries, types::Tool}; \
          #[derive(Tools)] enum A { /// b\n B } const C: Catalog = \
-         Catalog::new().calls::<A>().tools(entries![Tool::new(\"b\", RawJson::EMPTY)]);",
+         Catalog::new().tools_of::<A>().tools(entries![Tool::new(\"b\", RawJson::EMPTY)]);",
         "two entries have the same name or URI",
     ),
     // R3-B1: the second list would replace the first.
     (
         "#[derive(Tools)] enum A { /// b\n B } \
          #[derive(Tools)] enum D { /// c\n C } \
-         const C: Catalog = Catalog::new().calls::<A>().calls::<D>();",
+         const C: Catalog = Catalog::new().tools_of::<A>().tools_of::<D>();",
         "the catalog has an enum of tools already: see `flatten`",
     ),
     (

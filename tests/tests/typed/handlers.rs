@@ -124,7 +124,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
     ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
 )
 .progress_interval(Duration::ZERO);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 /// What the transport has taken, and after how many bytes it fails, once.
 #[derive(Default)]
@@ -463,7 +463,7 @@ enum PlainCall<'a> {
     Echo { text: Text<'a> },
 }
 
-static PLAIN_CATALOG: Catalog = Catalog::new().calls::<PlainCall>();
+static PLAIN_CATALOG: Catalog = Catalog::new().tools_of::<PlainCall>();
 
 impl ToolHandler for Plain {
     type Tools = PlainCall<'static>;

@@ -56,7 +56,7 @@ enum Pictures<'p> {
     Draw(Drawing<'p>),
 }
 
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[test]
 fn a_call_that_the_catalog_has_found_is_read_as_by_its_name() {
@@ -170,7 +170,7 @@ fn a_later_list_has_no_name_of_an_earlier_one() {
 #[test]
 #[should_panic(expected = "the catalog has an enum of tools already: see `flatten`")]
 fn r3_b1_a_second_enum_of_tools_does_not_replace_the_first() {
-    let _ = CATALOG.calls::<Other>();
+    let _ = CATALOG.tools_of::<Other>();
 }
 
 /// The call of a tool, for the client.

@@ -104,12 +104,12 @@ pub struct OwnedInputRequest {
 impl OwnedInputRequest {
     /// Returns the typed request.
     pub fn as_input_request(&self) -> InputRequest<'_> {
-        self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
+        self.json.to().unwrap_or(InputRequest::Other(self.json.as_json()))
     }
 
     /// Returns the request as JSON: an object with the members `method` and `params`.
-    pub fn as_raw(&self) -> RawJson<'_> {
-        self.json.as_raw()
+    pub fn as_json(&self) -> RawJson<'_> {
+        self.json.as_json()
     }
 
     /// Returns the protocol revision of the connection.
@@ -126,7 +126,7 @@ impl OwnedInputRequest {
     /// [`InputRefusal::NotSerializable`] if `Serialize` fails, or the value is not an object.
     pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
         let json = OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable)?;
-        if json.as_raw().is_object() {
+        if json.as_json().is_object() {
             return Ok(json);
         }
         let error = SendError::Invalid(InvalidPayload::NotAnObject);
@@ -152,13 +152,12 @@ impl TryFrom<&Question<'_>> for OwnedInputRequest {
     }
 }
 
-/// Limits of the memory of a client.
+/// Limits of the memory of a client, written `Limits { max_line: 1 << 20, ..Limits::new() }`.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 #[must_use]
 pub struct Limits {
     /// Number of calls in flight, and of requests of the server. Default: 64.
-    pub in_flight: u16,
+    pub max_in_flight: u16,
     /// Bytes of a line of the server. Default: 16 MiB.
     pub max_line: usize,
     /// Bytes that wait to be written; over HTTP, one message more. Default: no limit.
@@ -173,20 +172,22 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The defaults.
-    pub const DEFAULT: Self = Self {
-        in_flight: 64,
-        max_line: 16 << 20,
-        max_output: isize::MAX as usize,
-        max_posts: usize::MAX,
-        max_pending: 0,
-        max_inputs: 64,
-    };
+    /// Creates the default limits.
+    pub const fn new() -> Self {
+        Self {
+            max_in_flight: 64,
+            max_line: 16 << 20,
+            max_output: isize::MAX as usize,
+            max_posts: usize::MAX,
+            max_pending: 0,
+            max_inputs: 64,
+        }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self::DEFAULT
+        Self::new()
     }
 }
 
@@ -256,6 +257,6 @@ pub struct Connected {
 impl Connected {
     /// Returns the server's instructions for the model.
     pub fn instructions(&self) -> Option<JsonStr<'_>> {
-        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
+        self.result.as_ref()?.as_json().get("instructions").and_then(RawJson::as_string)
     }
 }

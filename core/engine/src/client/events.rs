@@ -294,7 +294,7 @@ impl State {
             return;
         };
         if let (Some(call), Some(params)) = (pending.call, report) {
-            driver.event(Some(id), &ClientEvent::Progress { call, params: params.as_raw() });
+            driver.event(Some(id), &ClientEvent::Progress { call, params: params.as_json() });
         }
     }
 
@@ -495,7 +495,7 @@ impl State {
         let Some(at) = self.inputs.iter().position(|(other, _)| *other == input) else { return };
         match self.inputs.swap_remove(at).1 {
             Purpose::Request(request, params) => {
-                let answer = answer.map(|json| of_task(json, params.as_raw(), revision));
+                let answer = answer.map(|json| of_task(json, params.as_json(), revision));
                 self.unsent.push_back(Unsent::Response(request, answer));
             }
             Purpose::Hosted(task) => self.end_hosted(now, task, answer, driver),
@@ -567,7 +567,7 @@ impl State {
                 }
             }
         };
-        let (id, params) = (self.number(), request.params.raw());
+        let (id, params) = (self.number(), request.params.as_json());
         let (about, method) = (None, request.method);
         let question = Question { id, about, request: question, revision, method, params };
         match (driver.asked(question), task) {

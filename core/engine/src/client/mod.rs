@@ -52,8 +52,8 @@ type Core<'c> = Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>;
 /// | when | what |
 /// | --- | --- |
 /// | it reads or writes | [`io`](Self::io), then [`received`](Self::received) and [`written`](Self::written); over HTTP `posts` and `message` |
-/// | after that | [`step`](Self::step) until it returns `false`, then [`handle_timeouts`](Self::handle_timeouts) |
-/// | to wait | until [`next_timeout`](Self::next_timeout) |
+/// | after that | [`step`](Self::step) until it returns `false`, then [`handle_timeout`](Self::handle_timeout) |
+/// | to wait | until [`poll_timeout`](Self::poll_timeout) |
 ///
 /// Time is an argument: it never goes back, and its zero is arbitrary.
 #[must_use]
@@ -144,7 +144,7 @@ enum Purpose {
 impl<'c> ClientEngine<'c> {
     /// Creates a client of a server on a stream.
     pub fn new(config: &'c ClientConfig<'c>, limits: Limits) -> Self {
-        let memory = GrowingClientState::new(limits.in_flight);
+        let memory = GrowingClientState::new(limits.max_in_flight);
         let rx = RxBuffer::with_limit(Vec::new(), limits.max_line);
         let state = State::new(limits, config.call_limit);
         Self { core: Connection::new(config, memory, rx, state.empty_tx()), state }
@@ -181,7 +181,7 @@ impl<'c> ClientEngine<'c> {
         (state.input_ended, state.is_traced, state.traced) = (false, false, 0);
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
         state.is_cut_off = false;
-        state.hosted = HostedTasks::new(state.limits.in_flight);
+        state.hosted = HostedTasks::new(state.limits.max_in_flight);
         state.connect_state = ConnectState::Connecting;
         #[cfg(feature = "http")]
         {
@@ -322,7 +322,7 @@ impl<'c> ClientEngine<'c> {
             self.has_precedence()?;
         }
         let params = OwnedJson::new(params, self.core().revision().unwrap_or(Revision::LATEST))?;
-        if !params.as_raw().is_object() {
+        if !params.as_json().is_object() {
             return Err(SendError::Invalid(InvalidPayload::NotAnObject));
         }
         let options = self.state.with_task(method, Some(&params), options);
@@ -668,13 +668,13 @@ impl<'c> ClientEngine<'c> {
     /// response may be in it.
     pub fn begin_wait(&mut self, now: Instant) {
         self.state.late_steps = 0;
-        if self.next_timeout().is_some_and(|due| due <= now) {
+        if self.poll_timeout().is_some_and(|due| due <= now) {
             self.state.late_steps = LATE_STEPS;
         }
     }
 
     /// Returns the time of the next timeout.
-    pub fn next_timeout(&mut self) -> Option<Instant> {
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.state.late_steps > 0 {
             return Some(Instant::from_millis(0));
         }
@@ -686,7 +686,7 @@ impl<'c> ClientEngine<'c> {
 
     /// Returns the time of the next timeout after `now`: those up to `now` were handled, or wait
     /// for room.
-    pub fn next_timeout_after(&mut self, now: Instant) -> Option<Instant> {
+    pub fn poll_timeout_after(&mut self, now: Instant) -> Option<Instant> {
         let Self { core, state } = self;
         let due = state.times().map(|(due, _)| due).find(|due| *due > now);
         let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
@@ -698,7 +698,7 @@ impl<'c> ClientEngine<'c> {
     ///
     /// # Errors
     /// As [`Client::handle_timeout`], but for `Full`.
-    pub fn handle_timeouts(
+    pub fn handle_timeout(
         &mut self,
         now: Instant,
         moved: bool,
@@ -776,7 +776,7 @@ impl<'c> ClientEngine<'c> {
         while let Some(unsent) = self.state.unsent.pop_front() {
             let sent = self.send(driver, |client, tx| match &unsent {
                 Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
-                Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_raw(), tx),
+                Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_json(), tx),
                 Unsent::Response(to, Err(refusal)) => {
                     client.respond_error(*to, &refusal.as_error(), tx)
                 }
@@ -836,7 +836,7 @@ impl<'c> ClientEngine<'c> {
         }
         let Self { core, state } = self;
         let Some(pending) = state.calls.open_mut(id) else { return Ok(()) };
-        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
+        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_json);
         let round =
             pending.inputs.as_ref().and_then(|it| Some((it.round.as_ref()?, &it.responses)));
         let (method, mut options) = (pending.method.as_str(), pending.options);
@@ -856,7 +856,7 @@ impl<'c> ClientEngine<'c> {
         }
         let sent = match (pending.asked, &pending.task, round) {
             (Asked::Call, _, Some(((result, round), responses))) => {
-                let result = result.as_raw();
+                let result = result.as_json();
                 let state = result.get("requestState").and_then(RawJson::as_string);
                 let inputs = InputResponseParams::new(*round).state(state.map(Text::from_json));
                 let has_requests = result.get("inputRequests").is_some();
@@ -916,7 +916,7 @@ impl State {
             unsent: VecDeque::new(),
             inputs: Vec::new(),
             asked: 0,
-            hosted: HostedTasks::new(limits.in_flight),
+            hosted: HostedTasks::new(limits.max_in_flight),
             connect_state: ConnectState::Connecting,
             connect_result: None,
             is_unresponsive: false,
@@ -973,7 +973,7 @@ fn notify<P: Encode + ?Sized>(
 
 /// Returns the name of the tool that is called.
 fn tool(params: Option<&OwnedJson>) -> String {
-    let name = params.and_then(|params| params.as_raw().get("name")).and_then(RawJson::as_string);
+    let name = params.and_then(|params| params.as_json().get("name")).and_then(RawJson::as_string);
     name.map(|name| alloc::string::ToString::to_string(&name)).unwrap_or_default()
 }
 

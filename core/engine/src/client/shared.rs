@@ -349,7 +349,7 @@ impl CallEvent {
     /// Returns the size of events that can be numerous.
     fn bytes(&self) -> usize {
         match self {
-            Self::Progress(params) => params.as_raw().as_str().len(),
+            Self::Progress(params) => params.as_json().as_str().len(),
             Self::Change(Change::Resource(uri)) => uri.len(),
             _ => 0,
         }

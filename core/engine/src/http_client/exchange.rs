@@ -19,12 +19,12 @@ use mcp_sansio::{Frame, Instant, RawJson};
 use super::job::{Ask, Errand, Job, Kind, Phase, To};
 use super::job::{Received, hold};
 use super::tools::{AfterPage, Listing};
-use super::{Closing, Diagnostic, ExchangeId, HttpClient, Reading, Request};
+use super::{Closing, Diagnostic, HttpClient, HttpExchangeId, HttpRequest, Reading};
 use crate::HttpError;
 
 impl HttpClient {
     /// Returns what an exchange waits for.
-    pub fn reading(&self, id: ExchangeId) -> Reading {
+    pub fn reading(&self, id: HttpExchangeId) -> Reading {
         match self.jobs.get(&id).map(|job| &job.phase) {
             Some(Phase::Sending) => Reading::Head,
             Some(Phase::Message | Phase::Events | Phase::Error { .. }) => Reading::Body,
@@ -36,7 +36,7 @@ impl HttpClient {
 
     /// Whether the body of this exchange has messages for which there is no
     /// [room](Self::has_room).
-    pub fn waits_for_room(&self, id: ExchangeId) -> bool {
+    pub fn waits_for_room(&self, id: HttpExchangeId) -> bool {
         !self.inbox.has_room()
             && self.jobs.get(&id).is_some_and(|job| {
                 matches!(job.phase, Phase::Message | Phase::Events) && job.to() != To::Us
@@ -45,7 +45,7 @@ impl HttpClient {
 
     /// Returns the request of an exchange, also again after [`authorized`](Self::authorized);
     /// `None` if the exchange is over.
-    pub fn request(&mut self, id: ExchangeId, now: Instant) -> Option<Request<'_>> {
+    pub fn request(&mut self, now: Instant, id: HttpExchangeId) -> Option<HttpRequest<'_>> {
         let mut job = self.take(id)?;
         if !matches!(job.phase, Phase::Sending) {
             self.put(id, job);
@@ -94,7 +94,7 @@ impl HttpClient {
         let has_body = job.method() == "POST";
         self.put(id, job);
         let body = self.jobs.get(&id).filter(|_| has_body).and_then(|job| job.post());
-        Some(Request { fields, body: body.map(|post| post.body()) })
+        Some(HttpRequest { fields, body: body.map(|post| post.body()) })
     }
 
     fn limit_accepting(&self, job: &mut Job, now: Instant) {
@@ -105,7 +105,7 @@ impl HttpClient {
     }
 
     /// Takes the head of a response.
-    pub fn response(&mut self, id: ExchangeId, head: &ResponseHead<'_>, now: Instant) {
+    pub fn response(&mut self, now: Instant, id: HttpExchangeId, head: &ResponseHead<'_>) {
         let Some(mut job) = self.take(id) else { return };
         if !matches!(job.phase, Phase::Sending) {
             return self.put(id, job);
@@ -170,7 +170,7 @@ impl HttpClient {
     }
 
     /// Takes a piece of the body of a response.
-    pub fn body(&mut self, id: ExchangeId, piece: &[u8], now: Instant) {
+    pub fn body(&mut self, now: Instant, id: HttpExchangeId, piece: &[u8]) {
         let Some(mut job) = self.take(id) else { return };
         let limit = match job.phase {
             Phase::Events => return self.events(id, job, piece, now),
@@ -199,7 +199,7 @@ impl HttpClient {
     }
 
     /// Takes a piece of an event stream.
-    fn events(&mut self, id: ExchangeId, mut job: Box<Job>, mut piece: &[u8], now: Instant) {
+    fn events(&mut self, id: HttpExchangeId, mut job: Box<Job>, mut piece: &[u8], now: Instant) {
         let mut events = mem::replace(&mut job.events, EventReader::with_limit(Vec::new(), 0));
         loop {
             while let Some(event) = events.next_event() {
@@ -273,7 +273,7 @@ impl HttpClient {
 
     /// Handles the end of an exchange: of the body of its response or of the rest that is not
     /// needed, or the error of connecting, sending or reading.
-    pub fn end(&mut self, id: ExchangeId, result: Result<(), HttpError>, now: Instant) {
+    pub fn end(&mut self, now: Instant, id: HttpExchangeId, result: Result<(), HttpError>) {
         let Some(mut job) = self.take(id) else { return };
         match (mem::replace(&mut job.phase, Phase::Rest { is_complete: false }), result) {
             (Phase::Rest { is_complete }, _) => self.complete(job, is_complete, now),
@@ -307,7 +307,7 @@ impl HttpClient {
     }
 
     /// Records that there are other credentials: the request is sent again in the same exchange.
-    pub fn authorized(&mut self, id: ExchangeId) {
+    pub fn authorized(&mut self, id: HttpExchangeId) {
         if let Some(job) = self.jobs.get_mut(&id)
             && matches!(job.phase, Phase::Refused { .. })
         {
@@ -346,7 +346,7 @@ impl HttpClient {
     fn wait(&mut self, mut job: Box<Job>, until: Instant) {
         job.phase = Phase::Waiting(until);
         self.last_id += 1;
-        self.put(ExchangeId(self.last_id), job);
+        self.put(HttpExchangeId(self.last_id), job);
     }
 
     /// Sends a response to a request of the server again after a pause: the server waits for it,
@@ -500,7 +500,7 @@ impl HttpClient {
                 hold(held, kind.call(), true, now, &mut self.inbox);
             }
             self.last_id += 1;
-            self.put(ExchangeId(self.last_id), job);
+            self.put(HttpExchangeId(self.last_id), job);
         } else if let [Some(initialize), Some(_)] = &self.opening {
             job.errand = Some(Errand::Initialize(initialize.clone()));
             (self.is_renewing, self.is_opening) = (true, true);

@@ -28,15 +28,15 @@ use tools::ToolTable;
 /// server supports, beside a [`ClientEngine`]. Any loop drives it:
 ///
 /// 1. It [takes the posts](Self::take_posts) of the client.
-/// 2. It takes each [step](Self::next_step). For a [`Step::Send`] it gets credentials if it needs
+/// 2. It takes each [step](Self::next_step). For a [`HttpStep::Send`] it gets credentials if it needs
 ///    any, takes the [request](Self::request), writes it to a connection, and passes the head of
 ///    the [response](Self::response), the pieces of its [body](Self::body), and the
 ///    [end](Self::end) of either, or the error. [`reading`](Self::reading) says after each of
 ///    these what is wanted next; exchanges run at the same time.
 /// 3. It hands to the client what was [received](Self::next_received), when the client
 ///    [reads](ClientEngine::reads).
-/// 4. It calls [`handle_timeouts`](Self::handle_timeouts) when
-///    [`next_timeout`](Self::next_timeout) has come.
+/// 4. It calls [`handle_timeout`](Self::handle_timeout) when
+///    [`poll_timeout`](Self::poll_timeout) has come.
 ///
 /// Connections, TLS and credentials are those of the loop. Calls with an id that is over do
 /// nothing.
@@ -72,15 +72,15 @@ pub struct HttpClient {
     endpoint: Option<String>,
     tools: ToolTable,
     queue: Queue,
-    jobs: BTreeMap<ExchangeId, Box<Job>>,
+    jobs: BTreeMap<HttpExchangeId, Box<Job>>,
     /// The times of the jobs that have one.
-    due: BTreeSet<(Instant, ExchangeId)>,
+    due: BTreeSet<(Instant, HttpExchangeId)>,
     last_id: u64,
     /// Number of jobs without a response.
     one_way: usize,
     /// Number of jobs that wait for an authorization.
     logins: usize,
-    steps: VecDeque<Step>,
+    steps: VecDeque<HttpStep>,
     inbox: Inbox,
     closing: Closing,
     has_ended: bool,
@@ -104,38 +104,46 @@ pub struct HttpLimits {
 }
 
 impl HttpLimits {
-    /// The defaults.
-    pub const DEFAULT: Self = Self {
-        max_message: 16 << 20,
-        accept_timeout: Duration::from_secs(30),
-        connect_timeout: Duration::from_secs(10),
-    };
+    /// Creates the default limits.
+    pub const fn new() -> Self {
+        Self {
+            max_message: 16 << 20,
+            accept_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Identifies one HTTP request and its response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ExchangeId(u64);
+pub struct HttpExchangeId(u64);
 
 /// A step of the loop.
 #[derive(Clone)]
-pub enum Step {
+pub enum HttpStep {
     /// Take the [request](HttpClient::request), and send it.
     Send {
         /// The exchange that begins.
-        exchange: ExchangeId,
+        exchange: HttpExchangeId,
         /// `POST`, `GET` or `DELETE`.
         method: &'static str,
         /// Path and query.
         target: String,
     },
     /// Close the connection of this exchange: the exchange is over.
-    Close(ExchangeId),
+    Close(HttpExchangeId),
     /// Tell the application.
     Report(Diagnostic),
 }
 
 /// Omits paths, which may be secrets.
-impl fmt::Debug for Step {
+impl fmt::Debug for HttpStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Send { exchange, method, .. } => {
@@ -148,7 +156,7 @@ impl fmt::Debug for Step {
 }
 
 /// A request: the driver adds `Host`, `Authorization` and the length of the body.
-pub struct Request<'c> {
+pub struct HttpRequest<'c> {
     /// Header fields: names, and values, which may be invalid if the server chose them.
     pub fields: Vec<(String, String)>,
     /// The body; `None` for a method without one.
@@ -156,10 +164,10 @@ pub struct Request<'c> {
 }
 
 /// Omits values, which may be secrets.
-impl fmt::Debug for Request<'_> {
+impl fmt::Debug for HttpRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.fields.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Request").field("fields", &names).finish_non_exhaustive()
+        f.debug_struct("HttpRequest").field("fields", &names).finish_non_exhaustive()
     }
 }
 
@@ -313,7 +321,7 @@ impl HttpClient {
     }
 
     /// Returns the next step.
-    pub fn next_step(&mut self, now: Instant) -> Option<Step> {
+    pub fn next_step(&mut self, now: Instant) -> Option<HttpStep> {
         while let Some(mut queued) = self.queue.next(self.is_opening, self.one_way) {
             hold(&mut queued.held, queued.id.as_deref(), false, now, &mut self.inbox);
             self.is_opening |= queued.opens;
@@ -333,19 +341,19 @@ impl HttpClient {
         self.steps.pop_front()
     }
 
-    /// Returns the next time at which [`handle_timeouts`](Self::handle_timeouts) must be called.
-    pub fn next_timeout(&self) -> Option<Instant> {
+    /// Returns the next time at which [`handle_timeout`](Self::handle_timeout) must be called.
+    pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
     /// Ends the exchanges whose time is over, and goes on with the streams and the responses to the
     /// server whose time has come.
-    pub fn handle_timeouts(&mut self, now: Instant) {
+    pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= now)
             && let Some(job) = self.take(id)
         {
             if job.limit.is_some_and(|limit| limit <= now) {
-                self.steps.push_back(Step::Close(id));
+                self.steps.push_back(HttpStep::Close(id));
                 self.failed(job, HttpError::Invalid("timed out".to_owned()), now);
             } else {
                 let ask = if job.is_answer() { Ask::Message } else { Ask::Resumed };
@@ -413,31 +421,31 @@ impl HttpClient {
     // Jobs.
 
     /// Begins a job.
-    fn start(&mut self, kind: Kind, exchange: Exchange, ask: Ask) -> ExchangeId {
+    fn start(&mut self, kind: Kind, exchange: Exchange, ask: Ask) -> HttpExchangeId {
         let job = Box::new(Job::new(kind, exchange, self.limits.max_message));
         self.one_way += usize::from(job.is_one_way());
         self.ask(job, ask)
     }
 
     /// Sends a request of this job, in an exchange of its own.
-    fn ask(&mut self, mut job: Box<Job>, ask: Ask) -> ExchangeId {
+    fn ask(&mut self, mut job: Box<Job>, ask: Ask) -> HttpExchangeId {
         (job.ask, job.phase) = (ask, Phase::Sending);
         if ask != Ask::Resumed {
             job.limit = job.kind.limit();
         }
         self.last_id += 1;
-        let exchange = ExchangeId(self.last_id);
+        let exchange = HttpExchangeId(self.last_id);
         let method = job.method();
         let target = match (&self.endpoint, method) {
             (Some(endpoint), "POST") => endpoint,
             _ => &self.target,
         };
-        self.steps.push_back(Step::Send { exchange, method, target: target.clone() });
+        self.steps.push_back(HttpStep::Send { exchange, method, target: target.clone() });
         self.put(exchange, job);
         exchange
     }
 
-    fn take(&mut self, id: ExchangeId) -> Option<Box<Job>> {
+    fn take(&mut self, id: HttpExchangeId) -> Option<Box<Job>> {
         let job = self.jobs.remove(&id)?;
         if let Some(due) = job.due() {
             self.due.remove(&(due, id));
@@ -445,7 +453,7 @@ impl HttpClient {
         Some(job)
     }
 
-    fn put(&mut self, id: ExchangeId, job: Box<Job>) {
+    fn put(&mut self, id: HttpExchangeId, job: Box<Job>) {
         if let Some(due) = job.due() {
             self.due.insert((due, id));
         }
@@ -470,7 +478,7 @@ impl HttpClient {
         // All are taken first: the end of one lets others go on, under other ids.
         let over: Vec<_> = over.into_iter().filter_map(|id| Some((id, self.take(id)?))).collect();
         for (id, job) in over {
-            self.steps.push_back(Step::Close(id));
+            self.steps.push_back(HttpStep::Close(id));
             self.over(job, now);
         }
     }
@@ -492,14 +500,14 @@ impl HttpClient {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.steps.push_back(Step::Report(diagnostic));
+        self.steps.push_back(HttpStep::Report(diagnostic));
     }
 
     // Logins.
 
     /// Records that credentials of this exchange take time: a person may be logging in. The time
     /// limit of its call stands still, as those of the calls that wait for it.
-    pub fn begin_login(&mut self, id: ExchangeId, now: Instant) {
+    pub fn begin_login(&mut self, now: Instant, id: HttpExchangeId) {
         if let Some(job) = self.jobs.get_mut(&id)
             && !core::mem::replace(&mut job.is_logging_in, true)
         {
@@ -511,7 +519,7 @@ impl HttpClient {
     }
 
     /// Records that the credentials are there, or will not be.
-    pub fn end_login(&mut self, id: ExchangeId, now: Instant) {
+    pub fn end_login(&mut self, now: Instant, id: HttpExchangeId) {
         if let Some(mut job) = self.take(id) {
             self.end_of_login(&mut job, now);
             self.put(id, job);

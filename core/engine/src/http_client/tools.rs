@@ -10,7 +10,7 @@ use mcp_sansio::http::client::{OutgoingMessage, Post};
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
-use super::{Diagnostic, Step};
+use super::{Diagnostic, HttpStep};
 use crate::HttpError;
 use crate::results::{Cursors, MAX_LIST, MAX_PAGES};
 
@@ -24,18 +24,22 @@ pub(super) struct ToolTable {
 
 impl ToolTable {
     pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
-        self.schemas.get(tool).map(OwnedJson::as_raw)
+        self.schemas.get(tool).map(OwnedJson::as_json)
     }
 
     fn remove(&mut self, name: &str) {
         if let Some(schema) = self.schemas.remove(name) {
-            self.bytes -= name.len() + schema.as_raw().as_str().len();
+            self.bytes -= name.len() + schema.as_json().as_str().len();
         }
     }
 
     /// Reads a page of the list of tools, as received. Returns the list without the tools that have
     /// invalid annotations, which are reported; `None` if there are none.
-    pub(super) fn take(&mut self, message: &[u8], steps: &mut VecDeque<Step>) -> Option<Vec<u8>> {
+    pub(super) fn take(
+        &mut self,
+        message: &[u8],
+        steps: &mut VecDeque<HttpStep>,
+    ) -> Option<Vec<u8>> {
         let text = core::str::from_utf8(message).ok()?;
         let list = result(text)?.get("tools")?;
         let reported = steps.len();
@@ -47,9 +51,10 @@ impl ToolTable {
                 .map(|name| name.to_string())
                 .unwrap_or_default();
             let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
-            if let Err(reason) = check_schema(schema) {
+            if let Err(error) = check_schema(schema) {
                 self.remove(&name);
-                steps.push_back(Step::Report(Diagnostic::ToolDropped { name, reason }));
+                let reason = error.reason;
+                steps.push_back(HttpStep::Report(Diagnostic::ToolDropped { name, reason }));
                 continue;
             }
             kept.push(tool.as_str());
@@ -176,7 +181,7 @@ mod tests {
         let kept: usize = tools
             .schemas
             .iter()
-            .map(|(name, schema)| name.len() + schema.as_raw().as_str().len())
+            .map(|(name, schema)| name.len() + schema.as_json().as_str().len())
             .sum();
         assert_eq!(tools.bytes, kept);
         assert!(tools.schema("0").is_some() && tools.schema("99").is_none());

@@ -145,6 +145,8 @@ impl fmt::Display for AuthorizationError {
     }
 }
 
+impl core::error::Error for AuthorizationError {}
+
 impl Challenge {
     /// Returns the value of `WWW-Authenticate`.
     fn text(&self, metadata: Option<&str>) -> String {

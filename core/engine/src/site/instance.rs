@@ -92,7 +92,7 @@ impl<O> Instance<O> {
         principal: Option<Arc<Principal>>,
     ) -> Self {
         Self {
-            state: GrowingServerState::new(options.in_flight, options.subscriptions),
+            state: GrowingServerState::new(options.max_in_flight, options.max_subscriptions),
             kind,
             principal,
             peer: None,

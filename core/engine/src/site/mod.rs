@@ -125,7 +125,6 @@ mod step;
 
 pub use bus::{Topic, UnknownEnvelope};
 pub use challenge::AuthorizationError;
-pub use credentials::bearer_token;
 pub use exchange::{HeadMemory, OwnedHead, SiteBody, SiteResponse};
 pub use mcp_sansio::http::{Operation, Operations, Principal};
 pub use permit::Scopes;
@@ -265,7 +264,7 @@ pub enum SiteStep<'p, O> {
     Authorize {
         /// The exchange of the request.
         exchange: ExchangeKey,
-        /// Its head; see [`bearer_token`].
+        /// Its head; see [`bearer_token`](credentials::bearer_token).
         head: RequestHead<'p>,
     },
     /// A POST with its whole body has to be permitted, at once or later: [`Site::permitted`]. Only
@@ -549,15 +548,15 @@ pub struct SiteOptions<'c> {
     pub max_sessions_per_principal: usize,
     /// Maximum number of open requests of one session, and of one request body (a batch). Each
     /// takes about 300 bytes. Default: 1,024.
-    pub in_flight: u16,
-    /// Time that a request waits while [`in_flight`](Self::in_flight) is reached; then it is
+    pub max_in_flight: u16,
+    /// Time that a request waits while [`max_in_flight`](Self::max_in_flight) is reached; then it is
     /// refused with -32603. While the server itself waits for the response to a call, requests
     /// beyond the limit are refused at once, since the response may be behind them. Default: 30
     /// seconds.
     pub full_timeout: Duration,
     /// Maximum number of URIs to which one session, or one `subscriptions/listen`, subscribes; 8
     /// bytes each. Default: 64.
-    pub subscriptions: usize,
+    pub max_subscriptions: usize,
     /// Maximum number of bytes of a request body; 413 for longer ones. Default: 4 MiB.
     pub max_body: usize,
     /// Maximum number of bytes of all bodies longer than 4 KiB together, from their first byte
@@ -607,9 +606,9 @@ impl SiteOptions<'_> {
             address_share: 75,
             max_sessions: 1000,
             max_sessions_per_principal: 100,
-            in_flight: 1024,
+            max_in_flight: 1024,
             full_timeout: Duration::from_secs(30),
-            subscriptions: 64,
+            max_subscriptions: 64,
             max_body: 4 << 20,
             body_budget: 64 << 20,
             max_pending: 64 << 10,

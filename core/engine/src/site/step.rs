@@ -259,7 +259,7 @@ impl<'c, O> Site<'c, O> {
             session.readers.iter().for_each(|reader| schedule.ready(*reader));
         }
         let server = instance.state.server(config);
-        let mut free = usize::from(options.in_flight).saturating_sub(server.open_requests());
+        let mut free = usize::from(options.max_in_flight).saturating_sub(server.open_requests());
         let timeout = server.poll_timeout().filter(|_| !instance.is_blocked);
         while free > 0
             && let Some(key) = instance.awaiting_entry.pop_front()
@@ -686,6 +686,7 @@ impl<O> Site<'_, O> {
             Route::Refused(refusal) => refused(&refusal),
             // Answered before the body was read.
             Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
+            _ => Decision::Reply(OutgoingResponse::empty(501), Vec::new()),
         };
         self.exchanges.get_mut(key)?.position = position;
         Some(decision)

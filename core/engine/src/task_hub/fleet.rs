@@ -404,7 +404,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     ) -> Option<OwnedJson> {
         let state = self.tasks();
         let visible = |id: &TaskId| {
-            let found = state.find_visible(id.to_string().as_str(), client.owner, time)?;
+            let found = state.find_visible(time, id.to_string().as_str(), client.owner)?;
             state.info(found)
         };
         let infos: Vec<TaskInfo> = tasks.iter().filter_map(visible).collect();
@@ -443,7 +443,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let kept = self.kept(task)?;
         let next = kept.shared.earlier.pop_front()?;
         let number = next.number;
-        if next.request == json.as_raw().as_str() && !next.is_closed {
+        if next.request == json.as_json().as_str() && !next.is_closed {
             if let Some(answer) = next.answer.as_deref().and_then(parsed) {
                 let request = OpenInput::of(&next)?;
                 let response = Some(Ok(answer));
@@ -550,7 +550,7 @@ impl<S, C> Kept<S, C> {
         });
         for asked in &self.shared.asked {
             if !record.inputs.iter().any(|stored| stored.number == asked.number) {
-                let mut new = TaskInput::new(asked.number, asked.request.as_raw().as_str());
+                let mut new = TaskInput::new(asked.number, asked.request.as_json().as_str());
                 new.needs = asked.needs.bits();
                 record.inputs.push(new);
             }
@@ -567,7 +567,7 @@ impl<S, C> Kept<S, C> {
             let is_this = |stored: &&mut TaskInput| stored.number == *number && stored.is_open();
             let Some(stored) = record.inputs.iter_mut().find(is_this) else { continue };
             match answer {
-                Some(answer) => stored.answer = Some(answer.as_raw().as_str().to_string()),
+                Some(answer) => stored.answer = Some(answer.as_json().as_str().to_string()),
                 None => stored.is_closed = true,
             }
         }

@@ -208,7 +208,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 });
             }
             TaskStep::Cancel(task, reply) => {
-                tasks.end(task, TaskEnd::Cancelled, time);
+                tasks.end(time, task, TaskEnd::Cancelled);
                 self.ended(task);
                 self.differs(task, time);
                 reply
@@ -229,6 +229,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 let id = tasks.info(task)?.id();
                 return Some(TaskAnswer::Wait(task, id));
             }
+            _ => return None,
         };
         Some(TaskAnswer::Response(self.response(reply)))
     }
@@ -243,7 +244,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     ) -> Vec<(TaskId, TaskKey)> {
         let tasks = self.tasks();
         let visible = |id: TaskId| {
-            let found = tasks.find_visible(id.to_string().as_str(), owner, time)?;
+            let found = tasks.find_visible(time, id.to_string().as_str(), owner)?;
             Some((id, found))
         };
         let listened: Vec<(TaskId, TaskKey)> =
@@ -385,7 +386,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if !self.is_live(task) {
             return;
         }
-        let mut is_new = self.tasks().set_message(task, &message, time);
+        let mut is_new = self.tasks().set_message(time, task, &message);
         if progress.is_some()
             && let Some(kept) = self.kept(task)
         {
@@ -413,15 +414,15 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             Err(_) => Err(RpcError::internal("There is no room for the result of the task").into()),
         };
         let (end, message) = match &outcome {
-            Ok(result) if !is_error(result.as_raw()) => (TaskEnd::Completed, None),
-            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_raw())),
+            Ok(result) if !is_error(result.as_json()) => (TaskEnd::Completed, None),
+            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_json())),
             Err(error) => (TaskEnd::Failed, Some(error.as_error().message.to_owned())),
         };
         let mut tasks = self.tasks();
         if let Some(message) = message {
-            tasks.set_message(task, &message, time);
+            tasks.set_message(time, task, &message);
         }
-        let is_first = tasks.end(task, end, time);
+        let is_first = tasks.end(time, task, end);
         if is_first {
             if let Some(kept) = self.kept(task) {
                 kept.outcome = Some(Arc::new(outcome));
@@ -468,7 +469,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if let Some(number) = self.ask_again(time, task, &json) {
             return Ok(number.into());
         }
-        let Some(number) = self.tasks().ask(task, time) else {
+        let Some(number) = self.tasks().ask(time, task) else {
             return Err(match self.is_live(task) {
                 true => ToolError::internal("The task has too many open input requests"),
                 false => ToolError::GONE,
@@ -551,7 +552,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 
     fn withdraw(&mut self, time: TaskTime, task: TaskKey, number: u32) {
-        if self.tasks().withdraw(task, number, time) {
+        if self.tasks().withdraw(time, task, number) {
             self.changed(task);
             self.differs(task, time);
         }
@@ -805,7 +806,7 @@ impl<S> TaskView<S> {
     pub fn details(&self, revision: Revision) -> Option<OwnedJson> {
         let details = self.info.details(self.task, &self.content, self.client);
         let details = OwnedJson::new(&details, revision).ok()?;
-        Some(details).filter(|details| details.as_raw().as_str().len() <= MAX_TOLD)
+        Some(details).filter(|details| details.as_json().as_str().len() <= MAX_TOLD)
     }
 }
 
@@ -894,7 +895,7 @@ impl Content {
 impl TaskContent for Content {
     fn result(&self, _: TaskKey, to: &mut Encoder<'_>) {
         if let Some(Ok(result)) = self.outcome.as_deref() {
-            to.raw(result.as_raw());
+            to.raw(result.as_json());
         }
     }
 
@@ -907,7 +908,7 @@ impl TaskContent for Content {
 
     fn input_request(&self, _: TaskKey, number: u32, to: &mut Encoder<'_>) {
         if let Some(input) = self.input(number) {
-            to.raw(input.request.as_raw());
+            to.raw(input.request.as_json());
         }
     }
 
@@ -930,7 +931,7 @@ pub fn listened_ids(request: &Request<'_>) -> BTreeSet<TaskId> {
 
 /// Returns the number of bytes of a result.
 fn len(outcome: &TaskResult) -> usize {
-    outcome.as_ref().map_or(0, |result| result.as_raw().as_str().len())
+    outcome.as_ref().map_or(0, |result| result.as_json().as_str().len())
 }
 
 /// Returns in whose share a result is: everybody has none.

@@ -37,7 +37,7 @@ fn results_come_in_any_order_and_the_oldest_call_first() {
     assert_eq!((over.id, over.method.as_str()), (first, "tools/call"));
     let Err(CallError::Server(error)) = over.result else { panic!("{over:?}") };
     assert_eq!((error.code, error.message.as_str()), (7, "no such luck"));
-    assert_eq!(error.data.unwrap().as_raw().as_str(), r#"{"why":"so"}"#);
+    assert_eq!(error.data.unwrap().as_json().as_str(), r#"{"why":"so"}"#);
     assert_eq!(scene.engine.take_any().unwrap().id, second);
     assert!(scene.engine.take_any().is_none() && scene.engine.has_calls());
     let (third, three) = scene.tool("d");
@@ -114,7 +114,7 @@ fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
     let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
     scene.gets(&notification("notifications/subscriptions/acknowledged", params));
-    let granted = scene.engine.acknowledged(listen).unwrap().as_raw();
+    let granted = scene.engine.acknowledged(listen).unwrap().as_json();
     assert!(granted.get("toolsListChanged").is_some() && !scene.engine.has_calls());
     scene.gets(&notification("notifications/tools/list_changed", json!({ "_meta": meta })));
     assert_eq!(scene.log(), ["listening of a call", "Tools of a call"]);
@@ -157,7 +157,10 @@ fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next()
 fn what_a_server_says_about_connecting_is_kept() {
     let mut scene = Scene::new(D);
     let result = scene.engine.connected().unwrap().result.unwrap();
-    assert_eq!(result.as_raw().get("protocolVersion").map(RawJson::as_str), Some("\"2025-11-25\""));
+    assert_eq!(
+        result.as_json().get("protocolVersion").map(RawJson::as_str),
+        Some("\"2025-11-25\"")
+    );
     scene.engine.end(&mut scene.person);
     scene.engine.connect(scene.now, &mut scene.person).unwrap();
     let initialize = scene.sent_one();
@@ -172,8 +175,8 @@ fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
     scene.receives(&ok(&request, content(D, "in time")));
     scene.now = scene.now.saturating_add(Duration::from_secs(3600));
     scene.engine.begin_wait(scene.now);
-    assert_eq!(scene.engine.next_timeout().map(mcp_sansio::Instant::as_millis), Some(0));
-    scene.engine.handle_timeouts(scene.now, true, &mut scene.person).unwrap();
+    assert_eq!(scene.engine.poll_timeout().map(mcp_sansio::Instant::as_millis), Some(0));
+    scene.engine.handle_timeout(scene.now, true, &mut scene.person).unwrap();
     scene.work();
     assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "in time");
     let (call, _) = scene.tool("slow");

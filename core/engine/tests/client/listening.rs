@@ -40,7 +40,7 @@ fn a_subscription_to_a_legacy_server_reports_what_its_filter_names() {
     scene.gets(&ok(&first, json!({})));
     assert!(!is_acknowledged(&scene, call));
     scene.gets(&ok(&second, json!({})));
-    let granted = scene.engine.acknowledged(call).unwrap().as_raw();
+    let granted = scene.engine.acknowledged(call).unwrap().as_json();
     assert_eq!(granted.get("promptsListChanged").map(RawJson::as_str), Some("true"));
     assert!(!scene.engine.has_calls());
     scene.gets(&notification("notifications/tools/list_changed", json!({})));

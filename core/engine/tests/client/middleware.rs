@@ -81,7 +81,7 @@ struct Gate;
 
 impl Middleware for Gate {
     fn before(&mut self, call: &mut OutgoingCall<'_>) -> Before {
-        match call.params.as_raw().get("name").map(|name| name.as_str()) {
+        match call.params.as_json().get("name").map(|name| name.as_str()) {
             Some(r#""known""#) => Before::Finish(Ok(owned(&json!({"content": []})))),
             Some(r#""closed""#) => Before::Finish(Err(CallError::TimedOut)),
             Some(r#""old""#) => {
@@ -94,7 +94,7 @@ impl Middleware for Gate {
 
     fn after(&mut self, _: &OutgoingCall<'_>, result: &mut CallResult) -> Option<Duration> {
         if let Ok(json) = result
-            && json.as_raw().get("isError").is_some()
+            && json.as_json().get("isError").is_some()
         {
             *result = Err(CallError::TaskCancelled);
         }
@@ -286,8 +286,8 @@ fn rounds_of_input_and_a_task_are_one_call() {
 
 #[test]
 fn nothing_of_an_earlier_attempt_is_sent() {
-    let mut one = Limits::DEFAULT;
-    (one.in_flight, one.max_pending) = (1, 9);
+    let mut one = Limits::new();
+    (one.max_in_flight, one.max_pending) = (1, 9);
     let mut scene = Scene::with(E, one);
     scene.person.layers.push(Retry);
     let id = call(&mut scene, "slow");

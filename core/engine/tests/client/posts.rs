@@ -21,7 +21,7 @@ struct Posts {
 impl Posts {
     /// A client of a modern server, two of whose messages may wait to be posted.
     fn new() -> Self {
-        let mut limits = Limits::DEFAULT;
+        let mut limits = Limits::new();
         (limits.max_posts, limits.max_pending) = (2, usize::MAX);
         let mut engine = ClientEngine::new(&CONFIG, limits);
         engine.set_over_http(true);
@@ -47,7 +47,7 @@ impl Posts {
 
     fn later(&mut self, seconds: u64) {
         self.now = self.now.saturating_add(Duration::from_secs(seconds));
-        self.engine.handle_timeouts(self.now, false, &mut self.person).unwrap();
+        self.engine.handle_timeout(self.now, false, &mut self.person).unwrap();
     }
 }
 
@@ -64,7 +64,7 @@ fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
     let response = ok(&posted[2], content(E, "three")).to_string();
     client.engine.message(client.now, response.as_bytes(), &mut client.person);
     let over = client.engine.take(calls[2]).unwrap();
-    assert!(over.result.unwrap().as_raw().as_str().contains("three"));
+    assert!(over.result.unwrap().as_json().as_str().contains("three"));
     let traced = client.person.frames.iter().filter(|frame| frame.starts_with("sent {"));
     assert_eq!(traced.count(), 3);
 }

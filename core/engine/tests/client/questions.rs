@@ -46,7 +46,7 @@ fn a_round_waits_for_its_last_answer() {
     scene.engine.answer(scene.now, inputs[1], Ok(answer("2")), &mut scene.person);
     assert!(scene.sent().is_empty());
     // Nothing waits for time: the call is not in flight.
-    assert_eq!(scene.engine.next_timeout(), None);
+    assert_eq!(scene.engine.poll_timeout(), None);
     scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
     let second = scene.sent_one();
     assert_eq!(second["params"]["inputResponses"].as_object().unwrap().len(), 2);
@@ -82,7 +82,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
     else {
         panic!("it was refused")
     };
-    assert!(result.as_raw().get("requestState").is_some());
+    assert!(result.as_json().get("requestState").is_some());
     scene.person.answers_later = true;
     let (call, first) = scene.tool("ask");
     scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
@@ -101,7 +101,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
 
 #[test]
 fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
-    let mut limits = Limits::DEFAULT;
+    let mut limits = Limits::new();
     limits.max_inputs = 1;
     let mut scene = Scene::with(E, limits);
     let (call, first) = scene.tool("ask");
@@ -306,7 +306,7 @@ fn a_question_keeps_the_members_that_its_type_does_not_know() {
     let params = json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}, "_meta": {"x": 1}, "more": [2]});
     let whole = json!({"method": "elicitation/create", "params": params});
     let seen = |scene: &Scene| -> Value {
-        serde_json::from_str(scene.person.seen[0].as_raw().as_str()).unwrap()
+        serde_json::from_str(scene.person.seen[0].as_json().as_str()).unwrap()
     };
     let mut scene = Scene::new(E);
     let (_, request) = scene.tool("ask");

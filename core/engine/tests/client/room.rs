@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::scene::{D, E, Person, Scene, content, form, form_params, methods, ok, owned, question};
 
 fn limits(max_output: usize, max_pending: usize) -> Limits {
-    let mut limits = Limits::DEFAULT;
+    let mut limits = Limits::new();
     (limits.max_output, limits.max_pending) = (max_output, max_pending);
     limits
 }
@@ -84,7 +84,7 @@ fn a_call_that_waits_can_be_cancelled_and_runs_out_of_time() {
 #[test]
 fn calls_wait_for_others_to_end_while_questions_are_answered() {
     let mut limits = limits(1 << 20, 1);
-    limits.in_flight = 1;
+    limits.max_in_flight = 1;
     let mut scene = Scene::with(D, limits);
     let first = scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     let second = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
@@ -143,7 +143,7 @@ fn a_client_and_a_server_in_memory() {
     let (rx, tx) = (RxBuffer::new([0; 2048]), TxBuffer::new([0; 2048]));
     let mut server: Connection<'_, _, _, _> =
         Connection::new(&SERVER, ServerState::<4, 4>::new(), rx, tx);
-    let (mut client, mut person) = (ClientEngine::new(&CLIENT, Limits::DEFAULT), Person::default());
+    let (mut client, mut person) = (ClientEngine::new(&CLIENT, Limits::new()), Person::default());
     let now = Instant::from_millis(0);
     client.connect(now, &mut person).unwrap();
     let mut call = None;
@@ -155,7 +155,7 @@ fn a_client_and_a_server_in_memory() {
             call = client.call(now, "tools/call", &params, options, &mut person).ok();
         }
         if let Some(over) = call.and_then(|call| client.take(call)) {
-            let text = over.result.unwrap().as_raw().to_string();
+            let text = over.result.unwrap().as_json().to_string();
             return assert!(text.contains("hello"), "{text}");
         }
         match server.next(now) {
@@ -285,7 +285,7 @@ fn a_long_call_whose_time_is_over_is_cut_off_and_its_frame_is_not_gone_on_with()
 #[test]
 fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
     let mut limits = limits(isize::MAX as usize, 3);
-    limits.in_flight = 1;
+    limits.max_in_flight = 1;
     let mut scene = Scene::with(D, limits);
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
@@ -302,7 +302,7 @@ fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
 #[test]
 fn a_subscription_that_waited_at_the_end_begins_again_and_there_is_room_for_others() {
     let mut limits = limits(isize::MAX as usize, 1);
-    limits.in_flight = 1;
+    limits.max_in_flight = 1;
     let mut scene = Scene::with(E, limits);
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     let filter = SubscriptionFilter::new().tools_list_changed(true);

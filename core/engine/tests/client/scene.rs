@@ -68,7 +68,7 @@ impl Driver for Person {
         let text = match question.request {
             InputRequest::Elicit(params) => {
                 let json = OwnedJson::new(&params, E).unwrap();
-                let message = json.as_raw().get("message").and_then(RawJson::as_string).unwrap();
+                let message = json.as_json().get("message").and_then(RawJson::as_string).unwrap();
                 message.to_string()
             }
             InputRequest::CreateMessage(_) => "sample".to_owned(),
@@ -146,7 +146,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(revision: Revision) -> Self {
-        Self::with(revision, Limits::DEFAULT)
+        Self::with(revision, Limits::new())
     }
 
     pub(crate) fn with(revision: Revision, limits: Limits) -> Self {
@@ -156,12 +156,12 @@ impl Scene {
 
     /// A client of 2025-11-25 that answers questions and runs no tasks.
     pub(crate) fn without_tasks() -> Self {
-        Self::of(&PLAIN, D, Limits::DEFAULT)
+        Self::of(&PLAIN, D, Limits::new())
     }
 
     /// A client of all revisions.
     pub(crate) fn both(revision: Revision) -> Self {
-        Self::of(&BOTH, revision, Limits::DEFAULT)
+        Self::of(&BOTH, revision, Limits::new())
     }
 
     fn of(config: &'static ClientConfig<'static>, revision: Revision, limits: Limits) -> Self {
@@ -225,7 +225,7 @@ impl Scene {
     /// Lets the client handle all that it has.
     pub(crate) fn work(&mut self) {
         while self.engine.step(self.now, &mut self.person) {}
-        self.engine.handle_timeouts(self.now, false, &mut self.person).unwrap();
+        self.engine.handle_timeout(self.now, false, &mut self.person).unwrap();
     }
 
     /// Takes what the client has written, a few bytes at a time.
@@ -291,7 +291,7 @@ impl Scene {
 
     /// Lets time pass until the client wants something. Returns how much.
     pub(crate) fn until_next(&mut self) -> u64 {
-        let due = self.engine.next_timeout().expect("the client waits for ever");
+        let due = self.engine.poll_timeout().expect("the client waits for ever");
         let wait = due.saturating_duration_since(self.now).as_millis();
         self.later(u64::try_from(wait).unwrap());
         u64::try_from(wait).unwrap()
@@ -299,7 +299,7 @@ impl Scene {
 
     pub(crate) fn take(&mut self, call: CallId) -> Result<Value, CallError> {
         let over = self.engine.take(call).expect("the call is not over");
-        over.result.map(|json| serde_json::from_str(json.as_raw().as_str()).unwrap())
+        over.result.map(|json| serde_json::from_str(json.as_json().as_str()).unwrap())
     }
 
     pub(crate) fn is_over(&mut self, call: CallId) -> bool {

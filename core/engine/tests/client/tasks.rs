@@ -245,7 +245,7 @@ fn tsk_57_tex_65_tex_66_a_task_fails_is_cancelled_or_is_over() {
         assert!(scene.sent().is_empty(), "there is nothing to cancel");
         // A server that never responds.
         let call = begin(&mut scene);
-        while scene.now.as_millis() < 200_000 && scene.engine.next_timeout().is_some() {
+        while scene.now.as_millis() < 200_000 && scene.engine.poll_timeout().is_some() {
             scene.until_next();
             scene.sent();
         }

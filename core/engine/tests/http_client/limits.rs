@@ -43,7 +43,7 @@ fn a_message_that_is_not_accepted_in_time_counts_as_rejected() {
     assert!(scene.trace[1].contains("timed out"), "{:?}", scene.trace);
     // The client limits the time of its calls.
     let (_, sent) = scene.call("a");
-    assert!(scene.http.next_timeout().is_none());
+    assert!(scene.http.poll_timeout().is_none());
     scene.ends(&sent, Err(HttpError::ConnectionLost));
 }
 
@@ -67,7 +67,7 @@ fn canc_13_time_02_canc_14_a_cancellation_ends_the_exchange_and_is_sent_before_2
 #[test]
 fn messages_that_are_too_long_are_lost_alone() {
     for chunk in CHUNKS {
-        let limits = HttpLimits { max_message: 1024, ..HttpLimits::DEFAULT };
+        let limits = HttpLimits { max_message: 1024, ..HttpLimits::new() };
         let mut scene = Scene::modern_with(limits);
         scene.chunk = chunk;
         let long = "x".repeat(2000);
@@ -89,7 +89,7 @@ fn messages_that_are_too_long_are_lost_alone() {
 
 #[test]
 fn c3_a_stream_without_events_ends() {
-    let limits = HttpLimits { max_message: 1024, ..HttpLimits::DEFAULT };
+    let limits = HttpLimits { max_message: 1024, ..HttpLimits::new() };
     let mut scene = Scene::modern_with(limits);
     let (call, sent) = scene.call("a");
     scene.heads(&sent, 200, EVENTS);
@@ -108,7 +108,7 @@ fn a_megabyte_waits_for_the_client_and_then_the_streams() {
     let message = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
     let mut passed = 0;
     while !scene.http.waits_for_room(sent.id) {
-        scene.http.body(sent.id, event(&message).as_bytes(), scene.now);
+        scene.http.body(scene.now, sent.id, event(&message).as_bytes());
         passed += message.to_string().len();
     }
     assert!(!scene.http.has_room());

@@ -16,7 +16,7 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
     scene.says(&sent, "log in");
     scene.http.authorized(sent.id);
     assert_eq!(scene.http.reading(sent.id), Reading::Head);
-    let again = scene.http.request(sent.id, scene.now).unwrap();
+    let again = scene.http.request(scene.now, sent.id).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(again.body.unwrap()).unwrap(), sent.body);
     scene.responds_with(&sent, 200, &sent.ok(text("called")));
     assert_eq!(scene.result(call), "called");
@@ -183,13 +183,13 @@ fn time_limits_stand_still_during_a_login() {
     scene.later(Duration::from_secs(25));
     scene.heads(&initialize, 401, &[]);
     let waits = scene.calls("tools/call", json!({"name": "c"}));
-    scene.http.begin_login(initialize.id, scene.now);
+    scene.http.begin_login(scene.now, initialize.id);
     assert!(scene.http.is_logging_in());
     scene.work();
     scene.later(Duration::from_secs(500));
-    scene.http.end_login(initialize.id, scene.now);
+    scene.http.end_login(scene.now, initialize.id);
     scene.http.authorized(initialize.id);
-    scene.http.request(initialize.id, scene.now).unwrap();
+    scene.http.request(scene.now, initialize.id).unwrap();
     assert!(!scene.http.is_logging_in());
     scene.open.push(initialize);
     scene.opens("s-2");
@@ -286,7 +286,7 @@ fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirro
     let tools = list(&tools);
     scene.responds(&sent, 200, EVENTS, &event(&sent.ok(tools)));
     let result = scene.engine.take(call).unwrap().result.unwrap();
-    let result = result.as_raw().as_str().to_owned();
+    let result = result.as_json().as_str().to_owned();
     assert!(result.contains("good") && !result.contains("bad"), "{result}");
     assert_eq!(scene.trace.len(), 1 + bad.len());
     for ((_, reason), told) in bad.iter().zip(&scene.trace[1..]) {
@@ -409,7 +409,7 @@ fn hdr_20_before_2026_07_28_annotations_are_ignored() {
     let tools = list(&[tool("bad", "not a token"), tool("good", "Word")]);
     scene.responds_with(&sent, 200, &sent.ok(tools));
     let result = scene.engine.take(call).unwrap().result.unwrap();
-    assert!(result.as_raw().as_str().contains("bad"));
+    assert!(result.as_json().as_str().contains("bad"));
     let (_, sent) = scene.call("good");
     assert_eq!(sent.field("mcp-param-word"), None);
     assert_eq!(scene.trace, ["POST /mcp tools/list", "POST /mcp tools/call"]);

@@ -10,8 +10,8 @@ use mcp_sansio::{
     Revision, Revisions,
 };
 use mcp_sansio_engine::{
-    CallError, CallId, ClientEngine, Driver, ExchangeId, HttpClient, HttpError, HttpLimits,
-    InputResponse, Limits, Question, Reading, Step,
+    CallError, CallId, ClientEngine, Driver, HttpClient, HttpError, HttpExchangeId, HttpLimits,
+    HttpStep, InputResponse, Limits, Question, Reading,
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ impl Driver for Nobody {
 /// A request that the server has received.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    pub(crate) id: ExchangeId,
+    pub(crate) id: HttpExchangeId,
     pub(crate) line: String,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Value,
@@ -108,7 +108,7 @@ pub(crate) struct Scene {
 impl Scene {
     fn with(config: &'static ClientConfig<'static>, limits: HttpLimits) -> Self {
         let (origin, target) = Origin::parse("http://lab/mcp").unwrap();
-        let mut engine = ClientEngine::new(config, Limits::DEFAULT);
+        let mut engine = ClientEngine::new(config, Limits::new());
         engine.set_over_http(true);
         let now = Instant::from_millis(0);
         if !std::ptr::eq(config, &ANY) {
@@ -126,11 +126,11 @@ impl Scene {
 
     /// A client that has asked for the revisions of the server.
     pub(crate) fn any() -> Self {
-        Self::with(&ANY, HttpLimits::DEFAULT)
+        Self::with(&ANY, HttpLimits::new())
     }
 
     pub(crate) fn modern() -> Self {
-        Self::with(&MODERN, HttpLimits::DEFAULT)
+        Self::with(&MODERN, HttpLimits::new())
     }
 
     pub(crate) fn modern_with(limits: HttpLimits) -> Self {
@@ -139,12 +139,12 @@ impl Scene {
 
     /// A client that has sent `initialize`.
     pub(crate) fn old() -> Self {
-        Self::with(&OLD, HttpLimits::DEFAULT)
+        Self::with(&OLD, HttpLimits::new())
     }
 
     /// A client in the session `s-1`, with a GET stream.
     pub(crate) fn legacy() -> Self {
-        let mut scene = Self::with(&LEGACY, HttpLimits::DEFAULT);
+        let mut scene = Self::with(&LEGACY, HttpLimits::new());
         scene.opens("s-1");
         scene.trace.clear();
         scene
@@ -185,10 +185,10 @@ impl Scene {
         }
     }
 
-    fn takes_step(&mut self, step: Step) {
+    fn takes_step(&mut self, step: HttpStep) {
         match step {
-            Step::Send { exchange, method, target } => {
-                let Some(request) = self.http.request(exchange, self.now) else { return };
+            HttpStep::Send { exchange, method, target } => {
+                let Some(request) = self.http.request(self.now, exchange) else { return };
                 let body = request.body.unwrap_or(b"{}");
                 let body: Value = serde_json::from_slice(body).unwrap();
                 let message = body["method"].as_str().unwrap_or_default();
@@ -197,13 +197,13 @@ impl Scene {
                 let fields = request.fields;
                 self.open.push(Sent { id: exchange, line, fields, body });
             }
-            Step::Close(exchange) => {
+            HttpStep::Close(exchange) => {
                 if let Some(at) = self.open.iter().position(|sent| sent.id == exchange) {
                     let sent = self.open.remove(at);
                     self.trace.push(format!("closed: {}", sent.line));
                 }
             }
-            Step::Report(diagnostic) => self.trace.push(diagnostic.to_string()),
+            HttpStep::Report(diagnostic) => self.trace.push(diagnostic.to_string()),
         }
     }
 
@@ -215,26 +215,26 @@ impl Scene {
 
     pub(crate) fn heads(&mut self, sent: &Sent, status: u16, fields: &[(&str, &str)]) {
         let fields = Head(fields);
-        self.http.response(sent.id, &ResponseHead::new(status, &fields), self.now);
+        self.http.response(self.now, sent.id, &ResponseHead::new(status, &fields));
         self.work();
     }
 
     /// Passes a part of a body, in pieces.
     pub(crate) fn says(&mut self, sent: &Sent, body: &str) {
         for piece in body.as_bytes().chunks(self.chunk) {
-            self.http.body(sent.id, piece, self.now);
+            self.http.body(self.now, sent.id, piece);
             self.work();
         }
     }
 
     pub(crate) fn ends(&mut self, sent: &Sent, result: Result<(), HttpError>) {
-        self.http.end(sent.id, result, self.now);
+        self.http.end(self.now, sent.id, result);
         self.work();
         // What comes late, of an exchange that is over, does nothing.
         if self.http.reading(sent.id) == Reading::Over {
-            self.http.body(sent.id, b"{}", self.now);
-            self.http.end(sent.id, Err(HttpError::ConnectionLost), self.now);
-            assert!(self.http.request(sent.id, self.now).is_none());
+            self.http.body(self.now, sent.id, b"{}");
+            self.http.end(self.now, sent.id, Err(HttpError::ConnectionLost));
+            assert!(self.http.request(self.now, sent.id).is_none());
         }
     }
 
@@ -243,7 +243,7 @@ impl Scene {
         self.heads(&sent, 401, &[("www-authenticate", "Bearer")]);
         assert_eq!(self.http.reading(sent.id), Reading::Refused);
         self.http.authorized(sent.id);
-        let again = self.http.request(sent.id, self.now).unwrap();
+        let again = self.http.request(self.now, sent.id).unwrap();
         let body: Value = serde_json::from_slice(again.body.unwrap()).unwrap();
         assert_eq!(body, sent.body);
         self.open.push(sent);
@@ -267,8 +267,8 @@ impl Scene {
 
     pub(crate) fn later(&mut self, time: Duration) {
         self.now = self.now.saturating_add(time);
-        self.http.handle_timeouts(self.now);
-        self.engine.handle_timeouts(self.now, false, &mut self.nobody).unwrap();
+        self.http.handle_timeout(self.now);
+        self.engine.handle_timeout(self.now, false, &mut self.nobody).unwrap();
         self.work();
     }
 
@@ -308,7 +308,7 @@ impl Scene {
     pub(crate) fn result(&mut self, call: CallId) -> String {
         match self.engine.take(call).expect("a result").result {
             Ok(result) => {
-                let result: Value = serde_json::from_str(result.as_raw().as_str()).unwrap();
+                let result: Value = serde_json::from_str(result.as_json().as_str()).unwrap();
                 result["content"][0]["text"].as_str().unwrap_or("nothing").to_owned()
             }
             Err(CallError::Http(error)) => error.to_string(),

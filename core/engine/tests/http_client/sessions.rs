@@ -102,7 +102,7 @@ fn the_end_of_a_session_takes_a_second_at_most() {
     let mut scene = Scene::legacy();
     scene.http.close(scene.now);
     scene.work();
-    let due = scene.http.next_timeout().unwrap();
+    let due = scene.http.poll_timeout().unwrap();
     assert_eq!(due.as_millis(), 1000);
     scene.later(Duration::from_secs(1));
     assert!(scene.http.is_closed());

@@ -17,7 +17,7 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_
         scene.heads(&sent, 200, EVENTS);
         scene.says(&sent, "id: e-1\nretry: 250\ndata: \n\ndata: half a mess");
         scene.ends(&sent, Err(HttpError::ConnectionLost));
-        assert_eq!(scene.http.next_timeout().unwrap().as_millis(), 250);
+        assert_eq!(scene.http.poll_timeout().unwrap().as_millis(), 250);
         scene.later(Duration::from_millis(249));
         assert!(scene.trace.iter().all(|line| line != "GET /mcp"));
         scene.later(Duration::from_millis(1));
@@ -68,7 +68,7 @@ fn tol_12_a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_
     let (call, sent) = scene.call("slow");
     scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
     let mut waits = Vec::new();
-    while let Some(due) = scene.http.next_timeout() {
+    while let Some(due) = scene.http.poll_timeout() {
         let wait = due.saturating_duration_since(scene.now);
         waits.push(wait.as_secs());
         scene.later(wait);
@@ -97,7 +97,7 @@ fn http_40_a_stream_of_2026_07_28_is_not_resumed_and_the_next_call_has_another_i
     let mut scene = Scene::modern();
     let (call, sent) = scene.call("slow");
     scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
-    assert!(scene.http.next_timeout().is_none());
+    assert!(scene.http.poll_timeout().is_none());
     assert!(scene.result(call).starts_with("the connection ended before the response"));
     assert_ne!(scene.call("slow").1.body["id"], sent.body["id"]);
 }
@@ -111,7 +111,7 @@ fn tol_10_messages_arrive_on_the_get_stream_for_as_long_as_the_server_resumes_it
     scene.ends(&get, Ok(()));
     for n in 1..=20 {
         assert_eq!(scene.nobody.changes, n);
-        let due = scene.http.next_timeout().unwrap();
+        let due = scene.http.poll_timeout().unwrap();
         scene.later(due.saturating_duration_since(scene.now));
         let get = scene.takes("GET /mcp");
         assert_eq!(get.field("last-event-id"), Some("7"));
@@ -119,11 +119,11 @@ fn tol_10_messages_arrive_on_the_get_stream_for_as_long_as_the_server_resumes_it
         scene.says(&get, &changed);
         scene.ends(&get, Err(HttpError::ConnectionLost));
     }
-    let due = scene.http.next_timeout().unwrap();
+    let due = scene.http.poll_timeout().unwrap();
     scene.later(due.saturating_duration_since(scene.now));
     let get = scene.takes("GET /mcp");
     scene.responds(&get, 405, &[], "");
-    assert!(scene.http.next_timeout().is_none());
+    assert!(scene.http.poll_timeout().is_none());
 }
 
 #[test]

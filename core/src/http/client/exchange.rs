@@ -225,7 +225,7 @@ impl<'m> OutgoingMessage<'m> {
         let id = if let Classified::Request { id, .. } = kind { Some(id.as_str()) } else { None };
         let method = envelope.value(Member::Method).and_then(RawJson::as_string);
         let version = envelope.value(Member::ProtocolVersion).and_then(RawJson::as_string);
-        Some(Self { id, method, params: envelope.params().raw(), version })
+        Some(Self { id, method, params: envelope.params().as_json(), version })
     }
 
     /// Returns the id as JSON, if the message is a request.

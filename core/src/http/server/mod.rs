@@ -107,6 +107,7 @@ pub struct Endpoint<'c> {
 
 /// Where a request goes: the result of [`Endpoint::route`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Route<'f> {
     /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that
     /// ends with the exchange. These are modern requests, and invalid ones that can be refused

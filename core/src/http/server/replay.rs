@@ -1,6 +1,8 @@
 //! Replay of sent events to clients that lost their connection (2025-03-26 to 2025-11-25,
 //! basic/transports).
 
+use core::fmt;
+
 use crate::buffers::framing::EventId;
 use crate::buffers::{self, Storage};
 
@@ -54,8 +56,16 @@ pub struct ReplayCursor {
 }
 
 /// The event that was being replayed has been overwritten: close the connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overwritten;
+
+impl fmt::Display for Overwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the event that was being replayed has been overwritten")
+    }
+}
+
+crate::text::error_type!(Overwritten);
 
 /// The place of a recorded part.
 #[derive(Clone, Copy, Debug)]

@@ -686,6 +686,7 @@ pub struct SingleSelectEnumSchema<'a> {
 
 /// Options of a [`SingleSelectEnumSchema`] or [`MultiSelectEnumSchema`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum EnumOptions<'a> {
     /// Values without display names: the member `enum`.
     Untitled(List<'a, Text<'a>>),

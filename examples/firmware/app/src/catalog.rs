@@ -21,7 +21,7 @@ pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
 
 /// Tools, resources, templates and prompts. The arguments of tools are checked when they are read.
 pub static CATALOG: Catalog<'static> = Catalog::new()
-    .calls::<Call<'_>>()
+    .tools_of::<Call<'_>>()
     .checked_when_read()
     .resources(RESOURCES)
     .templates(TEMPLATES)

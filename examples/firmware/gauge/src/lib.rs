@@ -20,7 +20,7 @@ pub static CONFIG: ServerConfig =
         .peer_can_reconnect(true);
 /// The tools and the page.
 pub static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .resources(entries![Resource::new(DIAL, "dial").mime_type(ui::MIME_TYPE).meta(LOOK)]);
 /// The result of reading the only resource.
 pub static PAGE: ReadResourceResult =

@@ -18,7 +18,7 @@ pub static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("panel", "1.0.0"), ServerFeatures::TOOLS)
         .peer_can_reconnect(true);
 /// The tools.
-pub static CATALOG: Catalog = Catalog::new().calls::<Call>();
+pub static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 /// A call of a tool.
 #[derive(Tools, Debug)]

@@ -68,7 +68,7 @@ impl<F: Flash> Recorder<F> {
     /// Returns when there is work to do.
     fn due(&mut self) -> Option<Instant> {
         let due = self.job.as_ref().and_then(Job::due);
-        [due, self.tasks.tasks(&TASKS).next_timeout()].into_iter().flatten().min()
+        [due, self.tasks.tasks(&TASKS).poll_timeout()].into_iter().flatten().min()
     }
 }
 

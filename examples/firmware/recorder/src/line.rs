@@ -81,7 +81,7 @@ impl<F: Flash> Recorder<F> {
                     // The request that waited has ended: the next one gets the question again.
                     CallOutcome::Cancelled => *asked = None,
                     outcome => {
-                        self.tasks.tasks(&TASKS).withdraw(task, *number, time);
+                        self.tasks.tasks(&TASKS).withdraw(time, task, *number);
                         let response = match outcome {
                             CallOutcome::Result(response) => response,
                             _ => RawJson::EMPTY,
@@ -107,7 +107,7 @@ impl<F: Flash> Recorder<F> {
             None => return self.call(request, turn),
             Some(TaskStep::Respond(reply) | TaskStep::List(reply)) => reply,
             Some(TaskStep::Cancel(task, reply)) => {
-                tasks.end(task, TaskEnd::Cancelled, time);
+                tasks.end(time, task, TaskEnd::Cancelled);
                 self.job.take_if(|job| job.of == Of::Task(task));
                 reply
             }
@@ -124,6 +124,7 @@ impl<F: Flash> Recorder<F> {
                 }
                 return Ok(());
             }
+            Some(_) => return Ok(()),
         };
         send(turn, &mut |server, tx| reply.send(&self.ends, server, request.handle, tx))
     }
@@ -183,7 +184,7 @@ impl<F: Flash> Recorder<F> {
                 return send(turn, &mut |server, tx| server.respond_error(handle, &error, tx));
             }
         };
-        let question = if sure { None } else { tasks.ask(task, time) };
+        let question = if sure { None } else { tasks.ask(time, task) };
         let state = match question {
             Some(number) => State::Asks { number, call: None },
             None => State::Erases(now),
@@ -207,7 +208,7 @@ impl<F: Flash> Recorder<F> {
     /// Ends a task.
     fn end(&mut self, task: TaskKey, end: End, time: TaskTime) {
         let how = if end.is_faulty { TaskEnd::ToolFailed } else { TaskEnd::Completed };
-        self.tasks.tasks(&TASKS).end(task, how, time);
+        self.tasks.tasks(&TASKS).end(time, task, how);
         if let Some(place) = self.ends.0.get_mut(task.index()) {
             *place = end;
         }
@@ -234,7 +235,7 @@ impl<F: Flash> Recorder<F> {
             match (of, end) {
                 (Of::Task(task), None) => {
                     let message = format_args!("Page {done}");
-                    self.tasks.tasks(&TASKS).set_message(task, &message, time);
+                    self.tasks.tasks(&TASKS).set_message(time, task, &message);
                 }
                 (Of::Task(task), Some(end)) => self.end(task, end, time),
                 (Of::Call(_), None) => {}

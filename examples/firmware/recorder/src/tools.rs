@@ -13,7 +13,7 @@ pub(crate) static CONFIG: ServerConfig = ServerConfig::new(
     CATALOG.features().with(ServerFeatures::TASKS).with(ServerFeatures::TASKS_CANCEL),
 )
 .peer_can_reconnect(true);
-pub(crate) static CATALOG: Catalog = Catalog::new().calls::<Call>();
+pub(crate) static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 /// A call of a tool.
 #[derive(Tools, Debug)]

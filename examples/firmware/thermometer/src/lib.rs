@@ -19,7 +19,7 @@ use mcp_sansio_adapters::embedded_async::{self, Clock, ConnectionEnd};
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("thermometer", "1.0.0"), CATALOG.features())
         .peer_can_reconnect(true);
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 pub enum Call {

@@ -115,7 +115,7 @@ pub(super) fn legacy(process: &mut Process) -> Result<(), Unexpected> {
     let name = server
         .result
         .as_ref()
-        .and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
+        .and_then(|about| about.as_json().get("serverInfo")?.get("name")?.as_string());
     expect(name.is_some_and(|name| name == server::NAME), "the server's name", &name)?;
 
     step("The same lists and tools; _meta is not required.");
@@ -127,7 +127,7 @@ pub(super) fn legacy(process: &mut Process) -> Result<(), Unexpected> {
 
     step("Ping.");
     let pong = client.request("ping", &RawJson::EMPTY, CallOptions::new())?;
-    expect(pong.as_raw() == RawJson::EMPTY, "an empty result", &pong)?;
+    expect(pong.as_json() == RawJson::EMPTY, "an empty result", &pong)?;
 
     step(
         "A tool that needs input: in this era the server sends a request, and responds to the call after the client's response.",

@@ -20,7 +20,7 @@ pub(super) const NAME: &str = "quickstart-server";
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new(NAME, "1.0"), CATALOG.features());
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .prompts(entries![Prompt::new("what_to_wear").description("Asks what to wear today")]);
 
 /// What the catalog lists. Each half is read by itself.

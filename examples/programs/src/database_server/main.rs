@@ -20,7 +20,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
     CATALOG.features().with(ServerFeatures::COMPLETIONS).with(ServerFeatures::LOGGING),
 );
 static CATALOG: Catalog<'_> =
-    Catalog::new().calls::<Call>().prompts_of::<Ask>().templates(entries![
+    Catalog::new().tools_of::<Call>().prompts_of::<Ask>().templates(entries![
         ResourceTemplate::new("table://{table}", "rows")
             .description("All rows of a table")
             .mime_type("application/json"),

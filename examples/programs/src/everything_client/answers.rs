@@ -79,5 +79,6 @@ fn first(options: EnumOptions<'_>) -> Option<String> {
         EnumOptions::Titled(choices) => {
             choices.iter().flatten().next().map(|choice| choice.value.to_string())
         }
+        _ => None,
     }
 }

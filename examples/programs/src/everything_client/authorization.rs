@@ -11,9 +11,9 @@ use mcp_sansio_adapters::asynchronous::client::http::oauth::{
 use mcp_sansio_oauth::{Es256, UrlRules};
 use serde_json::Value;
 
-/// Returns how the client logs in, in this scenario. The suite passes what it has agreed on with
-/// the authorization server.
-pub(crate) fn oauth(scenario: &str) -> io::Result<OAuth> {
+/// Returns how the client logs in to the server at this URL, in this scenario. The suite passes
+/// what it has agreed on with the authorization server.
+pub(crate) fn oauth(scenario: &str, url: &str) -> io::Result<OAuth> {
     let context: Value = match std::env::var("MCP_CONFORMANCE_CONTEXT") {
         Ok(context) => serde_json::from_str(&context)?,
         Err(_) => Value::Null,
@@ -25,6 +25,10 @@ pub(crate) fn oauth(scenario: &str) -> io::Result<OAuth> {
     if let Some(id) = given("client_id") {
         let mut client = OAuthClient::new(id);
         client.secret = given("client_secret");
+        client.issuer = given("issuer");
+        if client.secret.is_some() && client.issuer.is_none() {
+            client.issuer = Some(named_issuer(url)?);
+        }
         if let Some(pem) = given("private_key_pem") {
             client.key = Some(Arc::new(Es256::from_pkcs8_pem(&pem).map_err(io::Error::other)?));
         }
@@ -74,20 +78,37 @@ impl Browser for Person {
     }
 }
 
+/// Returns the issuer that the server names. A program must not do this: whoever runs the server
+/// then chooses who gets the secret. Some scenarios have a secret and do not say whose it is.
+fn named_issuer(url: &str) -> io::Result<String> {
+    let (origin, path) = Origin::parse(url).map_err(io::Error::other)?;
+    let response = get(&origin, &format!("/.well-known/oauth-protected-resource{path}"))?;
+    let body = response.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let metadata: Value = serde_json::from_str(body)?;
+    let issuer = metadata["authorization_servers"][0].as_str().map(str::to_owned);
+    issuer.ok_or_else(|| io::Error::other("the server names no authorization server"))
+}
+
 /// Returns the query of the redirect, which is not followed.
 fn redirected(url: &str) -> io::Result<String> {
     let (origin, target) = Origin::parse(url).map_err(io::Error::other)?;
-    let mut stream = TcpStream::connect((origin.host, origin.port))?;
-    let host = origin.authority;
-    write!(stream, "GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")?;
-    let mut response = String::new();
-    stream.take(MAX_RESPONSE).read_to_string(&mut response)?;
+    let response = get(&origin, target)?;
     let location = response.lines().take_while(|line| !line.is_empty()).find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("location").then_some(value.trim())
     });
     let query = location.and_then(|location| location.split_once('?')).map(|(_, query)| query);
     query.map(str::to_owned).ok_or_else(|| io::Error::other("the page did not redirect"))
+}
+
+/// Returns the whole response, whose body is not chunked.
+fn get(origin: &Origin<'_>, target: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect((origin.host, origin.port))?;
+    let host = origin.authority;
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")?;
+    let mut response = String::new();
+    stream.take(MAX_RESPONSE).read_to_string(&mut response)?;
+    Ok(response)
 }
 
 /// The suite fixes it, and never fetches it.

@@ -101,7 +101,7 @@ fn connect(server: &Server, era: Option<Era>, scenario: &str) -> Result<Client<'
             let http = HttpTransport::new(url)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
             let http = if scenario.starts_with("auth/") {
-                http.oauth(authorization::oauth(scenario)?)
+                http.oauth(authorization::oauth(scenario, url)?)
             } else {
                 http
             };

@@ -28,7 +28,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
             "tools/call",
             &tool["name"],
             called.map(|result| {
-                result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true)
+                result.as_json().get("isError").and_then(RawJson::as_bool) == Some(true)
             }),
         )?;
     }

@@ -9,7 +9,7 @@ use mcp_sansio::{Catalog, Entry, RawJson, ServedSkill, entries, skill};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> = Catalog::new()
-    .calls::<Call<'_>>()
+    .tools_of::<Call<'_>>()
     .resources(RESOURCES)
     .templates(TEMPLATES)
     .skills(SKILLS)

@@ -145,6 +145,7 @@ fn describe(answer: &ElicitResult<'_>) -> String {
         (ElicitAction::Accept, None) => "accepted".to_owned(),
         (ElicitAction::Decline, _) => "declined".to_owned(),
         (ElicitAction::Cancel, _) => "cancelled".to_owned(),
+        (action, _) => action.as_str().to_owned(),
     }
 }
 

@@ -56,7 +56,7 @@ impl AsyncToolHandler for Everything {
             Call::Task(call) => call.run(ctx).await?.into(),
             Call::Question(call) => call.run(ctx).await?.into(),
             Call::Schema(SchemaCall::JsonSchema202012(_)) => {
-                ctx.request().arguments().raw().as_str().into()
+                ctx.request().arguments().as_json().as_str().into()
             }
         })
     }

@@ -20,7 +20,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
     CATALOG.features().with(ServerFeatures::COMPLETIONS),
 );
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .prompts_of::<Ask>()
     .templates(entries![ResourceTemplate::new("note://{number}", "note").mime_type("text/plain")]);
 

@@ -26,7 +26,7 @@ fn calls(tool: &str, arguments: &'static str, expected: &str) {
         let arguments = RawJson::from_static(arguments);
         let called = visit(era, &notes, async |client| client.call_tool(tool, &arguments).await);
         let result = smol::block_on(called).unwrap();
-        assert!(result.as_raw().as_str().contains(expected), "{result:?}");
+        assert!(result.as_json().as_str().contains(expected), "{result:?}");
     }
 }
 
@@ -66,10 +66,10 @@ fn a_note_is_a_resource_and_a_prompt_completes_its_number() -> Result<(), CallEr
         smol::block_on(visit(era, &notes, async |client| {
             client.call_tool("add", &RawJson::from_static(r#"{"text":"Buy milk"}"#)).await?;
             let note = client.read_resource("note://0").await?;
-            assert!(note.as_raw().as_str().contains("Buy milk"));
+            assert!(note.as_json().as_str().contains("Buy milk"));
             let prompt = RawJson::from_static(r#"{"number":"0"}"#);
             let prompt = client.get_prompt("summarize", &prompt).await?;
-            assert!(prompt.as_raw().as_str().contains("Read note://0"));
+            assert!(prompt.as_json().as_str().contains("Read note://0"));
             Ok::<_, CallError>(())
         }))?;
     }

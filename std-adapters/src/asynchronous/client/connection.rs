@@ -109,7 +109,7 @@ impl<T: Transport> Connection<T> {
             session.engine.answer(now, input, answer, &mut session.app);
         }
         // An error is a call's own, which ends with it.
-        let _ = session.engine.handle_timeouts(now, true, &mut session.app);
+        let _ = session.engine.handle_timeout(now, true, &mut session.app);
         moved |= self.link.write(session, now, cx)?;
         moved |= self.update_end(session, cx);
         if self.end.is_none()
@@ -153,7 +153,7 @@ impl<T: Transport> Connection<T> {
 
     /// `now` is the time for which timeouts were handled.
     fn due(&self, session: &mut Session, now: mcp_sansio::Instant) -> Option<Instant> {
-        let deadline = session.engine.next_timeout_after(now);
+        let deadline = session.engine.poll_timeout_after(now);
         let deadline = deadline.and_then(|at| self.inner.real_time(at));
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.inner.limits.close_timeout));
@@ -313,7 +313,7 @@ mod tests {
         let stream = Fickle { said, server_requests: 0, most, reads: 400, heard: Vec::new() };
         let connector = Connector::new(&CONFIG)
             .era(Era::Legacy)
-            .limits(ClientLimits { max_pending: 1024, ..ClientLimits::DEFAULT })
+            .limits(ClientLimits { max_pending: 1024, ..ClientLimits::new() })
             .on_input_request(async |input_request| input_request.respond(&RawJson::EMPTY));
         connector.connect(stream)
     }
@@ -333,11 +333,11 @@ mod tests {
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
             let kept = kept(&connection);
-            assert!(kept <= usize::from(ClientLimits::DEFAULT.max_in_flight), "{kept}");
+            assert!(kept <= usize::from(ClientLimits::new().max_in_flight), "{kept}");
         }
         assert!(
             connection.link.stream.server_requests
-                > 10 * usize::from(ClientLimits::DEFAULT.max_in_flight),
+                > 10 * usize::from(ClientLimits::new().max_in_flight),
             "{}",
             connection.link.stream.server_requests
         );

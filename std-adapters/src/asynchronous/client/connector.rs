@@ -45,7 +45,7 @@ impl Connector {
             era: None,
             input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
-            limits: ClientLimits::DEFAULT,
+            limits: ClientLimits::new(),
             layers: Layers::default(),
         }
     }

@@ -559,7 +559,7 @@ impl Subscription {
     /// Returns the [`SubscriptionFilter`] that the server acknowledged: of a legacy server, all
     /// that was asked for.
     pub fn acknowledged(&self) -> RawJson<'_> {
-        self.filter.as_raw()
+        self.filter.as_json()
     }
 
     /// Returns the error that ended the stream. `None` while it is open, and if the server ended

@@ -230,7 +230,7 @@ impl Slot {
         load: Option<&Arc<Load>>,
         driver: &Arc<DriverWaker>,
     ) -> Result<Self, Refused> {
-        let bytes = request.params.raw().as_str().len();
+        let bytes = request.params.as_json().as_str().len();
         if let Some(load) = load {
             if load.is_full() && server.open_requests() > 1 {
                 return Err(FULL);

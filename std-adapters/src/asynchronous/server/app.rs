@@ -78,11 +78,11 @@ impl<H> App<H> {
     /// which all connections are told. Without a catalog the handler is called for these requests
     /// as well.
     ///
-    /// The arguments of the tools of an enum ([`Catalog::calls`]) are checked when the handler asks
+    /// The arguments of the tools of an enum ([`Catalog::tools_of`]) are checked when the handler asks
     /// for them.
     ///
     /// [`Catalog`]: mcp_sansio::Catalog
-    /// [`Catalog::calls`]: mcp_sansio::Catalog::calls
+    /// [`Catalog::tools_of`]: mcp_sansio::Catalog::tools_of
     pub fn catalog(self, catalog: impl Into<CatalogSource<'static>>) -> Self {
         let catalog = catalog.into();
         if let CatalogSource::Shared(catalog) = &catalog {

@@ -237,7 +237,7 @@ impl Context {
     ///
     /// # Errors
     /// The arguments of a call are invalid, if the catalog has left their check to the reading of
-    /// an enum ([`Catalog::calls`](mcp_sansio::Catalog::calls)). Use `?`.
+    /// an enum ([`Catalog::tools_of`](mcp_sansio::Catalog::tools_of)). Use `?`.
     pub fn request(&self) -> Result<Request<'_>, ToolError<'static>> {
         self.active.valid_request()
     }
@@ -406,7 +406,7 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("request", &self.unread_request().params.raw())
+            .field("request", &self.unread_request().params.as_json())
             .finish_non_exhaustive()
     }
 }

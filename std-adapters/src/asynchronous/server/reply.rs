@@ -25,8 +25,8 @@ pub struct Reply(pub(crate) OwnedJson);
 
 impl Reply {
     /// Returns the result as JSON, for code around a handler that reads or keeps it.
-    pub fn as_raw(&self) -> RawJson<'_> {
-        self.0.as_raw()
+    pub fn as_json(&self) -> RawJson<'_> {
+        self.0.as_json()
     }
 }
 
@@ -153,7 +153,7 @@ impl PendingResponse {
     /// Returns what an error says, for an observer.
     pub(crate) fn error(&self) -> Option<String> {
         match self {
-            Self::Reply(json) if is_error(json.as_raw()) => failure(json.as_raw()),
+            Self::Reply(json) if is_error(json.as_json()) => failure(json.as_json()),
             Self::Failed(error) => Some(error.to_string()),
             Self::Refused(error) => Some(error.message.to_owned()),
             Self::Task(response) => Some(response.as_error()?.message.to_owned()),
@@ -164,7 +164,7 @@ impl PendingResponse {
     /// Returns the kind of a response that no catalog makes.
     pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         match self {
-            Self::Reply(json) if is_error(json.as_raw()) => ResponseKind::ToolFailed,
+            Self::Reply(json) if is_error(json.as_json()) => ResponseKind::ToolFailed,
             Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
@@ -180,7 +180,7 @@ impl PendingResponse {
 impl Outcome<Server<'_>> for PendingResponse {
     fn send(&self, server: &mut Server<'_>, handle: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         match self {
-            Self::Reply(json) => server.respond_raw(handle, json.as_raw(), tx),
+            Self::Reply(json) => server.respond_raw(handle, json.as_json(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
             Self::Task(response) => response.send(server, handle, tx),
             Self::Listen(listen) => listen.send(server, tx),

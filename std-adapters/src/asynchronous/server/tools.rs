@@ -42,7 +42,7 @@ impl Context {
     ///
     /// static CONFIG: ServerConfig =
     ///     ServerConfig::new(Implementation::new("counter", "0.1.0"), ServerFeatures::TOOLS);
-    /// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    /// static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
     ///
     /// #[derive(Tools)]
     /// enum Call {

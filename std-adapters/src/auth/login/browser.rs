@@ -107,7 +107,7 @@ impl SystemBrowser {
             let read = Arc::clone(paste);
             match pasted(&unblock(move || read()).await?, redirect_uri, state) {
                 Ok(query) => return Ok(query),
-                Err(why) => (self.notify)(BrowserNotice::NotTheAnswer(why)),
+                Err(why) => (self.notify)(BrowserNotice::NotTheAnswer(&why.to_string())),
             }
         }
         Err(io::Error::new(ErrorKind::InvalidInput, "what was pasted is not the answer"))
@@ -340,19 +340,22 @@ mcp_sansio::opaque_debug!(LoopbackListener { authority });
 /// another machine: the whole address, or its part behind `?`.
 ///
 /// # Errors
-/// If it is not the response to the login that has this `state`. The text says what to do.
-pub fn pasted(text: &str, redirect_uri: &str, state: &str) -> Result<String, &'static str> {
+/// `InvalidInput` if it is not the response to the login that has this `state`. The text says what to do.
+pub fn pasted(text: &str, redirect_uri: &str, state: &str) -> io::Result<String> {
+    let other = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
     let text = text.trim();
     let query = match text.split_once('?') {
         Some((before, query)) if before == redirect_uri => query,
-        Some(_) => return Err("this address is another: copy the whole address of the last page"),
+        Some(_) => {
+            return other("this address is another: copy the whole address of the last page");
+        }
         None => text,
     };
     // Browsers show it where the page did not load, some with an empty fragment.
     let query = query.split('#').next().unwrap_or_default();
     match RedirectAnswer::parse(query) {
         Ok(answer) if answer.has_state(state) => Ok(query.to_owned()),
-        _ => Err("this is not the answer to this login: copy the whole address of the last page"),
+        _ => other("this is not the answer to this login: copy the whole address of the last page"),
     }
 }
 

@@ -85,7 +85,7 @@ pub enum OAuthGrant {
         issuer: String,
         /// The token endpoint of the identity provider.
         token_endpoint: String,
-        /// The client as it is registered there.
+        /// The client as it is registered there. Its own `issuer` is not read.
         client: OAuthClient,
     },
     /// With an [assertion](OAuth::assertion) of the platform (draft extension
@@ -94,16 +94,18 @@ pub enum OAuthGrant {
 }
 
 /// A client that has been registered at an authorization server beforehand:
-/// `OAuthClient { secret: Some(secret), ..OAuthClient::new("id") }`.
+/// `OAuthClient { secret: Some(secret), issuer: Some(issuer), ..OAuthClient::new("id") }`.
 #[derive(Clone)]
 #[must_use]
 pub struct OAuthClient {
     /// Its id.
     pub id: String,
-    /// Its secret.
+    /// Its secret, which only the authorization server of `issuer` gets.
     pub secret: Option<String>,
-    /// The issuer at which it is registered. Otherwise it is the first one that is met, and no
-    /// other gets the credentials.
+    /// The issuer of the authorization server at which it is registered. A client with a secret
+    /// needs it, or its logins fail: the MCP server names the authorization server, and could name
+    /// one that collects secrets. Without it, the client is used at the first authorization server
+    /// that is met, and at no other.
     pub issuer: Option<String>,
     /// The key with which it signs assertions (`private_key_jwt`), in place of a secret.
     pub key: Option<Key>,

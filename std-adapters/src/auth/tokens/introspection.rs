@@ -10,7 +10,7 @@ use mcp_sansio_engine::internal::RefusedTokens;
 use mcp_sansio_engine::site::Holder;
 use mcp_sansio_engine::{PlaceLimit, Places};
 use mcp_sansio_oauth::form::put_basic;
-use mcp_sansio_oauth::{Form, Refusal, UnixTime};
+use mcp_sansio_oauth::{Refusal, UnixTime, form::Form};
 
 use super::cache::TokenCache;
 use super::dpop::sha256;

@@ -443,7 +443,7 @@ impl Client<'_> {
     /// read or written.
     pub(super) fn step(&mut self, until: Option<Instant>) -> Result<bool, Error> {
         self.alive()?;
-        let due = [until, self.engine.next_timeout()].into_iter().flatten().min();
+        let due = [until, self.engine.poll_timeout()].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(self.app.now()));
         let transferred = match self.transfer(timeout) {
             Ok(transferred) => transferred,
@@ -455,7 +455,7 @@ impl Client<'_> {
         let now = self.app.now();
         while self.engine.step(now, &mut self.app) {}
         let moved = transferred != Transferred::default();
-        let handled = self.engine.handle_timeouts(now, moved, &mut self.app);
+        let handled = self.engine.handle_timeout(now, moved, &mut self.app);
         handled.map_err(|error| Error::of("initialize", error))?;
         if transferred.ended || self.engine.is_unresponsive() {
             self.end();

@@ -47,7 +47,7 @@ impl<'c> Connector<'c> {
             handler: Box::new(()),
             trace: None,
             era: None,
-            limits: ClientLimits::DEFAULT,
+            limits: ClientLimits::new(),
             clock: Box::new(clock),
             layers: Layers::default(),
         }

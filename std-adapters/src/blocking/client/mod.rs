@@ -16,7 +16,7 @@
 //!         println!("{}", tool?.name);
 //!     }
 //!     let result = client.call_tool("echo", &RawJson::from_static(r#"{"text": "hello"}"#))?;
-//!     println!("{}", result.as_raw());
+//!     println!("{}", result.as_json());
 //!     client.close().map(|_| ())
 //! }
 //! ```

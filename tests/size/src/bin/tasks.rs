@@ -91,7 +91,7 @@ impl Board {
             Some(TaskStep::Respond(reply) | TaskStep::List(reply)) => reply,
             Some(TaskStep::Update(_, _, reply)) => reply,
             Some(TaskStep::Cancel(task, reply)) => {
-                tasks.end(task, TaskEnd::Cancelled, time);
+                tasks.end(time, task, TaskEnd::Cancelled);
                 self.job.take_if(|job| job.of == Of::Task(task));
                 reply
             }
@@ -99,6 +99,7 @@ impl Board {
                 self.waits = Some((task, request.handle));
                 return;
             }
+            Some(_) => return,
             None => {
                 let called =
                     send(&mut self.port, turn, |server, tx| CATALOG.respond(server, request, tx));
@@ -155,15 +156,11 @@ impl Board {
                 (Some(left), of) => {
                     job.left = left;
                     if let Of::Task(task) = of {
-                        tasks.set_message(
-                            task,
-                            &Progress::of(job.total - left).total(job.total),
-                            time,
-                        );
+                        tasks.set_message(time, task, &Progress::of(job.total - left).total(job.total));
                     }
                 }
                 (None, Of::Task(task)) => {
-                    tasks.end(task, TaskEnd::Completed, time);
+                    tasks.end(time, task, TaskEnd::Completed);
                     self.job = None;
                 }
                 (None, Of::Call(request)) => {

@@ -25,7 +25,7 @@ static CONFIG: ServerConfig =
         .instructions("A microcontroller with one lamp and 31 pins.")
         .request_timeout(Duration::from_secs(30));
 
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {

@@ -176,7 +176,7 @@ pub(crate) const ALL: [Feature; 30] = [
             (template, CompletionArgument::new("id", "1"), json!(["1", "10", "11"])),
         ] {
             let completed = s.client.complete(&CompleteParams::new(reference, argument))?;
-            want(&value(completed.as_raw())["completion"]["values"], &values)?;
+            want(&value(completed.as_json())["completion"]["values"], &values)?;
         }
         Ok(())
     }),
@@ -204,12 +204,12 @@ fn cancelled(s: &mut Session) -> Result<u64, Wrong> {
 }
 
 pub(crate) fn read(s: &mut Session, uri: &str) -> Result<Value, Error> {
-    s.client.read_resource(uri).map(|result| value(result.as_raw())["contents"][0].clone())
+    s.client.read_resource(uri).map(|result| value(result.as_json())["contents"][0].clone())
 }
 
 fn text_of(prompt: Result<mcp_sansio::OwnedJson, Error>) -> Result<String, String> {
     let prompt = prompt.map_err(|error| error.to_string())?;
-    Ok(value(prompt.as_raw())["messages"][0]["content"]["text"].as_str().unwrap_or("").to_owned())
+    Ok(value(prompt.as_json())["messages"][0]["content"]["text"].as_str().unwrap_or("").to_owned())
 }
 
 const TEXT: &str = "zażółć 🦀 \u{2028} \" \\";

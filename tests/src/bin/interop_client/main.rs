@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let offered = transport.offers(&offers[&server]);
     let mut report =
         Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         hold(&mut report, &offered[revision.as_str()], &command, revision);
     }
     found_by_itself(&mut report, &offered, &command);
@@ -108,7 +108,7 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     let best = match report.transport {
         // It is tested in its own revision, although the servers support every legacy one over it.
         Transport::HttpSse => Some(Revision::V2025_11_25),
-        _ => Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object()),
+        _ => Revisions::ALL.iter().find(|revision| offered[revision.as_str()].is_object()),
     };
     let found = Session::open(command, Revisions::ALL, None).and_then(|session| {
         let (revision, era) =
@@ -166,7 +166,7 @@ impl Transport {
         }
         let different = &all[self.shown().trim_start()];
         let mut found = serde_json::Map::new();
-        for revision in Revision::ALL.map(Revision::as_str) {
+        for revision in Revisions::ALL.iter().map(Revision::as_str) {
             let mut features = over_stdio[revision].clone();
             match (features.as_object_mut(), different[revision].as_object()) {
                 (Some(features), Some(different)) => features.extend(different.clone()),

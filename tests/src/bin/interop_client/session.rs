@@ -133,11 +133,11 @@ impl Session {
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Error> {
         self.client
             .request(method, &Json(params), CallOptions::new())
-            .map(|result| value(result.as_raw()))
+            .map(|result| value(result.as_json()))
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Error> {
-        self.client.call_tool(tool, &Json(arguments)).map(|result| value(result.as_raw()))
+        self.client.call_tool(tool, &Json(arguments)).map(|result| value(result.as_json()))
     }
 
     /// Returns the texts in the result of a tool.
@@ -214,7 +214,7 @@ impl Handler for Recorder {
             },
             ClientEvent::Notification { method, params } => {
                 let complete = *method == "notifications/elicitation/complete";
-                self.saw(if complete { "complete" } else { "unknown" }, value(params.raw()));
+                self.saw(if complete { "complete" } else { "unknown" }, value(params.as_json()));
             }
             ClientEvent::Violation(violation) => {
                 self.saw("violation", violation.to_string().into())

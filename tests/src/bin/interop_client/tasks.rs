@@ -113,7 +113,7 @@ fn known(s: &mut Session, call: CallId) -> Result<(), Wrong> {
 }
 
 fn waited(s: &mut Session, call: CallId) -> Result<String, Wrong> {
-    let result = value(s.client.wait(call)?.as_raw());
+    let result = value(s.client.wait(call)?.as_json());
     Ok(result["content"][0]["text"].as_str().unwrap_or_default().to_owned())
 }
 

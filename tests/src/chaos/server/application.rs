@@ -184,7 +184,7 @@ impl World<'_> {
     /// Responds at once, with the arguments as they were received.
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
-        let result = Echo { params: request.params.raw(), text: &text };
+        let result = Echo { params: request.params.as_json(), text: &text };
         let Ok(answered) = self.respond(request.handle, |server, tx| {
             server.respond(request.handle, &mcp_sansio::Json(&result), tx)
         }) else {
@@ -193,7 +193,7 @@ impl World<'_> {
         if self.answered(request.handle, answered) {
             // serde_json cannot read numbers beyond `f64`.
             let Ok(line) = serde_json::from_slice::<Value>(&self.ledger.last) else { return };
-            let params: Value = serde_json::from_str(request.params.raw().as_str()).unwrap();
+            let params: Value = serde_json::from_str(request.params.as_json().as_str()).unwrap();
             assert_eq!(
                 (&line["result"]["params"], line["result"]["text"].as_str()),
                 (&params, Some(text.as_str()))
@@ -226,7 +226,7 @@ impl World<'_> {
             }
             4 => {
                 let error =
-                    RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
+                    RpcError::internal(&text).data(RawJson::from_static(r#"{"why": [null]}"#));
                 self.respond(handle, |server, tx| server.respond_error(handle, &error, tx))
             }
             5 => return self.abandon(handle, &text),

@@ -36,7 +36,7 @@ impl TaskContent for Content {
     }
 
     fn error(&self, _: TaskKey) -> RpcError<'_> {
-        RpcError::internal("the \"work\" failed").with_data(RawJson::EMPTY)
+        RpcError::internal("the \"work\" failed").data(RawJson::EMPTY)
     }
 
     fn input_request(&self, _: TaskKey, _: u32, to: &mut Encoder<'_>) {
@@ -69,10 +69,10 @@ impl World<'_> {
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
                 return self.task_response(handle, |server, tx| {
-                    server.respond_raw(handle, list.as_raw(), tx)
+                    server.respond_raw(handle, list.as_json(), tx)
                 });
             }
-            Some(TaskStep::Wait(_)) => return,
+            Some(_) => return,
             None if request.params.get("notifications").is_some() => return self.listen(request),
             None if request.name().is_some() && self.script.once_in(3) => {
                 let Ok(mode) = self.server.task_mode(request, TaskSupport::Optional) else {
@@ -137,11 +137,11 @@ impl World<'_> {
         let was_live = tasks.info(task).unwrap().is_live();
         let ends = [TaskEnd::Completed, TaskEnd::ToolFailed, TaskEnd::Failed, TaskEnd::Cancelled];
         match what {
-            1 => assert!(was_live || tasks.ask(task, time).is_none()),
-            2 => _ = tasks.ask(task, time),
-            3 => _ = tasks.set_message(task, &self.script.byte(), time),
-            4 => _ = tasks.withdraw(task, self.script.below(6) as u32, time),
-            5 => assert_eq!(tasks.end(task, *self.script.pick(&ends), time), was_live),
+            1 => assert!(was_live || tasks.ask(time, task).is_none()),
+            2 => _ = tasks.ask(time, task),
+            3 => _ = tasks.set_message(time, task, &self.script.byte()),
+            4 => _ = tasks.withdraw(time, task, self.script.below(6) as u32),
+            5 => assert_eq!(tasks.end(time, task, *self.script.pick(&ends)), was_live),
             _ => {
                 let info = tasks.info(task).unwrap();
                 let details = info.details(task, &Content, ClientFeatures::ROOTS);
@@ -149,8 +149,8 @@ impl World<'_> {
                 let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
                 let id = which.to_string();
                 let changes = [
-                    Change::task(&id, details.as_raw()),
-                    Change::session_task(&id, status.as_raw()),
+                    Change::task(&id, details.as_json()),
+                    Change::session_task(&id, status.as_json()),
                 ];
                 let mut change = *self.script.pick(&changes);
                 loop {

@@ -89,7 +89,7 @@ impl Program {
     /// When a number is used again.
     pub fn ask(&mut self, index: usize, now: u64) -> Option<u32> {
         let key = self.works.0[index].key;
-        let number = self.tasks().ask(key, time(now))?;
+        let number = self.tasks().ask(time(now), key)?;
         let work = &mut self.works.0[index];
         assert!(work.ended.is_none() && work.asked.insert(number, false).is_none());
         self.changed.push(key);
@@ -100,7 +100,7 @@ impl Program {
     /// The tool does not need an input any more.
     pub(super) fn withdraw(&mut self, index: usize, number: u32, now: u64) {
         let key = self.works.0[index].key;
-        if self.tasks().withdraw(key, number, time(now)) {
+        if self.tasks().withdraw(time(now), key, number) {
             show(format_args!("   work {index} withdraws {number}"));
             // A response would come too late.
             self.works.0[index].asked.insert(number, true);
@@ -111,7 +111,7 @@ impl Program {
     /// The work says how far it is.
     pub fn say(&mut self, index: usize, message: &str, now: u64) {
         let key = self.works.0[index].key;
-        if self.tasks().set_message(key, &message, time(now)) {
+        if self.tasks().set_message(time(now), key, &message) {
             self.changed.push(key);
         }
     }
@@ -122,7 +122,7 @@ impl Program {
     /// When a task ends twice.
     pub fn end(&mut self, index: usize, end: TaskEnd, now: u64) {
         let key = self.works.0[index].key;
-        let did_end = self.tasks().end(key, end, time(now));
+        let did_end = self.tasks().end(time(now), key, end);
         assert_eq!(did_end, self.works.0[index].ended.is_none(), "a task ends once");
         if did_end {
             self.ended(key, Ended::By(end), now);
@@ -147,7 +147,7 @@ impl Program {
     }
 
     pub(super) fn next_timeout(&mut self) -> Option<u64> {
-        self.tasks().next_timeout().map(|at| at.as_millis())
+        self.tasks().poll_timeout().map(|at| at.as_millis())
     }
 
     /// Takes a response to an input request, which was closed for it.

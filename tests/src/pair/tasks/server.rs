@@ -110,7 +110,7 @@ impl ServerEnd {
                 let (_, task, number) = self.asking.remove(index);
                 match outcome {
                     CallOutcome::Result(response) => {
-                        if self.program.tasks().withdraw(task, number, time(now)) {
+                        if self.program.tasks().withdraw(time(now), task, number) {
                             self.program.answer(task, number, *response);
                         }
                     }
@@ -131,7 +131,7 @@ impl ServerEnd {
             Some(TaskStep::Respond(reply)) => reply,
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).expect("a page");
-                let list = list.as_raw();
+                let list = list.as_json();
                 let sent =
                     self.send(now, script, |_, server, tx| server.respond_raw(handle, list, tx));
                 return sent.expect("a response");
@@ -150,6 +150,7 @@ impl ServerEnd {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, handle)),
+            Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
                 return self.listen(request, now, script);
             }
@@ -280,7 +281,7 @@ impl ServerEnd {
         };
         let status = OwnedJson::new(&info, Revision::V2025_11_25).expect("a task");
         for mut change in
-            [Change::task(&id, details.as_raw()), Change::session_task(&id, status.as_raw())]
+            [Change::task(&id, details.as_json()), Change::session_task(&id, status.as_json())]
         {
             while self
                 .send(now, script, |_, server, tx| server.publish(&mut change, tx))

@@ -71,12 +71,12 @@ impl Player<'_> {
                 if request.wants_progress {
                     event = event.detail("progress");
                 }
-                event.detail(request.params.raw().as_str())
+                event.detail(request.params.as_json().as_str())
             }
             ClientEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
                 match reason {
-                    Some(reason) => event.detail(reason.as_json()),
+                    Some(reason) => event.detail(reason.as_json().as_str()),
                     None => event,
                 }
             }
@@ -89,7 +89,7 @@ impl Player<'_> {
                 Event::new("unexpected discovery").detail(result.as_str())
             }
             ClientEvent::Notification { method, params } => {
-                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+                Event::new(format!("notification {method}")).detail(params.as_json().as_str())
             }
             ClientEvent::PeerError(error) => peer_error("peer error", error),
             ClientEvent::Violation(violation) => Event::new(format!("violation {violation:?}")),
@@ -103,7 +103,7 @@ impl Player<'_> {
             CallOutcome::Result(result) => Event::new(format!("result {name} {}", result.as_str())),
             CallOutcome::Error(error) => peer_error(&format!("error {name}"), error),
             CallOutcome::InputRequired(input) => {
-                let state = input.state().map(|state| state.as_json().to_owned());
+                let state = input.state().map(|state| state.as_json().to_string());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });
                 let event = Event::new(format!("input required {name}"))
                     .detail(format!("round {}", input.round()));

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, Client, ClientConfig, ClientEvent, Era, RequestHandle, Revision};
+use mcp_sansio::{
+    Call, Client, ClientConfig, ClientEvent, Era, RequestHandle, Revision, Revisions,
+};
 use serde_json::Value;
 
 use super::super::claims::Claims;
@@ -92,9 +94,8 @@ impl<'c> Play for Player<'c> {
     fn arrives(&mut self, _: &Value) {}
 
     fn revision_of(&self, message: &Value) -> Revision {
-        let named = |version: &Value| {
-            Revision::ALL.into_iter().find(|revision| version == revision.as_str())
-        };
+        let named =
+            |version: &Value| Revisions::ALL.iter().find(|revision| version == revision.as_str());
         let said = match message["method"].as_str() {
             Some("initialize") => named(&message["params"]["protocolVersion"]),
             _ => named(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]),

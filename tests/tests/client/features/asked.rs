@@ -186,7 +186,7 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
                 panic!("expected an input request")
             };
             assert_eq!(
-                (question.messages.len(), request.params.raw().as_str().contains(text)),
+                (question.messages.len(), request.params.as_json().as_str().contains(text)),
                 (1, true)
             );
             assert!(client.respond_error(request.handle, &RpcError::internal("no"), tx).is_ok());

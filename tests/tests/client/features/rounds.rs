@@ -127,7 +127,7 @@ fn mrtr_18_mrtr_19_the_request_state_is_returned_byte_for_byte_through_any_buffe
                 };
                 assert_eq!(
                     (
-                        input.state().map(|s| s.as_json()),
+                        input.state().map(|s| s.as_json().as_str()),
                         input.round(),
                         input.raw_requests().is_none()
                     ),

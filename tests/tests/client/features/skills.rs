@@ -250,7 +250,7 @@ fn skl_07_skl_18_the_frontmatter_is_compared_field_by_field() {
 fn skl_11_hints_of_an_entry_are_read_leniently() {
     let result = json!({"skill": entry(), "ttlMs": -1}).to_string();
     let result = OwnedJson::from(RawJson::parse(&result).unwrap());
-    let result = result.as_raw().to::<GetSkillResult<'_>>().unwrap();
+    let result = result.as_json().to::<GetSkillResult<'_>>().unwrap();
     assert_eq!((result.ttl_ms, result.cache_scope), (Some(0), None));
     assert!(result.skill.name().unwrap() == "tea");
 }

@@ -10,14 +10,14 @@ use mcp_sansio::{CallOptions, ClientConfig, Revision, Revisions, ServerConfig};
 
 #[test]
 fn a_clients_conversation_allocates_nothing() {
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         check::<8192>(revision);
     }
 }
 
 #[test]
 fn neither_does_one_through_64_bytes() {
-    for revision in Revision::ALL {
+    for revision in Revisions::ALL.iter() {
         check::<64>(revision);
     }
 }

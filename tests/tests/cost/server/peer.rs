@@ -244,7 +244,7 @@ impl<const TX: usize> Outside<TX> {
                 Some("ask") => self.ask(server, now, request),
                 _ => {
                     let error = RpcError::internal("it failed")
-                        .with_data(RawJson::from_static(r#"{"why":[1, 2.50]}"#));
+                        .data(RawJson::from_static(r#"{"why":[1, 2.50]}"#));
                     self.done(|tx| server.respond_error(handle, &error, tx));
                 }
             },

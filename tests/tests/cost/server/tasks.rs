@@ -252,8 +252,9 @@ impl<const TX: usize> Program<TX> {
                 return out.send(|tx| server.respond(handle, &tasks.list(&reply), tx));
             }
             Some(TaskStep::Wait(task)) => return self.waiting = Some((task, handle)),
+            Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
-                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(id, OWNER, time).is_some();
+                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, OWNER).is_some();
                 return out.send(|tx| server.listen_to_tasks(request, &mut may_see, tx));
             }
             None => {
@@ -282,9 +283,9 @@ impl<const TX: usize> Program<TX> {
             panic!("no task")
         };
         match what {
-            "ask" => assert_eq!(tasks.ask(first, time), Some(1)),
-            "say" => assert!(tasks.set_message(first, &format_args!("{} of {}", 3, 9), time)),
-            "end" => assert!(tasks.end(first, TaskEnd::Completed, time)),
+            "ask" => assert_eq!(tasks.ask(time, first), Some(1)),
+            "say" => assert!(tasks.set_message(time, first, &format_args!("{} of {}", 3, 9))),
+            "end" => assert!(tasks.end(time, first, TaskEnd::Completed)),
             "publish" => {
                 for mut change in
                     [Change::task(FIRST, DETAILS), Change::session_task(FIRST, DETAILS)]

@@ -15,7 +15,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::site::{
     Denied, ExchangeKey, ForeignSession, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteNode,
-    SiteOptions, SiteRequest, SiteStep, SiteTurn, bearer_token,
+    SiteOptions, SiteRequest, SiteStep, SiteTurn, credentials::bearer_token,
 };
 use mcp_sansio_http1::{Part, RequestReader};
 

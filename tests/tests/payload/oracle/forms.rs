@@ -5,7 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use mcp_sansio_oauth::{Encoded, Form, RedirectAnswer, RedirectOutcome, Writer, form, scope};
+use mcp_sansio_oauth::{
+    RedirectAnswer, RedirectOutcome, Writer,
+    form::{self, Encoded, Form},
+    scope,
+};
 use url::form_urlencoded;
 
 use super::random::{self, Random, rounds};

@@ -277,7 +277,7 @@ fn strings_without_escapes_are_borrowed() {
     );
     let read: Borrowed<'_> = raw(&text).to().unwrap();
     assert_eq!(
-        (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json()),
+        (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json().as_str()),
         ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\"")
     );
     assert!(
@@ -286,7 +286,7 @@ fn strings_without_escapes_are_borrowed() {
             && read.maybe.is_none()
             && read.never.is_none()
     );
-    for part in [read.plain, read.raw.as_str(), read.string.as_json(), read.list[1]] {
+    for part in [read.plain, read.raw.as_str(), read.string.as_json().as_str(), read.list[1]] {
         assert!(lies_in(part, &text), "{part}");
     }
     // A string with escapes cannot be borrowed.

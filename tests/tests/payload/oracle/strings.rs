@@ -12,7 +12,7 @@ fn string(json: &str) -> JsonStr<'_> {
 
 fn means(json: &str, meaning: &str) {
     let ours = string(json);
-    assert_eq!(ours.as_json(), json);
+    assert_eq!(ours.as_json().as_str(), json);
     assert_eq!(ours.inner(), &json[1..json.len() - 1]);
     assert_eq!(ours.to_string(), meaning, "{json}");
     assert_eq!(ours.chars().collect::<String>(), meaning, "{json}");

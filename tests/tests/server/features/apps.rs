@@ -21,7 +21,7 @@ static PAGE: ReadResourceResult = ReadResourceResult::new(&[ResourceContents::te
     .mime_type(ui::MIME_TYPE)
     .meta(LOOK)]);
 static CATALOG: Catalog = Catalog::new()
-    .calls::<Call>()
+    .tools_of::<Call>()
     .resources(entries![Resource::new(DIAL, "dial").mime_type(ui::MIME_TYPE).meta(LOOK)]);
 static TEXT_ONLY: Catalog = Catalog::new().tools(entries![
     Tool::new("measure", RawJson::from_static(r#"{"type":"object"}"#))
@@ -250,7 +250,7 @@ fn app_06_app_09_a_tool_with_a_page_says_its_result_as_text_too() {
     for (host, era) in HOSTS.iter().flat_map(|host| Era::ALL.map(|era| (host, era))) {
         let server = App::new(&CONFIG).catalog(&CATALOG).memory(|ctx| ctx.call_tool(&mut Gauge));
         let result = server.connect(host, era).unwrap().call_tool("measure", &RawJson::EMPTY);
-        let result: Value = serde_json::from_str(result.unwrap().as_raw().as_str()).unwrap();
+        let result: Value = serde_json::from_str(result.unwrap().as_json().as_str()).unwrap();
         assert_eq!(result["content"], json!([{"type": "text", "text": r#"{"celsius":21}"#}]));
         assert_eq!(result["structuredContent"], json!({"celsius": 21}));
     }

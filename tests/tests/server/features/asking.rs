@@ -36,6 +36,7 @@ fn name(answer: RawJson<'_>) -> Result<String, String> {
                 content.get("name").and_then(RawJson::as_string).map(|name| name.to_string());
             name.ok_or_else(|| "no name".into())
         }
+        action => Err(format!("no such action: {}", action.as_str())),
     }
 }
 

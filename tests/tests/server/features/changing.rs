@@ -300,7 +300,7 @@ enum Ask {
 
 #[test]
 fn tools_and_prompts_that_are_types_go_with_those_that_are_added() {
-    static CATALOG: Catalog = Catalog::new().calls::<Call>().prompts_of::<Ask>();
+    static CATALOG: Catalog = Catalog::new().tools_of::<Call>().prompts_of::<Ask>();
     let mut catalog = OwnedCatalog::new(&CATALOG);
     assert!(!catalog.remove_tool("typed") && !catalog.remove_prompt("typed"));
     assert!(catalog.add(Tool::new("typed", OBJECT)).is_err());

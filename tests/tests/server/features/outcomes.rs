@@ -114,7 +114,7 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
         let ok = |output: ToolOutput<'_>| {
             let rendered = OwnedJson::new(&output, revision).unwrap();
             let result = sent(revision, &ToolResult::Ok(output));
-            assert_eq!(serde_json::from_str::<Value>(rendered.as_raw().as_str()).unwrap(), result);
+            assert_eq!(serde_json::from_str::<Value>(rendered.as_json().as_str()).unwrap(), result);
             result
         };
         assert_eq!(ok("hi \"you\"".into()), text("hi \"you\"", false));
@@ -143,7 +143,7 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
             failed(RpcError::new(ErrorCode::Application(7), "seven").into()),
             json!({"code": 7, "message": "seven"})
         );
-        let with_data = RpcError::invalid_params("seven").with_data(raw("[7]"));
+        let with_data = RpcError::invalid_params("seven").data(raw("[7]"));
         assert_eq!(
             failed(with_data.into()),
             json!({"code": -32602, "message": "seven", "data": [7]})

@@ -19,7 +19,7 @@ pub(super) struct Wait {
     seconds: u8,
 }
 
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 fn call(revision: Revision, name: &str, arguments: Value) -> Value {
     let params = json!({"name": name, "arguments": arguments});
@@ -94,7 +94,7 @@ static JOINED: Catalog = Catalog::new()
         "walk",
         RawJson::from_static(r#"{"type":"object","properties":{"steps":{"type":"integer"}}}"#),
     )])
-    .calls::<Call>();
+    .tools_of::<Call>();
 
 #[test]
 fn tools_of_an_enum_and_by_hand_stand_in_one_catalog_and_all_are_checked() {

@@ -113,7 +113,7 @@ fn tex_07_tex_14_tex_15_tex_16_tex_17_tex_18_tex_19_tex_45_tex_46_tex_56_the_sta
 
     let id = rig.created(T);
     let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().set_message(task, &"wrong", time);
+    rig.tasks().set_message(time, task, &"wrong");
     rig.end(&id, TaskEnd::Failed, "wrong");
     let failed = rig.get(T, &id);
     assert_eq!((&failed["status"], &failed["statusMessage"]), (&json!("failed"), &json!("wrong")));
@@ -131,7 +131,7 @@ fn tex_17_tex_34_tex_35_tex_36_tex_58_a_cancellation_is_acknowledged_each_time()
     // The program has been told, and says when it is so.
     assert_eq!((rig.status(T, &id).as_str(), rig.log.len()), ("working", 1));
     let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().end(task, TaskEnd::Cancelled, time);
+    rig.tasks().end(time, task, TaskEnd::Cancelled);
     assert_eq!(rig.status(T, &id), "cancelled");
     assert_eq!(cancel(&mut rig, &id)["result"], empty);
     assert_eq!(rig.log.len(), 1);

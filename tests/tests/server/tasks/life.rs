@@ -42,7 +42,7 @@ fn apply(rig: &mut Rig, dialect: Dialect, id: &str, event: Event) -> bool {
         }
         Event::Answer => {
             let (task, time) = (rig.key(id), rig.time());
-            rig.tasks().withdraw(task, 1, time)
+            rig.tasks().withdraw(time, task, 1)
         }
         Event::Complete => rig.end(id, TaskEnd::Completed, "done"),
         Event::ToolFails => rig.end(id, TaskEnd::ToolFailed, r#"{"content":[],"isError":true}"#),
@@ -54,13 +54,13 @@ fn apply(rig: &mut Rig, dialect: Dialect, id: &str, event: Event) -> bool {
             // A terminal task cannot be cancelled in 2025-11-25; the extension acknowledges it.
             assert_eq!(code(&response) == -32602, !was_live && dialect == Dialect::D);
             let (task, time) = (rig.key(id), rig.time());
-            rig.tasks().end(task, TaskEnd::Cancelled, time);
+            rig.tasks().end(time, task, TaskEnd::Cancelled);
             was_live
         }
         Event::Expire => rig.wait(3_600_000).contains(&"expired"),
         Event::Message => {
             let (task, time) = (rig.key(id), rig.time());
-            rig.tasks().set_message(task, &"3 of 9", time)
+            rig.tasks().set_message(time, task, &"3 of 9")
         }
     }
 }
@@ -160,7 +160,7 @@ fn tsk_22_tsk_23_tsk_24_tex_14_a_task_has_stamps_and_its_time_to_live() {
         rig.wait(61_001);
         assert_eq!(rig.get(dialect, &id)["lastUpdatedAt"], task["createdAt"]);
         let (key, time) = (rig.key(&id), rig.time());
-        assert!(rig.tasks().set_message(key, &"3 of 9", time));
+        assert!(rig.tasks().set_message(time, key, &"3 of 9"));
         let later = rig.get(dialect, &id);
         assert_eq!(later["createdAt"], task["createdAt"]);
         assert_eq!(later["lastUpdatedAt"], "2026-07-28T12:01:01.001Z");
@@ -184,7 +184,7 @@ fn a_task_has_no_message_of_an_earlier_one_in_its_place() {
                 assert_eq!(task.get("statusMessage"), None);
                 let id = task["taskId"].as_str().unwrap();
                 let (key, time) = (rig.key(id), rig.time());
-                assert!(rig.tasks().set_message(key, &"3 of 9", time));
+                assert!(rig.tasks().set_message(time, key, &"3 of 9"));
                 rig.end(id, TaskEnd::Completed, "done");
             }
             rig.wait(3_600_000);
@@ -198,7 +198,7 @@ fn tol_25_tsk_44_tsk_61_tex_41_a_task_whose_time_is_over_is_unknown() {
         let mut rig = Rig::new(dialect);
         let (done, live) = (rig.created(dialect), rig.created(dialect));
         rig.end(&done, TaskEnd::Completed, "done");
-        assert_eq!(rig.tasks().next_timeout().map(|at| at.as_millis()), Some(3_600_000));
+        assert_eq!(rig.tasks().poll_timeout().map(|at| at.as_millis()), Some(3_600_000));
         let mut told = rig.wait(3_600_000);
         told.sort_unstable();
         assert_eq!(told, ["expired", "gone"]);
@@ -221,7 +221,7 @@ fn tol_25_tsk_44_tsk_61_tex_41_a_task_whose_time_is_over_is_unknown() {
         assert!(!rig.end(&live, TaskEnd::Completed, "late"));
         assert_eq!((rig.wait(59_999), rig.wait(1)), (vec![], vec!["gone"]));
         assert_eq!(rig.ask(dialect, "tasks/get", json!({ "taskId": live })), unknown);
-        assert!(rig.tasks().is_empty() && rig.tasks().next_timeout().is_none());
+        assert!(rig.tasks().is_empty() && rig.tasks().poll_timeout().is_none());
     }
 }
 

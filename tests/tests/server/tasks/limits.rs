@@ -59,10 +59,10 @@ fn tables_of_both_kinds_agree() {
                 0..=2 => format!("{:?}", tasks.create(time, which, owner, None)),
                 3 => format!(
                     "{:?}",
-                    tasks.find(which).map(|key| tasks.end(key, TaskEnd::Completed, time))
+                    tasks.find(which).map(|key| tasks.end(time, key, TaskEnd::Completed))
                 ),
                 4 => format!("{:?}", tasks.find(which).map(|key| tasks.remove(key))),
-                5 => format!("{:?}", tasks.find(which).map(|key| tasks.ask(key, time))),
+                5 => format!("{:?}", tasks.find(which).map(|key| tasks.ask(time, key))),
                 _ => format!("{:?}", tasks.handle_timeout(time)),
             };
             (done, tasks.len(), tasks.find(which).and_then(|key| tasks.owner(key)))
@@ -82,7 +82,7 @@ fn an_id_is_used_once() {
     let second = tasks.create(NOW, id(1), TaskOwner(2), None).unwrap();
     assert!(first != second && first.index() == second.index());
     // The first is gone, whatever has its place.
-    assert!(tasks.info(first).is_none() && !tasks.end(first, TaskEnd::Completed, NOW));
+    assert!(tasks.info(first).is_none() && !tasks.end(NOW, first, TaskEnd::Completed));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_task_without_end_lives_without_end() {
     let mut state = TasksState::<1>::new();
     let mut tasks = state.tasks(&config);
     tasks.create(NOW, id(1), TaskOwner(1), None).unwrap();
-    assert_eq!(tasks.next_timeout(), None);
+    assert_eq!(tasks.poll_timeout(), None);
     let late = TaskTime::new(Instant::from_millis(u64::MAX - 1), u64::MAX);
     assert_eq!(tasks.handle_timeout(late), None);
 }

@@ -202,7 +202,7 @@ impl Rig {
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
                 return send(tx, sent, |tx| {
-                    state.server(self.server_config).respond_raw(request.handle, list.as_raw(), tx)
+                    state.server(self.server_config).respond_raw(request.handle, list.as_json(), tx)
                 });
             }
             Some(TaskStep::Cancel(task, reply)) => {
@@ -215,6 +215,7 @@ impl Rig {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, number, request.handle)),
+            Some(step) => panic!("{step:?}"),
             None => return self.call(owner, request, state, tx, sent),
         };
         self.reply(&reply, request.handle, state, tx, sent);
@@ -234,7 +235,7 @@ impl Rig {
             let time = self.time();
             let tasks = self.state.tasks(&self.config);
             return send(tx, sent, |tx| {
-                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(id, owner, time).is_some();
+                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, owner).is_some();
                 state.server(config).listen_to_tasks(request, &mut may_see, tx)
             });
         }
@@ -332,7 +333,7 @@ impl Rig {
         let details = OwnedJson::new(&details, Revision::LATEST).unwrap();
         let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
         for mut change in
-            [Change::task(id, details.as_raw()), Change::session_task(id, status.as_raw())]
+            [Change::task(id, details.as_json()), Change::session_task(id, status.as_json())]
         {
             loop {
                 let mut server = self.servers[number].server(self.server_config);
@@ -417,13 +418,13 @@ impl Rig {
     pub(super) fn end(&mut self, id: &str, end: TaskEnd, result: &str) -> bool {
         let (task, time) = (self.key(id), self.time());
         self.content.results.insert(task.index(), result.to_owned());
-        self.tasks().end(task, end, time)
+        self.tasks().end(time, task, end)
     }
 
     /// The tool asks.
     pub(super) fn input(&mut self, id: &str) -> Option<u32> {
         let (task, time) = (self.key(id), self.time());
-        let number = self.tasks().ask(task, time)?;
+        let number = self.tasks().ask(time, task)?;
         self.content.asked.insert((task.index(), number));
         Some(number)
     }

@@ -210,7 +210,7 @@ fn tsk_46_tsk_47_the_error_of_the_call_is_the_error_of_the_task() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
     let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().set_message(task, &"no such file", time);
+    rig.tasks().set_message(time, task, &"no such file");
     rig.end(&id, TaskEnd::Failed, "no such file");
     let got = rig.get(D, &id);
     assert_eq!((&got["status"], &got["statusMessage"]), (&json!("failed"), &json!("no such file")));
@@ -296,7 +296,7 @@ fn page_of(
     let tasks = &mut state.tasks(config);
     let Some(TaskStep::List(reply)) = tasks.handle(time, &request, ME) else { return None };
     let page = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
-    serde_json::from_str(page.as_raw().as_str()).unwrap()
+    serde_json::from_str(page.as_json().as_str()).unwrap()
 }
 
 #[test]

@@ -90,5 +90,5 @@ fn start(client: &mut Client<'_>, name: &str, arguments: &Value, options: CallOp
 }
 
 fn data(result: &OwnedJson) -> Value {
-    serde_json::from_str(result.as_raw().get("structuredContent").unwrap().as_str()).unwrap()
+    serde_json::from_str(result.as_json().get("structuredContent").unwrap().as_str()).unwrap()
 }

@@ -21,7 +21,7 @@ fn a_server_is_started_called_and_stopped() {
             .result
             .as_ref()
             .unwrap()
-            .as_raw()
+            .as_json()
             .get("supportedVersions")
             .is_some()
     );

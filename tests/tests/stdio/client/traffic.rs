@@ -90,7 +90,7 @@ fn stdio_10_noise_is_reported_and_skipped() {
     let notes = Notes::default();
     let connector = Connector::new(&CONFIG)
         .handler(Listener(Arc::clone(&notes)))
-        .limits(ClientLimits { max_line: 50_000, ..ClientLimits::DEFAULT });
+        .limits(ClientLimits { max_line: 50_000, ..ClientLimits::new() });
     let mut client = connector.connect(Process::new(server(""))).unwrap();
     trick(&mut client, "noise", &json!({})).unwrap();
     let expected = [
@@ -108,7 +108,7 @@ fn stdio_10_noise_is_reported_and_skipped() {
 #[test]
 fn stdio_10_a_response_that_is_too_long_ends_only_its_call() {
     let mut client = Connector::new(&CONFIG)
-        .limits(ClientLimits { max_line: 100_000, ..ClientLimits::DEFAULT })
+        .limits(ClientLimits { max_line: 100_000, ..ClientLimits::new() })
         .connect(Process::new(server("")))
         .unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();

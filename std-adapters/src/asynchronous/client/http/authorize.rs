@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
-use mcp_sansio_engine::{AUTHORIZATION_LIMIT, ExchangeId};
+use mcp_sansio_engine::{AUTHORIZATION_LIMIT, HttpExchangeId};
 use mcp_sansio_http1::OwnedFields;
 #[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
@@ -163,7 +163,7 @@ impl TransportState {
     /// [`HttpError::NotAuthorized`].
     pub(crate) async fn credentials(
         &self,
-        id: ExchangeId,
+        id: HttpExchangeId,
         method: &str,
         target: &str,
     ) -> Result<Credentials, HttpError> {
@@ -178,7 +178,7 @@ impl TransportState {
     /// [`HttpError::NotAuthorized`].
     pub(crate) async fn reauthorize(
         &self,
-        id: ExchangeId,
+        id: HttpExchangeId,
         refused: &Refused,
         tried: &mut Tried,
     ) -> Result<bool, HttpError> {
@@ -196,16 +196,16 @@ impl TransportState {
     /// Awaits `future`, while the time limits of calls stand still: a person may be logging in.
     async fn held<R>(
         &self,
-        id: ExchangeId,
+        id: HttpExchangeId,
         future: impl Future<Output = io::Result<R>>,
     ) -> Result<R, HttpError> {
         let mut future = pin!(future);
         let result = match poll_once(&mut future).await {
             Some(result) => result,
             None => {
-                self.with(|client, now| client.begin_login(id, now));
+                self.with(|client, now| client.begin_login(now, id));
                 let result = timeout(AUTHORIZATION_LIMIT, future).await;
-                self.with(|client, now| client.end_login(id, now));
+                self.with(|client, now| client.end_login(now, id));
                 result.and_then(|result| result)
             }
         };

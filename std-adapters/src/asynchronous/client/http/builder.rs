@@ -68,7 +68,7 @@ impl HttpTransport {
             #[cfg(feature = "auth")]
             login: None,
             on_diagnostic: None,
-            limits: HttpLimits::DEFAULT,
+            limits: HttpLimits::new(),
         })
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::client::Origin;
-use mcp_sansio_engine::{Diagnostic, ExchangeId, HttpClient, Reading};
+use mcp_sansio_engine::{Diagnostic, HttpClient, HttpExchangeId, Reading};
 
 use super::authorize::{Credentials, Refused, Tried};
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
@@ -62,7 +62,7 @@ impl TransportState {
     /// Returns the time at which the client has something to do.
     pub(crate) fn next_timeout(&self) -> Option<SystemInstant> {
         let state = lock(&self.state);
-        let due = state.client.next_timeout()?;
+        let due = state.client.poll_timeout()?;
         state.began?.checked_add(Duration::from_millis(due.as_millis()))
     }
 
@@ -178,15 +178,15 @@ const LINGER: Duration = Duration::from_secs(1);
 
 impl TransportState {
     /// Sends the request of an exchange, and passes the response to the client.
-    pub(super) async fn exchange(&self, id: ExchangeId, method: &'static str, target: &str) {
+    pub(super) async fn exchange(&self, id: HttpExchangeId, method: &'static str, target: &str) {
         let result = self.request_and_response(id, method, target).await;
         self.room(id).await;
-        self.with(|client, now| client.end(id, result, now));
+        self.with(|client, now| client.end(now, id, result));
     }
 
     async fn request_and_response(
         &self,
-        id: ExchangeId,
+        id: HttpExchangeId,
         method: &'static str,
         target: &str,
     ) -> Result<(), HttpError> {
@@ -200,7 +200,7 @@ impl TransportState {
             drop(request);
             let refused = wire.head(|head| {
                 self.observed(&head.as_head());
-                self.with(|client, now| client.response(id, &head.as_head(), now));
+                self.with(|client, now| client.response(now, id, &head.as_head()));
                 (self.reading(id) == Reading::Refused).then(|| Refused {
                     #[cfg(feature = "auth")]
                     status: head.status,
@@ -214,7 +214,7 @@ impl TransportState {
                 && wire.piece(&mut |bytes| piece.extend_from_slice(bytes)).await?
             {
                 self.room(id).await;
-                self.with(|client, now| client.body(id, &piece, now));
+                self.with(|client, now| client.body(now, id, &piece));
                 piece.clear();
             }
             match self.reading(id) {
@@ -230,12 +230,12 @@ impl TransportState {
         }
     }
 
-    fn reading(&self, id: ExchangeId) -> Reading {
+    fn reading(&self, id: HttpExchangeId) -> Reading {
         self.with(|client, _| client.reading(id))
     }
 
     /// Waits until there is room for the messages of the response.
-    async fn room(&self, id: ExchangeId) {
+    async fn room(&self, id: HttpExchangeId) {
         let poll = |cx: &mut std::task::Context<'_>| {
             if self.with(|client, _| client.waits_for_room(id)) {
                 self.wait_for_room(cx.waker());
@@ -253,13 +253,13 @@ impl TransportState {
     /// [`HttpError::Invalid`], if a field that the application has set is invalid.
     fn request(
         &self,
-        id: ExchangeId,
+        id: HttpExchangeId,
         method: &str,
         target: &str,
         credentials: &Credentials,
     ) -> Result<Option<Vec<u8>>, HttpError> {
         self.with(|client, now| {
-            let Some(request) = client.request(id, now) else { return Ok(None) };
+            let Some(request) = client.request(now, id) else { return Ok(None) };
             let fields = [&self.http.fields, &credentials.fields, &request.fields];
             let fields = fields.into_iter().flatten();
             wire::request(method, target, &self.http.authority, fields, request.body)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant as SystemInstant};
 use std::{fmt, io};
 
 use mcp_sansio::Instant;
-use mcp_sansio_engine::{ClientEngine, Driver, ExchangeId, Step};
+use mcp_sansio_engine::{ClientEngine, Driver, HttpExchangeId, HttpStep};
 
 use super::builder::HttpTransport;
 use super::exchange::TransportState;
@@ -23,7 +23,7 @@ use crate::runtime::timer::LazyTimer;
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
 pub struct HttpLink {
     shared: Arc<TransportState>,
-    exchanges: Tasks<ExchangeId, Running>,
+    exchanges: Tasks<HttpExchangeId, Running>,
     timer: LazyTimer,
     /// Start of the time in which messages were pending and none was accepted.
     waits_since: Option<SystemInstant>,
@@ -53,7 +53,7 @@ impl HttpLink {
         while let Some(due) = self.shared.next_timeout()
             && self.timer.poll(&mut timer_cx, due)
         {
-            self.shared.with(|http, now| http.handle_timeouts(now));
+            self.shared.with(|http, now| http.handle_timeout(now));
             self.step();
         }
         // The last poll registers the waker.
@@ -67,7 +67,7 @@ impl HttpLink {
         let polled = self.exchanges.poll_next(cx);
         if let Poll::Ready(Some((id, Err(_)))) = polled {
             let error = HttpError::Invalid("the exchange panicked".to_owned());
-            self.shared.with(|http, now| http.end(id, Err(error), now));
+            self.shared.with(|http, now| http.end(now, id, Err(error)));
         }
         polled.is_ready()
     }
@@ -77,13 +77,13 @@ impl HttpLink {
         let mut closed = Vec::new();
         while let Some(step) = self.shared.with(|http, now| http.next_step(now)) {
             match step {
-                Step::Send { exchange, method, target } => {
+                HttpStep::Send { exchange, method, target } => {
                     let shared = Arc::clone(&self.shared);
                     let run = async move { shared.exchange(exchange, method, &target).await };
                     self.exchanges.insert(exchange, Box::pin(run));
                 }
-                Step::Close(exchange) => closed.push(exchange),
-                Step::Report(diagnostic) => self.shared.report(diagnostic),
+                HttpStep::Close(exchange) => closed.push(exchange),
+                HttpStep::Report(diagnostic) => self.shared.report(diagnostic),
             }
         }
         if !closed.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_engine::internal::cut;
+use mcp_sansio_engine::observer::cut;
 use mcp_sansio_engine::site::{AuthorizationError, ForeignSession, OwnedHead, ServerKey, SiteTurn};
 
 use crate::asynchronous::server::reply::PendingResponse;

@@ -266,9 +266,9 @@ impl HttpOptions {
             address_share: limits.address_share,
             max_sessions: self.max_sessions,
             max_sessions_per_principal: self.max_sessions_per_principal,
-            in_flight: limits.max_in_flight,
+            max_in_flight: limits.max_in_flight,
             full_timeout: limits.full_timeout,
-            subscriptions: limits.max_subscriptions,
+            max_subscriptions: limits.max_subscriptions,
             max_body: limits.max_line,
             body_budget: self.body_budget,
             max_pending: limits.max_pending,
@@ -290,7 +290,7 @@ impl HttpOptions {
     pub(crate) fn documents(&self) -> io::Result<Vec<(String, String)>> {
         let Some(resource) = &self.access_control.resource else { return Ok(Vec::new()) };
         let json = OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
-        let json = json.as_raw().as_str();
+        let json = json.as_json().as_str();
         Ok(resource.paths().into_iter().map(|path| (path, json.to_owned())).collect())
     }
 

@@ -7,7 +7,7 @@ use std::task::{self, Waker};
 use std::time;
 
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
-use mcp_sansio_engine::internal::cut;
+use mcp_sansio_engine::observer::cut;
 use mcp_sansio_engine::site::{
     AuthorizationError, ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep,
     SiteTurn, UnknownEnvelope, Unpermitted,
@@ -196,7 +196,7 @@ impl Shared {
         }
         if let Some(operation) = request.operations().next() {
             let name =
-                operation.name().or_else(|| operation.params().raw().get("uri")?.as_string());
+                operation.name().or_else(|| operation.params().as_json().get("uri")?.as_string());
             denial.method = cut(&operation.method());
             denial.name = name.map(|name| cut(&name)).unwrap_or_default();
         }

@@ -95,7 +95,7 @@ fn line_of(record: &TaskRecord) -> Option<String> {
         Some(meta) => format!(r#""_meta":{meta}"#),
         None => r#""task":{}"#.to_owned(),
     };
-    let (tool, arguments) = (tool.as_raw().as_str(), &record.arguments);
+    let (tool, arguments) = (tool.as_json().as_str(), &record.arguments);
     Some(format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{{"name":{tool},"arguments":{arguments},{rest}}}}}"#
     ))

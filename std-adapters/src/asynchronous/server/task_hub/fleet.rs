@@ -537,7 +537,7 @@ impl Context {
         let Some(store) = hub.store().cloned() else {
             return Err(ToolError::internal("The server has no store for tasks"));
         };
-        let save = move |store: &TaskStore| hub.save_state(store, id, json.as_raw().as_str());
+        let save = move |store: &TaskStore| hub.save_state(store, id, json.as_json().as_str());
         match store.run(save).await.or_internal()? {
             true => Ok(()),
             false => Err(ToolError::GONE),
@@ -547,7 +547,7 @@ impl Context {
     /// Returns what the handler has saved when another server has called it with this request.
     #[must_use]
     pub fn saved(&self) -> Option<RawJson<'_>> {
-        Some(self.active.task.as_ref()?.again.saved.as_ref()?.as_raw())
+        Some(self.active.task.as_ref()?.again.saved.as_ref()?.as_json())
     }
 }
 
@@ -557,7 +557,7 @@ pub(super) fn call_of(request: &ActiveRequest) -> Option<TaskCall> {
     let Some(Target::Tool(tool)) = request.found.as_ref().map(Found::target) else { return None };
     let annotations = OwnedJson::new(tool, Revision::LATEST).ok();
     let hint = |name| {
-        let annotations = annotations.as_ref()?.as_raw().get("annotations")?;
+        let annotations = annotations.as_ref()?.as_json().get("annotations")?;
         annotations.get(name)?.as_bool()
     };
     let is_repeatable = [hint("readOnlyHint"), hint("idempotentHint")].contains(&Some(true));

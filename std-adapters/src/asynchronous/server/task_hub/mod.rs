@@ -284,12 +284,12 @@ impl TaskHub {
         if let Some(session) = news.session.as_ref().and_then(Weak::upgrade)
             && let Some(details) = news.details(Revision::V2025_11_25)
         {
-            session.tell(&Change::session_task(&id, details.as_raw()));
+            session.tell(&Change::session_task(&id, details.as_json()));
         }
         if news.is_listened
             && let Some(details) = news.details(Revision::V2026_07_28)
         {
-            broadcaster.publish(Change::task(&id, details.as_raw()));
+            broadcaster.publish(Change::task(&id, details.as_json()));
         }
     }
 
@@ -483,7 +483,7 @@ impl TaskListen {
             let view = self.hub.lock().view(*task);
             if let Some(details) = view.and_then(|view| view.details(Revision::V2026_07_28)) {
                 let id = id.to_string();
-                let mut change = Change::task(&id, details.as_raw()).resume(sent.position);
+                let mut change = Change::task(&id, details.as_json()).resume(sent.position);
                 while let Ok(Remaining::More) = match server.publish(&mut change, tx) {
                     Err(SendError::Full) => {
                         sent.position = change.position();

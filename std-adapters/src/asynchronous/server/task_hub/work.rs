@@ -192,7 +192,7 @@ impl TaskWork {
             }
         };
         let how = match &outcome {
-            Ok(json) if is_error(json.as_raw()) => Ended::ToolFailed,
+            Ok(json) if is_error(json.as_json()) => Ended::ToolFailed,
             Ok(_) => Ended::Responded,
             Err(error) => Ended::Error(error.as_error().code.number(request.revision())),
         };
@@ -351,7 +351,7 @@ fn record(
     info: &TaskInfo,
     end: Option<Option<&TaskResult>>,
 ) -> TaskRecord {
-    let arguments = request.request.as_request().arguments().raw().as_str().to_owned();
+    let arguments = request.request.as_request().arguments().as_json().as_str().to_owned();
     let (created, ttl) = (info.created_unix_ms(), info.ttl_ms());
     let mut record = TaskRecord::new(info.id(), request.name(), arguments, created, ttl);
     record.update(info);

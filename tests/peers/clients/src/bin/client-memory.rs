@@ -33,7 +33,7 @@ impl Meter {
 }
 
 /// Requests in flight of a client.
-const IN_FLIGHT: usize = ClientLimits::DEFAULT.max_in_flight as usize;
+const IN_FLIGHT: usize = ClientLimits::new().max_in_flight as usize;
 
 fn ours(port: u16) -> Result<(), Box<dyn Error>> {
     println!(

@@ -42,7 +42,7 @@ async fn call(client: &Client, load: &Load, from: u64, to: u64) {
                         .await
                         .expect("an answer");
                     let content = result
-                        .as_raw()
+                        .as_json()
                         .get("content")
                         .and_then(|content| content.elements().next());
                     let echoed =
