@@ -1,6 +1,6 @@
 //! A server on the standard streams of its process, which writes to standard output and reads
-//! standard input as a program should not: `noisy_server ADAPTER`. As `noisy_server child` it is the
-//! child that does so, too.
+//! standard input as a program should not: `noisy_server ADAPTER`. `noisy_server child` is a child
+//! of it, which does so, too.
 
 use std::io::{Read as _, stdin};
 use std::panic::{AssertUnwindSafe, catch_unwind};
