@@ -11,19 +11,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(unix)]
 use rustix::stdio::{dup2_stdin, dup2_stdout};
+#[cfg(windows)]
+use stdio_utils::{Guard, StdioOverride as _};
 
 /// Whether a server has the standard streams.
 static ARE_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Standard input and output, which only a server uses until this is dropped. On unix the rest of
-/// the program, its libraries and children get an empty input, and what they write to standard
-/// output goes to standard error, so that it cannot break the stream of messages. On Windows
-/// nothing keeps them away.
+/// Standard input and output, which only a server uses until this is dropped. The rest of the
+/// program, its libraries and children get an empty input, and what they write to standard output
+/// goes to standard error, so that it cannot break the stream of messages. On Windows code in C
+/// still has them, since its runtime keeps the handles with which the program began.
 pub(crate) struct StandardStreams {
     /// Without a buffer.
     pub(crate) input: File,
     /// Without a buffer.
     pub(crate) output: File,
+    /// Give the streams back, after [`Drop::drop`] of this.
+    #[cfg(windows)]
+    _replaced: [Guard; 2],
     /// Dropped last.
     _claim: Claim,
 }
@@ -47,30 +52,37 @@ impl StandardStreams {
             io::stdin().as_handle().try_clone_to_owned()?,
             io::stdout().as_handle().try_clone_to_owned()?,
         );
-        let streams = Self { input: input.into(), output: output.into(), _claim: claim };
+        let streams = Self {
+            input: input.into(),
+            output: output.into(),
+            #[cfg(windows)]
+            _replaced: [File::open("NUL")?.override_stdin()?, io::stderr().override_stdout()?],
+            _claim: claim,
+        };
         #[cfg(unix)]
         {
             dup2_stdin(File::open("/dev/null")?)?;
             dup2_stdout(io::stderr())?;
-            flush();
         }
+        flush();
         Ok(streams)
     }
 }
 
 /// Gives the streams back.
-#[cfg(unix)]
 impl Drop for StandardStreams {
     fn drop(&mut self) {
         flush();
-        let _ = dup2_stdin(&self.input);
-        let _ = dup2_stdout(&self.output);
+        #[cfg(unix)]
+        {
+            let _ = dup2_stdin(&self.input);
+            let _ = dup2_stdout(&self.output);
+        }
     }
 }
 
 /// Writes the unfinished line that `print!` keeps: to standard error, where standard output leads
 /// meanwhile.
-#[cfg(unix)]
 fn flush() {
     let _ = io::stdout().flush();
 }

@@ -1,5 +1,4 @@
 //! What `call-tool` prints of a hostile server.
-#![cfg(unix)]
 
 #[path = "../../tests/hostile.rs"]
 mod hostile;

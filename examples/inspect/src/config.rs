@@ -138,7 +138,9 @@ fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
     #[cfg(not(unix))]
-    let may_run = true;
+    let may_run = path.extension().is_some_and(|ending| {
+        ["exe", "com", "bat", "cmd"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    });
     metadata.is_file() && may_run
 }
 

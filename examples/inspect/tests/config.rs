@@ -1,6 +1,6 @@
 //! `inspect config`: what a person sees who pastes it.
-#![cfg(unix)]
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,11 +18,16 @@ fn config(words: &[&str]) -> (String, String, i32) {
 
 #[test]
 fn all_hosts_are_printed_with_the_absolute_path() {
-    let directory = Path::new(INSPECT).parent().expect("a directory").canonicalize();
-    let path = directory.expect("it exists").join("inspect");
+    let directory = Path::new(INSPECT).parent().expect("a directory");
+    // The canonical form of Windows is one that few programs understand.
+    let directory =
+        if cfg!(windows) { std::path::absolute(directory) } else { directory.canonicalize() };
+    let path = directory.expect("it exists").join(format!("inspect{EXE_SUFFIX}"));
+    let path = path.to_str().expect("UTF-8");
+    let json = path.replace('\\', r"\\");
     let (out, err, code) = config(&["deps/../inspect", "--stdio"]);
     assert_eq!(code, 0, "{err}");
-    let count = out.matches(path.to_str().expect("UTF-8")).count();
+    let count = out.lines().filter(|line| line.contains(path) || line.contains(&json)).count();
     assert_eq!(count, 7, "{out}");
     for title in
         ["# Claude Desktop: ", "# VS Code: .vscode/mcp.json\n\n{\n  \"servers\"", "\n  inspect:\n"]
@@ -44,9 +49,11 @@ fn one_host_is_printed_with_another_name() {
 
 #[test]
 fn a_program_is_found_as_a_shell_finds_it() {
-    let (out, err, code) = config(&["--host", "zed", "sh", "inspect"]);
-    assert!(code == 0 && out.contains("/sh\""), "{out}{err}");
-    assert!(err.contains("inspect is a relative path"), "{err}");
+    let (shell, end) = if cfg!(windows) { ("cmd", r"\\cmd.exe") } else { ("sh", "/sh") };
+    let file = format!("inspect{EXE_SUFFIX}");
+    let (out, err, code) = config(&["--host", "zed", shell, &file]);
+    assert!(code == 0 && out.contains(&format!("{end}\"")), "{out}{err}");
+    assert!(err.contains(&format!("{file} is a relative path")), "{err}");
 }
 
 #[test]
@@ -58,7 +65,8 @@ fn errors_say_what_to_do() {
             &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")],
             "is not executable: name its interpreter first",
         ),
-        (&["./deps"], "is a directory"),
+        // Windows has no `deps.exe`.
+        (&["./deps"], if cfg!(windows) { "does not exist" } else { "is a directory" }),
         (&[], "takes the program of a server"),
         (&["http://a/mcp", "x"], "no arguments after a URL"),
         (

@@ -1,5 +1,4 @@
 //! What `inspect` prints of hostile servers.
-#![cfg(unix)]
 
 #[path = "../../tests/hostile.rs"]
 mod hostile;

@@ -1,5 +1,4 @@
 //! `inspect` as a program: output, prompts, exit status.
-#![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -253,8 +252,10 @@ fn every_frame_is_traced_on_demand() {
 fn an_unreachable_server_is_reported() {
     let (_, err, code) = finish(Command::new(INSPECT).args(["--", "no-such-program"]), "");
     assert!(code == 1 && err.contains("no such program"), "{err}");
-    let (_, err, code) = finish(Command::new(INSPECT).args(["--", "false"]), "");
-    assert!(code == 1 && err.contains("`false` has ended"), "{err}");
+    let ends = if cfg!(windows) { "cmd /c exit" } else { "false" };
+    let words = std::iter::once("--").chain(ends.split(' '));
+    let (_, err, code) = finish(Command::new(INSPECT).args(words), "");
+    assert!(code == 1 && err.contains(&format!("`{ends}` has ended")), "{err}");
     let (_, err, code) = finish(Command::new(INSPECT).args(["tools"]), "");
     assert!(code == 2 && err.contains("missing server"), "{err}");
     let (out, _, code) = finish(Command::new(INSPECT).arg("--help"), "");

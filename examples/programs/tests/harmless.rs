@@ -1,5 +1,4 @@
 //! What `everything-client` prints of hostile servers.
-#![cfg(unix)]
 
 #[path = "../../tests/hostile.rs"]
 mod hostile;

@@ -103,8 +103,8 @@ use crate::stdio::StandardStreams;
 ///
 /// Until it returns, also by a panic, standard input is empty for everything else in the process
 /// and for its children, and what they write to standard output goes to standard error: a
-/// `println!` cannot break the stream. On Windows that is not done, and nothing else may write to
-/// standard output.
+/// `println!` cannot break the stream. On Windows that is not so for code in C, whose runtime keeps
+/// the handles with which the program began.
 ///
 /// # Errors
 /// Errors of reading and of writing, and those that the handler returns;

@@ -16,7 +16,7 @@
 //!     HttpOptions::new(&CONFIG).catalog(&CATALOG).access(ACCESS);
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), CATALOG.features());
-//! static CATALOG: Catalog = Catalog::new().calls::<Call>();
+//! static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 //! const ACCESS: Access = Access::new()
 //!     .host_policy(HostPolicy::hosts(&["kettle.local"]).addresses())
 //!     .tokens(&["AIXZFw6bbMGpHsCyvPkIJw"]);

@@ -145,8 +145,9 @@ impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for JoinedIo<R, W> {
 ///
 /// It is shut down as the specification requires (2025-11-25, basic/lifecycle): closing or dropping
 /// this closes its input; if it still runs some time after this was dropped
-/// ([`exit_timeouts`](Self::exit_timeouts)), it gets SIGTERM, and then SIGKILL. A thread waits for
-/// that, unless the process exits at once; the program should not end before.
+/// ([`exit_timeouts`](Self::exit_timeouts)), it gets SIGTERM, and then SIGKILL; on Windows it is
+/// terminated, since nothing there asks it to exit. A thread waits for that, unless the process
+/// exits at once; the program should not end before.
 pub struct ChildProcess {
     pipes: BoxedStream,
     /// Until this is dropped.

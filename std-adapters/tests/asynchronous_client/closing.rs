@@ -1,13 +1,16 @@
 //! Every stream closes without waiting for a time limit. The limits are so long that a test that
 //! waits for one hangs.
 
+use std::io::Read as _;
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::Era;
 use mcp_sansio_adapters::asynchronous::client::{ClientLimits, ConnectionEnd, Connector};
+use mcp_sansio_adapters::asynchronous::{ChildProcess, Stderr};
 
 use crate::CLIENT;
 #[cfg(unix)]
@@ -64,13 +67,46 @@ fn b3_tcp_of_smol_closes_at_once() {
     });
 }
 
+/// Where the child connects. The connection ends with it.
+const PARENT: &str = "CLOSING_PARENT";
+
+#[test]
+#[ignore = "is a process that another test starts"]
+fn deaf_child() {
+    let _parent = TcpStream::connect(std::env::var(PARENT).unwrap()).unwrap();
+    std::thread::sleep(HOUR);
+}
+
+#[test]
+fn b3_a_child_process_that_ignores_the_end_of_its_input_is_ended() {
+    let start = async || {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "closing::deaf_child", "--nocapture"]);
+        command.env(PARENT, listener.local_addr().unwrap().to_string());
+        let mut child = ChildProcess::spawn(&mut command, Stderr::Null).unwrap();
+        child.exit_timeouts = [Duration::from_millis(100), HOUR];
+        // Its pipes are in use.
+        child.read_exact(&mut [0; 8]).await.unwrap();
+        (listener.accept().unwrap().0, child)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (mut alive, child) in [smol::block_on(start()), runtime.block_on(start())] {
+        drop(child);
+        alive.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        match alive.read(&mut [0]) {
+            Ok(read) => assert_eq!(read, 0),
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+        }
+    }
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::unix::net::UnixStream;
-    use std::process::Command;
     use std::time::Instant;
 
-    use mcp_sansio_adapters::asynchronous::{ChildProcess, JoinedIo, Stderr};
+    use mcp_sansio_adapters::asynchronous::JoinedIo;
 
     use super::*;
 

@@ -24,7 +24,7 @@ const FEATURES: ServerFeatures = CATALOG
     .features()
     .with(ServerFeatures::TOOLS_LIST_CHANGED)
     .with(ServerFeatures::RESOURCES_SUBSCRIBE);
-static CATALOG: Catalog<'_> = Catalog::new().calls::<Call<'_>>();
+static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call<'_>>();
 
 #[derive(Tools)]
 pub(crate) enum Call<'a> {

@@ -1,5 +1,6 @@
 //! A server on the standard streams of its process, which writes to standard output and reads
-//! standard input as a program should not: `noisy_server ADAPTER`.
+//! standard input as a program should not: `noisy_server ADAPTER`. `noisy_server child` is a child
+//! of it, which does so, too.
 
 use std::io::{Read as _, stdin};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,12 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
 const OBJECT: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
 
 fn main() {
+    if env::args().nth(1).is_some_and(|mode| mode == "child") {
+        println!("line of a child");
+        // It ends with its input.
+        io::copy(&mut stdin(), &mut io::stdout()).unwrap();
+        return;
+    }
     print!("begun, ");
     let adapter = env::args().nth(1).unwrap_or_default();
     let ended = catch_unwind(AssertUnwindSafe(|| match adapter.as_str() {
@@ -72,12 +79,11 @@ fn run(tool: &str) -> String {
         "noise" => {
             println!("stray line");
             thread::spawn(|| println!("line of a thread")).join().unwrap();
-            // `cat` ends with its input.
-            let child = Command::new("sh").args(["-c", "echo line of a child; cat"]).status();
+            let child = Command::new(env::current_exe().unwrap()).arg("child").status();
             let mut input = String::new();
             stdin().read_to_string(&mut input).unwrap();
             print!("unfinished");
-            format!("{}, input {input:?}", child.unwrap())
+            format!("success {}, input {input:?}", child.unwrap().success())
         }
         "second" => blocking().unwrap_err().to_string(),
         _ => "waited".into(),

@@ -102,7 +102,9 @@ fn read() -> Vec<(String, String)> {
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        by_revision(&path.strip_prefix(&root).unwrap_or(path).to_string_lossy(), &text)
+        let name = path.strip_prefix(&root).unwrap_or(path).to_string_lossy();
+        // Names have the same separator on all systems.
+        by_revision(&name.replace(std::path::MAIN_SEPARATOR, "/"), &text)
     };
     paths.iter().flat_map(read).chain(families::all()).collect()
 }

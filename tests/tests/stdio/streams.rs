@@ -44,7 +44,7 @@ fn nothing_in_the_process_breaks_the_stream() {
         let (output, log) = run(adapter, &["noise", "wait"]);
         let lines: Vec<&str> = output.lines().collect();
         let [first, second, last] = lines[..] else { panic!("{adapter}: {output}") };
-        assert_eq!(text(first), "exit status: 0, input \"\"", "{adapter}");
+        assert_eq!(text(first), "success true, input \"\"", "{adapter}");
         assert_eq!(text(second), "waited", "{adapter}");
         assert_eq!(last, "given back", "{adapter}");
         assert_eq!(

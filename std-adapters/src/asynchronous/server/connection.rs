@@ -119,8 +119,8 @@ impl<H> App<H> {
     ///
     /// Until it returns, also by a panic, standard input is empty for everything else in the
     /// process and for its children, and what they write to standard output goes to standard error:
-    /// a `println!` cannot break the stream. On Windows that is not done, and nothing else may
-    /// write to standard output.
+    /// a `println!` cannot break the stream. On Windows that is not so for code in C, whose runtime
+    /// keeps the handles with which the program began.
     ///
     /// # Errors
     /// Errors of reading or writing; [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the process

@@ -11,7 +11,8 @@ use crate::client::{Stderr, StderrLines};
 /// A server that is started as a child process and connected over its standard input and output.
 ///
 /// It is shut down as the specification requires (2025-11-25, basic/lifecycle): its input is
-/// closed; if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
+/// closed; if it does not exit, it gets SIGTERM, and then SIGKILL; on Windows it is terminated at
+/// once, since nothing there asks it to exit. Dropping this does the same.
 /// Fields can be changed before it is connected.
 #[derive(Debug)]
 #[must_use]

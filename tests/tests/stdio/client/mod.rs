@@ -25,8 +25,10 @@ static CONFIG: ClientConfig<'static> =
 /// Messages that a client received and sent.
 type Notes = Arc<Mutex<Vec<String>>>;
 
+const SERVER: &str = env!("CARGO_BIN_EXE_misbehaving_server");
+
 fn server(mode: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_misbehaving_server"));
+    let mut command = Command::new(SERVER);
     command.arg(mode);
     command
 }
