@@ -1,4 +1,4 @@
-//! A server as a component of `wasi:http/proxy`, for hosts such as `wasmtime serve` and `jco serve`.
+//! A server as a component of `wasi:http/proxy`, for hosts such as `jco serve`.
 //!
 //! Each request has a [`Site`] of its own, so that nothing is lost if the host drops the instance
 //! after it: requests of 2026-07-28 stand alone, and older clients are served without sessions.
