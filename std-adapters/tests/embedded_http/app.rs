@@ -88,9 +88,9 @@ pub(crate) fn server<const N: usize>(time: &Time) -> Server<N> {
 }
 
 /// Returns the function that serves a connection.
-pub(crate) fn serving<'s, const N: usize>(
-    server: &'s Server<N>,
-) -> impl Fn(Socket, Socket, Time) -> Pin<Box<dyn Future<Output = Served> + 's>> {
+pub(crate) fn serving<const N: usize>(
+    server: &Server<N>,
+) -> impl Fn(Socket, Socket, Time) -> Pin<Box<dyn Future<Output = Served> + '_>> {
     move |reader, writer, time| Box::pin(async move { server.serve(reader, writer, &time).await })
 }
 
