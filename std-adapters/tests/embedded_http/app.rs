@@ -88,9 +88,10 @@ pub(crate) fn server<const N: usize>(time: &Time) -> Server<N> {
 }
 
 /// Returns the function that serves a connection.
-pub(crate) fn serving<const N: usize>(
-    server: &Server<N>,
-) -> impl Fn(Socket, Socket, Time) -> Pin<Box<dyn Future<Output = Served> + '_>> {
+#[expect(clippy::needless_lifetimes, reason = "a lifetime cannot be left out within `impl Fn`")]
+pub(crate) fn serving<'s, const N: usize>(
+    server: &'s Server<N>,
+) -> impl Fn(Socket, Socket, Time) -> Pin<Box<dyn Future<Output = Served> + 's>> {
     move |reader, writer, time| Box::pin(async move { server.serve(reader, writer, &time).await })
 }
 
