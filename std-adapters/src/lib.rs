@@ -9,6 +9,7 @@
 //! | `asynchronous::client::http::Tls` | `tls`, mostly with `smol` or `tokio` | HTTPS in the client |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
+//! | `embedded_async::http` | `embedded-http` | sockets of `embedded-io-async`, without an allocator: HTTP |
 //!
 //! Tools are types that move unchanged from one module to another:
 //! `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and `AsyncToolHandler`, served by

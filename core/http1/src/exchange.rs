@@ -109,10 +109,28 @@ fn is_same(one: &str, other: &str) -> bool {
 ///     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
 /// static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("say", SCHEMA)]);
 /// const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
-/// static ACCESS: Access = Access::new().tokens(&["correct horse battery staple"]);
+/// static ACCESS: Access = Access::new().tokens(&["AIXZFw6bbMGpHsCyvPkIJw"]);
 ///
-/// # let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-/// # let received = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer correct horse battery staple\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: say\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+/// # let body = concat!(
+/// #     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{"#,
+/// #     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+/// #     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+/// # );
+/// # let length = format!("Content-Length: {}", body.len());
+/// # let lines = [
+/// #     "POST /mcp HTTP/1.1",
+/// #     "Host: localhost",
+/// #     "Authorization: Bearer AIXZFw6bbMGpHsCyvPkIJw",
+/// #     "Content-Type: application/json",
+/// #     "Accept: application/json, text/event-stream",
+/// #     "MCP-Protocol-Version: 2026-07-28",
+/// #     "Mcp-Method: tools/call",
+/// #     "Mcp-Name: say",
+/// #     &length,
+/// #     "",
+/// #     body,
+/// # ];
+/// # let received = lines.join("\r\n");
 /// let mut reader = RequestReader::new([0; 1536]); // the longest request, with its head
 /// let mut exchange: Exchange<4, _> = Exchange::new([0; 512]);
 /// reader.spare()[..received.len()].copy_from_slice(received.as_bytes()); // from a socket
@@ -141,7 +159,8 @@ fn is_same(one: &str, other: &str) -> bool {
 /// ```
 ///
 /// A client of 2026-07-28 that closes its connection cancels its request: forget the exchange then.
-/// [`SendError::Full`] means that there is no room until [`write`](Self::write) has taken something.
+/// [`SendError::Full`] means that there is no room until [`write`](Self::write) has taken
+/// something.
 pub struct Exchange<const S: usize, W: Storage> {
     state: ServerState<1, S>,
     tx: TxBuffer<W>,

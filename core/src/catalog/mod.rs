@@ -199,8 +199,8 @@ impl<'c> Catalog<'c> {
     }
 
     /// Sets the tools that are written by hand. The arguments of their calls are checked: see
-    /// [`Entry::check_arguments`]. Tools that are types ([`tools_of`](Self::tools_of)) are listed before
-    /// them.
+    /// [`Entry::check_arguments`]. Tools that are types ([`tools_of`](Self::tools_of)) are listed
+    /// before them.
     ///
     /// # Panics
     /// If an entry is no tool, or has the name of one of the other tools, or if such tools are set

@@ -76,8 +76,8 @@ impl<'c> App<'c> {
     /// `Catalog`, or a [`SharedCatalog`](crate::SharedCatalog) that changes. Without one, the
     /// function is called for every request, with [`Target::Other`].
     ///
-    /// The arguments of the tools of an enum (`Catalog::tools_of`) are checked when the function asks
-    /// for them.
+    /// The arguments of the tools of an enum (`Catalog::tools_of`) are checked when the function
+    /// asks for them.
     pub fn catalog(self, catalog: impl Into<CatalogSource<'c>>) -> Self {
         Self { catalog: Some(catalog.into()), ..self }
     }

@@ -62,8 +62,11 @@ async fn handle(ctx: Context, name: Arc<str>) -> HandlerResult {
             tool.set_request_state("asked");
             let form = ElicitParams::form("Go on?", RequestedSchema::new(&[]));
             let answer = tool.request_input("go", InputRequest::Elicit(form)).await?;
-            let action =
-                answer.as_json().get("action").and_then(RawJson::as_string).map(|it| it.to_string());
+            let action = answer
+                .as_json()
+                .get("action")
+                .and_then(RawJson::as_string)
+                .map(|it| it.to_string());
             ctx.reply(&TextResult::new(&action.unwrap_or_default()))
         }
         "work" | "once" => {

@@ -28,8 +28,8 @@ use tools::ToolTable;
 /// server supports, beside a [`ClientEngine`]. Any loop drives it:
 ///
 /// 1. It [takes the posts](Self::take_posts) of the client.
-/// 2. It takes each [step](Self::next_step). For a [`HttpStep::Send`] it gets credentials if it needs
-///    any, takes the [request](Self::request), writes it to a connection, and passes the head of
+/// 2. It takes each [step](Self::next_step). For a [`HttpStep::Send`] it gets credentials if it
+///    needs any, takes the [request](Self::request), writes it to a connection, and passes the head of
 ///    the [response](Self::response), the pieces of its [body](Self::body), and the
 ///    [end](Self::end) of either, or the error. [`reading`](Self::reading) says after each of
 ///    these what is wanted next; exchanges run at the same time.

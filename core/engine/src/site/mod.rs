@@ -549,8 +549,8 @@ pub struct SiteOptions<'c> {
     /// Maximum number of open requests of one session, and of one request body (a batch). Each
     /// takes about 300 bytes. Default: 1,024.
     pub max_in_flight: u16,
-    /// Time that a request waits while [`max_in_flight`](Self::max_in_flight) is reached; then it is
-    /// refused with -32603. While the server itself waits for the response to a call, requests
+    /// Time that a request waits while [`max_in_flight`](Self::max_in_flight) is reached; then it
+    /// is refused with -32603. While the server itself waits for the response to a call, requests
     /// beyond the limit are refused at once, since the response may be behind them. Default: 30
     /// seconds.
     pub full_timeout: Duration,

@@ -21,7 +21,8 @@ pub struct Uart16550 {
 /// The port. There is only one.
 pub static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
 
-/// Enables the port and its interrupt, but not its FIFOs: that would drop bytes that have been received already.
+/// Enables the port and its interrupt, but not its FIFOs: that would drop bytes that have been
+/// received already.
 pub(crate) fn open() {
     LINE.write(0b11);
     enable(NUMBER);

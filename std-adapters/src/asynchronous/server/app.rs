@@ -78,8 +78,8 @@ impl<H> App<H> {
     /// which all connections are told. Without a catalog the handler is called for these requests
     /// as well.
     ///
-    /// The arguments of the tools of an enum ([`Catalog::tools_of`]) are checked when the handler asks
-    /// for them.
+    /// The arguments of the tools of an enum ([`Catalog::tools_of`]) are checked when the handler
+    /// asks for them.
     ///
     /// [`Catalog`]: mcp_sansio::Catalog
     /// [`Catalog::tools_of`]: mcp_sansio::Catalog::tools_of

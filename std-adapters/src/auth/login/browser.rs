@@ -340,7 +340,8 @@ mcp_sansio::opaque_debug!(LoopbackListener { authority });
 /// another machine: the whole address, or its part behind `?`.
 ///
 /// # Errors
-/// `InvalidInput` if it is not the response to the login that has this `state`. The text says what to do.
+/// `InvalidInput` if it is not the response to the login that has this `state`. The text says what
+/// to do.
 pub fn pasted(text: &str, redirect_uri: &str, state: &str) -> io::Result<String> {
     let other = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
     let text = text.trim();

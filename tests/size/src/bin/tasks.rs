@@ -156,7 +156,11 @@ impl Board {
                 (Some(left), of) => {
                     job.left = left;
                     if let Of::Task(task) = of {
-                        tasks.set_message(time, task, &Progress::of(job.total - left).total(job.total));
+                        tasks.set_message(
+                            time,
+                            task,
+                            &Progress::of(job.total - left).total(job.total),
+                        );
                     }
                 }
                 (None, Of::Task(task)) => {
