@@ -1,8 +1,12 @@
 //! Records of how HTTP/1.1 and event streams are read, to compare two readings.
 
+use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::http::sse::{EventKind, EventReader};
-use mcp_sansio::{Frame, Storage};
-use mcp_sansio_http1::{HttpError, Part, RequestReader, ResponseReader};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{Frame, Instant, SendError, ServerConfig, ServerEvent, ServerFeatures, Storage};
+use mcp_sansio_http1::{
+    Access, Collected, Exchange, HttpError, MAX_HEAD, Part, RequestReader, ResponseReader,
+};
 
 use crate::frames::record;
 
@@ -156,6 +160,11 @@ pub fn survives(data: &[u8]) {
             requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, sizes);
         same(&whole, &pieces);
         let _ = requests(RequestReader::new([0; 64]), bytes, sizes);
+        let collected =
+            exchanges(RequestReader::new(vec![0; 16_384]).max_body(10_000), bytes, sizes);
+        assert_eq!(whole.complete(), collected.complete());
+        assert_eq!(whole.error, collected.error);
+        let _ = exchanges(RequestReader::new(vec![0; 64]), bytes, sizes);
     }
     for methods in [&["POST", "GET", "GET"][..], &["HEAD", "POST"]] {
         let whole = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, &all);
@@ -167,6 +176,86 @@ pub fn survives(data: &[u8]) {
             let both = whole.messages.len().min(pieces.messages.len());
             assert_eq!(whole.messages[..both.min(1)], pieces.messages[..both.min(1)]);
             let _ = responses(ResponseReader::new([0; 64]), methods, bytes, sizes);
+        }
+    }
+}
+
+/// Collects the requests of a connection, and answers them: each response must be one.
+fn exchanges(mut reader: RequestReader<Vec<u8>>, bytes: &[u8], sizes: &[usize]) -> Read {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("fuzz", "1"), ServerFeatures::TOOLS);
+    static ACCESS: Access = Access::new().host_policy(HostPolicy::ANY_HOST);
+    let mut read = Read::default();
+    let mut exchange: Exchange<4, _> = Exchange::new([0; 256]);
+    let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
+    loop {
+        match reader.collect() {
+            Ok(Collected::Whole) => {
+                let (head, body) = reader.whole().expect("it is whole");
+                let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
+                let fields = head.fields.iter();
+                read.messages.push(Message {
+                    head: format!("{} {} {facts:?}", head.method, head.target),
+                    fields: fields.map(|(name, value)| (name.to_owned(), value.to_vec())).collect(),
+                    body: body.to_vec(),
+                    complete: true,
+                });
+                let mut sent = Vec::new();
+                if let Some(mut messages) = exchange.begin(&CONFIG, &ACCESS, &head, body) {
+                    loop {
+                        match exchange.next_event(&CONFIG, Instant::from_millis(0), &mut messages) {
+                            Ok(None) => break,
+                            Ok(Some(ServerEvent::Request(request))) => {
+                                let (mut server, _) = exchange.parts(&CONFIG);
+                                server.forget_request(request.handle);
+                            }
+                            Ok(Some(_)) => {}
+                            Err(error) => {
+                                assert_eq!(error, SendError::Full);
+                                drain(&mut exchange, &mut sent);
+                            }
+                        }
+                    }
+                    exchange.parts(&CONFIG).0.close();
+                    exchange.complete();
+                }
+                drain(&mut exchange, &mut sent);
+                assert!(exchange.is_done() && sent.starts_with(b"HTTP/1.1 "), "{sent:?}");
+                let response = responses(
+                    ResponseReader::with_limit(Vec::new(), 4096),
+                    &[head.method],
+                    &sent,
+                    &[7],
+                );
+                assert!(response.good_end && response.complete().len() == 1, "{response:?}");
+                if !reader.next_request() {
+                    read.good_end = true;
+                    return read;
+                }
+            }
+            Ok(Collected::Part | Collected::AwaitsContinue) if rest.is_empty() => return read,
+            Ok(_) => {
+                let n = fill(reader.spare(), &mut rest, &mut sizes);
+                reader.commit(n);
+            }
+            Err(error) => {
+                exchange.reject(&error.into(), reader.is_head());
+                drain(&mut exchange, &mut Vec::new());
+                assert!(exchange.is_done() && !exchange.keeps_alive());
+                assert!(reader.whole().is_none());
+                read.error = Some(error);
+                return read;
+            }
+        }
+    }
+}
+
+fn drain(exchange: &mut Exchange<4, [u8; 256]>, sent: &mut Vec<u8>) {
+    let mut out = [0; MAX_HEAD];
+    loop {
+        match exchange.write(&mut out) {
+            0 => return,
+            len => sent.extend(&out[..len]),
         }
     }
 }

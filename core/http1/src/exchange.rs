@@ -314,13 +314,16 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
         if self.response.is_new() {
             return self.write_head(out);
         }
-        let pending = self.tx.pending();
-        if !pending.is_empty() {
+        while !self.tx.pending().is_empty() {
+            let pending = self.tx.pending();
             let len = pending.len().min(out.len().saturating_sub(CHUNK_FRAMING));
-            let written =
-                put(&self.response.piece(pending.get(..len).unwrap_or_default()).parts(), out);
+            let piece = self.response.piece(pending.get(..len).unwrap_or_default());
+            let written = put(&piece.parts(), out);
             self.tx.advance(len);
-            return written;
+            // Nothing is written of the response to a HEAD.
+            if written > 0 || len == 0 {
+                return written;
+            }
         }
         if !self.is_complete || self.is_done() {
             return 0;
