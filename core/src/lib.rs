@@ -102,8 +102,10 @@ pub mod internal {
     pub use crate::json::Decimal;
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub use crate::message::BodyPosition;
+    pub use crate::rpc::inflight::{bits_of_request, request_of_bits};
     #[cfg(feature = "http")]
     pub use crate::server::MessageKind;
+    pub use crate::server::declare;
     #[cfg(any(feature = "http", feature = "tasks"))]
     pub use crate::server::SessionSetting;
     pub use crate::sha256::{Sha256, sha256};
