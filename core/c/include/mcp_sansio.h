@@ -253,6 +253,15 @@ mcp_status mcp_server_init(struct mcp_server *server,
                            uint8_t *tx,
                            size_t tx_size);
 
+// The same, but the arguments of calls are not checked against the schemas of the tools, which then
+// check all of them themselves. Saves flash: the code of the check is not linked.
+mcp_status mcp_server_init_unchecked(struct mcp_server *server,
+                                     const struct mcp_config *config,
+                                     uint8_t *rx,
+                                     size_t rx_size,
+                                     uint8_t *tx,
+                                     size_t tx_size);
+
 // Adds resources and templates, tables that stay as they are. Before the first `mcp_server_next`,
 // as all functions that add something.
 mcp_status mcp_server_resources(struct mcp_server *server,

@@ -20,13 +20,22 @@ unsafe fn at(
     let (live, path) = unsafe { (live(server).ok_or(MCP_NO_SERVER)?, text(path)) };
     let path = path.ok_or(MCP_INVALID)?;
     let mut value = root(live.request.as_ref().ok_or(MCP_GONE)?);
-    for name in path.split('/') {
+    let mut rest = Some(path);
+    while let Some(path) = rest {
+        let (name, deeper) = match path.bytes().position(|byte| byte == b'/') {
+            Some(at) => (path.get(..at), path.get(at + 1..)),
+            None => (Some(path), None),
+        };
+        let name = name.unwrap_or_default();
         let found = if value.is_array() {
-            name.parse::<u16>().ok().and_then(|at| value.elements().nth(usize::from(at)))
+            RawJson::parse(name).ok().and_then(RawJson::as_u64).and_then(|number| {
+                value.elements().nth(usize::try_from(number).ok()?)
+            })
         } else {
             value.get(name)
         };
         value = found.ok_or(MCP_NONE)?;
+        rest = deeper;
     }
     Ok(value)
 }

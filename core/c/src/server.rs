@@ -7,14 +7,14 @@ use core::time::Duration;
 use mcp_sansio::internal::{bits_of_request, declare};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Instant, Method, Request, RequestHandle, SendError, SendResult, Server, ServerConfig,
+    Catalog, Instant, Method, RawJson, Request, RequestHandle, SendError, SendResult, Server, ServerConfig,
     ServerEvent, ServerFeatures, Step, Target, Tx,
 };
 
 use crate::memory::{Live, Stage, configuration, live, mcp_server, opened, place};
 use crate::raw::{array, put, text};
 use crate::tables::{
-    Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template, nothing, one,
+    CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template, one, refuse,
 };
 
 /// The outcome of a function.
@@ -106,6 +106,33 @@ pub unsafe extern "C" fn mcp_server_init(
     tx: *mut u8,
     tx_size: usize,
 ) -> mcp_status {
+    // SAFETY: the caller keeps to what it says.
+    unsafe { init(server, config, (rx, rx_size), (tx, tx_size), Some(CHECK)) }
+}
+
+/// The same, but the arguments of calls are not checked against the schemas of the tools, which then
+/// check all of them themselves. Saves flash: the code of the check is not linked.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_server_init_unchecked(
+    server: *mut mcp_server,
+    config: *const mcp_config,
+    rx: *mut u8,
+    rx_size: usize,
+    tx: *mut u8,
+    tx_size: usize,
+) -> mcp_status {
+    // SAFETY: the caller keeps to what it says.
+    unsafe { init(server, config, (rx, rx_size), (tx, tx_size), None) }
+}
+
+#[inline(never)]
+unsafe fn init(
+    server: *mut mcp_server,
+    config: *const mcp_config,
+    (rx, rx_size): (*mut u8, usize),
+    (tx, tx_size): (*mut u8, usize),
+    check: Option<Check>,
+) -> mcp_status {
     if config.is_null() || !config.is_aligned() || rx.is_null() || tx.is_null() {
         return MCP_INVALID;
     }
@@ -138,7 +165,7 @@ pub unsafe extern "C" fn mcp_server_init(
     };
     let live = Live {
         stage: Stage::Configured { rx, tx },
-        tables: Tables::of_tools(tools),
+        tables: Tables::of_tools(tools, check),
         now: Instant::from_millis(0),
         request: None,
         found: None,
@@ -215,7 +242,7 @@ fn of_resources(
     });
     match index {
         Some(index) => Ok(Some(Found { step: MCP_TEMPLATE, index })),
-        None => nothing(server, request, tx),
+        None => refuse(&mcp_template::catalog(&[]), server, request, tx),
     }
 }
 
@@ -261,7 +288,7 @@ fn of_completion(
     request: &Request<'static>,
     tx: &mut Tx<'_>,
 ) -> SendResult<Option<Found>> {
-    let Some(reference) = request.params.get("ref") else { return nothing(server, request, tx) };
+    let reference = request.params.get("ref").unwrap_or(RawJson::EMPTY);
     let string = |name| reference.get(name).and_then(|value| value.as_string());
     if string("type").is_some_and(|kind| kind == *"ref/prompt") {
         one(tables.prompts, MCP_COMPLETE_PROMPT, string("name"), server, request, tx)

@@ -8,8 +8,8 @@ use mcp_sansio::types::{
     CacheScope, List, Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Catalog, Encode, Encoder, Entry, JsonStr, Method, RawJson, Request, SendResult, Server, Target,
-    Tx,
+    Catalog, Encode, Encoder, Entry, ErrorCode, JsonStr, Method, RawJson, Request, RpcError,
+    SendResult, Server, Tx,
 };
 
 use crate::raw::text;
@@ -113,6 +113,7 @@ pub(crate) struct Found {
 #[derive(Clone, Copy)]
 pub(crate) struct Tables {
     pub(crate) tools: &'static [mcp_tool],
+    pub(crate) check: Option<Check>,
     pub(crate) resources: &'static [mcp_resource],
     pub(crate) templates: &'static [mcp_template],
     pub(crate) prompts: &'static [mcp_prompt],
@@ -126,9 +127,10 @@ pub(crate) type Respond =
     fn(&Tables, &mut Server<'_>, &Request<'static>, &mut Tx<'_>) -> SendResult<Option<Found>>;
 
 impl Tables {
-    pub(crate) const fn of_tools(tools: &'static [mcp_tool]) -> Self {
+    pub(crate) const fn of_tools(tools: &'static [mcp_tool], check: Option<Check>) -> Self {
         Self {
             tools,
+            check,
             resources: &[],
             templates: &[],
             prompts: &[],
@@ -146,9 +148,7 @@ impl Tables {
     ) -> SendResult<Option<Found>> {
         let respond = match request.method {
             Method::ToolsList => return list(self.tools, server, request, tx),
-            Method::ToolsCall => {
-                return one(self.tools, mcp_step::MCP_TOOL, request.name(), server, request, tx);
-            }
+            Method::ToolsCall => return self.call(server, request, tx),
             Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => {
                 self.of_resources
             }
@@ -158,10 +158,40 @@ impl Tables {
         match respond {
             Some(respond) => respond(self, server, request, tx),
             // The core has refused methods without capability.
-            None => nothing(server, request, tx),
+            None => refuse(&Catalog::new(), server, request, tx),
         }
     }
+
+    fn call(
+        &self,
+        server: &mut Server<'_>,
+        request: &Request<'static>,
+        tx: &mut Tx<'_>,
+    ) -> SendResult<Option<Found>> {
+        let Some((index, row)) = find(self.tools, request.name()) else {
+            return refuse(&Catalog::new(), server, request, tx);
+        };
+        if let Some(check) = self.check
+            && check(row, server, request, tx)?
+        {
+            return Ok(None);
+        }
+        Ok(Some(Found { step: mcp_step::MCP_TOOL, index }))
+    }
 }
+
+/// Responds to a call if its arguments are not as the schema of the tool says; returns whether it
+/// did.
+pub(crate) type Check =
+    fn(&mcp_tool, &mut Server<'_>, &Request<'static>, &mut Tx<'_>) -> SendResult<bool>;
+
+pub(crate) const CHECK: Check = |row, server, request, tx| {
+    let Some(tool) = row.value() else { return Ok(false) };
+    match Entry::from(&tool).check_arguments(&request.arguments()) {
+        Ok(()) => Ok(false),
+        Err(why) => server.respond_invalid_arguments(request.handle, &why, tx).map(|()| true),
+    }
+};
 
 /// A row of a table.
 pub(crate) trait Row: 'static {
@@ -281,7 +311,8 @@ pub(crate) fn list<R: Row>(
 ) -> SendResult<Option<Found>> {
     // There is no second page.
     if request.cursor().is_some() {
-        return nothing(server, request, tx);
+        let error = RpcError::invalid_params("Invalid cursor");
+        return server.respond_error(request.handle, &error, tx).map(|()| None);
     }
     server.respond(request.handle, &Rows(rows), tx).map(|()| None)
 }
@@ -315,7 +346,13 @@ impl<R: Row> Encode for Rows<'_, R> {
     }
 }
 
-/// Looks an entry up by its key. The catalog checks the request, and responds if something is wrong.
+/// Returns the row with this key, and its place.
+pub(crate) fn find<'r, R: Row>(rows: &'r [R], key: Option<JsonStr<'_>>) -> Option<(usize, &'r R)> {
+    let key = key?;
+    rows.iter().enumerate().find(|(_, row)| key == *row.key())
+}
+
+/// Looks an entry up by its key. The catalog checks the request.
 pub(crate) fn one<R: Row>(
     rows: &[R],
     step: mcp_step,
@@ -324,20 +361,26 @@ pub(crate) fn one<R: Row>(
     request: &Request<'static>,
     tx: &mut Tx<'_>,
 ) -> SendResult<Option<Found>> {
-    let index = rows.iter().position(|row| key.is_some_and(|key| key == *row.key()));
-    let Some((index, value)) = index.and_then(|at| Some((at, rows.get(at)?.value()?))) else {
-        return nothing(server, request, tx);
-    };
+    let found = find(rows, key).and_then(|(index, row)| Some((index, row.value()?)));
+    let Some((index, value)) = found else { return refuse(&R::catalog(&[]), server, request, tx) };
     let entry = R::entry(&value);
-    let target = R::catalog(slice::from_ref(&entry)).respond(server, request, tx)?;
-    Ok((!matches!(target, Target::Responded)).then_some(Found { step, index }))
+    let catalog = R::catalog(slice::from_ref(&entry));
+    if catalog.target(request).is_err() {
+        return refuse(&catalog, server, request, tx);
+    }
+    Ok(Some(Found { step, index }))
 }
 
-/// Responds as a catalog without entries: that there is no such one.
-pub(crate) fn nothing(
+/// Responds with the error of a catalog: that there is no such entry, for example.
+pub(crate) fn refuse(
+    catalog: &Catalog<'_>,
     server: &mut Server<'_>,
     request: &Request<'static>,
     tx: &mut Tx<'_>,
 ) -> SendResult<Option<Found>> {
-    Catalog::new().respond(server, request, tx).map(|_| None)
+    let error = match catalog.target(request) {
+        Err(error) => error,
+        Ok(_) => RpcError::new(ErrorCode::MethodNotFound, "Method not found"),
+    };
+    server.respond_error(request.handle, &error, tx).map(|()| None)
 }
