@@ -28,9 +28,10 @@ unsafe fn at(
         };
         let name = name.unwrap_or_default();
         let found = if value.is_array() {
-            RawJson::parse(name).ok().and_then(RawJson::as_u64).and_then(|number| {
-                value.elements().nth(usize::try_from(number).ok()?)
-            })
+            RawJson::parse(name)
+                .ok()
+                .and_then(RawJson::as_u64)
+                .and_then(|number| value.elements().nth(usize::try_from(number).ok()?))
         } else {
             value.get(name)
         };
@@ -199,11 +200,7 @@ unsafe fn string(value: RawJson<'_>, out: *mut c_char, size: usize) -> mcp_statu
 }
 
 /// Copies text, with a zero byte behind it.
-unsafe fn copy(
-    text: impl Iterator<Item = char>,
-    out: *mut c_char,
-    size: usize,
-) -> mcp_status {
+unsafe fn copy(text: impl Iterator<Item = char>, out: *mut c_char, size: usize) -> mcp_status {
     if out.is_null() || size == 0 {
         return MCP_TOO_LARGE;
     }

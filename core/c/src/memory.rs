@@ -70,7 +70,10 @@ pub(crate) struct Live {
 
 /// A configuration can be changed until the connection borrows it.
 pub(crate) enum Stage {
-    Configured { rx: &'static mut [u8], tx: &'static mut [u8] },
+    Configured {
+        rx: &'static mut [u8],
+        tx: &'static mut [u8],
+    },
     Open(Link),
     /// Between the two, in one function.
     Opening,
@@ -136,8 +139,7 @@ pub(crate) unsafe fn opened<'a>(server: *mut mcp_server) -> Option<&'a mut Live>
     // SAFETY: as in `live`.
     let live = unsafe { &mut *addr_of_mut!((*inner).live) };
     if let Stage::Configured { .. } = live.stage
-        && let Stage::Configured { rx, tx } =
-            core::mem::replace(&mut live.stage, Stage::Opening)
+        && let Stage::Configured { rx, tx } = core::mem::replace(&mut live.stage, Stage::Opening)
     {
         use mcp_sansio::{RxBuffer, TxBuffer};
         // SAFETY: `place` has written both, and from here on nothing but the connection uses them:

@@ -7,14 +7,15 @@ use core::time::Duration;
 use mcp_sansio::internal::{bits_of_request, declare};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Instant, Method, RawJson, Request, RequestHandle, SendError, SendResult, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Step, Target, Tx,
+    Catalog, Instant, Method, RawJson, Request, RequestHandle, SendError, SendResult, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Step, Target, Tx,
 };
 
 use crate::memory::{Live, Stage, configuration, live, mcp_server, opened, place};
 use crate::raw::{array, put, text};
 use crate::tables::{
-    CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template, one, refuse,
+    CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template,
+    one, refuse,
 };
 
 /// The outcome of a function.
@@ -158,10 +159,7 @@ unsafe fn init(
     let (rx, tx) = unsafe {
         rx.write_bytes(0, rx_size);
         tx.write_bytes(0, tx_size);
-        (
-            core::slice::from_raw_parts_mut(rx, rx_size),
-            core::slice::from_raw_parts_mut(tx, tx_size),
-        )
+        (core::slice::from_raw_parts_mut(rx, rx_size), core::slice::from_raw_parts_mut(tx, tx_size))
     };
     let live = Live {
         stage: Stage::Configured { rx, tx },
@@ -421,8 +419,7 @@ fn respond(live: &mut Live) -> (mcp_step, mcp_event) {
     let (mut server, tx) = link.parts();
     match tables.respond(&mut server, request, tx) {
         Ok(Some(found)) => {
-            let event =
-                mcp_event { request: bits_of_request(request.handle), index: found.index };
+            let event = mcp_event { request: bits_of_request(request.handle), index: found.index };
             live.found = Some(found);
             (found.step, event)
         }
@@ -446,10 +443,7 @@ fn respond(live: &mut Live) -> (mcp_step, mcp_event) {
 /// Returns the bytes to write, and their number in `len`. Report with `mcp_server_wrote` how many
 /// were written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_server_output(
-    server: *mut mcp_server,
-    len: *mut usize,
-) -> *const u8 {
+pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server, len: *mut usize) -> *const u8 {
     // SAFETY: the caller says that it is one.
     let link = unsafe { live(server) }.and_then(Live::link);
     let bytes = link.map(|link| link.tx().pending()).unwrap_or_default();
