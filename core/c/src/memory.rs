@@ -82,15 +82,8 @@ pub(crate) enum Stage {
 /// Makes a server.
 ///
 /// # Safety
-/// The pointer is null, or that of memory of this size that nothing else uses.
-pub(crate) unsafe fn place(
-    server: *mut mcp_server,
-    config: &ServerConfig<'static>,
-    live: Live,
-) -> bool {
-    if server.is_null() || !server.is_aligned() {
-        return false;
-    }
+/// The pointer is that of memory of this size that nothing else uses.
+pub(crate) unsafe fn place(server: *mut mcp_server, config: &ServerConfig<'static>, live: Live) {
     let inner = server.cast::<Inner>();
     // SAFETY: the memory is as large and as aligned as an `Inner`, by the assertions above.
     unsafe {
@@ -99,7 +92,6 @@ pub(crate) unsafe fn place(
         addr_of_mut!((*inner).live).write(live);
         addr_of_mut!((*inner).address).write(server.addr());
     }
-    true
 }
 
 /// Returns what is inside of a server; `None` for memory that holds none.

@@ -134,6 +134,9 @@ unsafe fn init(
     (tx, tx_size): (*mut u8, usize),
     check: Option<Check>,
 ) -> mcp_status {
+    if server.is_null() || !server.is_aligned() {
+        return MCP_NO_SERVER;
+    }
     if config.is_null() || !config.is_aligned() || rx.is_null() || tx.is_null() {
         return MCP_INVALID;
     }
@@ -169,7 +172,8 @@ unsafe fn init(
         found: None,
     };
     // SAFETY: it is the caller's memory for a server.
-    if unsafe { place(server, &config, live) } { MCP_OK } else { MCP_NO_SERVER }
+    unsafe { place(server, &config, live) };
+    MCP_OK
 }
 
 fn are_valid<R: Row>(rows: &[R]) -> bool {

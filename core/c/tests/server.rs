@@ -557,7 +557,8 @@ fn what_is_no_server_is_refused() {
     }
     // SAFETY: as above.
     unsafe {
-        let (server, rx, tx) = (zeros, [0; 64].as_mut_ptr(), [0; 64].as_mut_ptr());
+        let (mut rx, mut tx) = ([0; 64], [0; 64]);
+        let (server, rx, tx) = (zeros, rx.as_mut_ptr(), tx.as_mut_ptr());
         let init = |server, config, rx, tx| mcp_server_init(server, config, rx, 64, tx, 64);
         assert_eq!(init(null_mut(), &CONFIG, rx, tx), MCP_NO_SERVER);
         assert_eq!(init(server, null(), rx, tx), MCP_INVALID);
