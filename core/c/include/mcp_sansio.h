@@ -37,6 +37,16 @@
 #define MCP_SERVER_WORDS 512
 #endif
 
+#if defined(MCP_32_BITS)
+// Size of a client in units of 8 bytes, beside its two buffers.
+#define MCP_CLIENT_WORDS 192
+#endif
+
+#if defined(MCP_64_BITS)
+// Size of a client in units of 8 bytes, beside its two buffers.
+#define MCP_CLIENT_WORDS 512
+#endif
+
 // Log level: details.
 #define MCP_DEBUG 0
 
@@ -83,7 +93,7 @@ enum mcp_status
   MCP_TOO_LARGE = -2,
   // The server cannot do this now, or has not declared it.
   MCP_NOT_ALLOWED = -3,
-  // The pointer is not that of a server after `mcp_server_init`.
+  // The pointer is not that of a server or a client after its `init`.
   MCP_NO_SERVER = -4,
 };
 #ifndef __cplusplus
@@ -128,7 +138,18 @@ enum mcp_step
   MCP_NOTE = 11,
   // The input has ended, all requests are answered, and all bytes are written.
   MCP_CLOSED = 12,
-  // The pointer is not that of a server.
+  // Clients: the server has answered, and calls can be made.
+  MCP_CONNECTED = 13,
+  // Clients: the server cannot be used. `mcp_client_connect` tries again.
+  MCP_CONNECT_FAILED = 14,
+  // Clients: a call has a result, which `mcp_result_...` read.
+  MCP_RESULT = 15,
+  // Clients: a call has failed. `code` says why.
+  MCP_CALL_FAILED = 16,
+  // Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total` and
+  // `message`.
+  MCP_CALL_PROGRESS = 17,
+  // The pointer is not that of a server or a client.
   MCP_WRONG = -1,
 };
 #ifndef __cplusplus
@@ -236,6 +257,21 @@ typedef struct mcp_change {
   uint16_t position;
 } mcp_change;
 
+// The memory of a client: a `static` variable, usually. It must stay where it is after
+// `mcp_client_init`. One value serves one connection.
+typedef struct mcp_client {
+  uint64_t opaque[MCP_CLIENT_WORDS];
+} mcp_client;
+
+// What comes with a step of a client.
+typedef struct mcp_client_event {
+  // The call that the event is about, or 0.
+  uint64_t call;
+  // Of `MCP_CALL_FAILED` and `MCP_CONNECT_FAILED`: the code of the server's error, or 0 if there
+  // was no valid answer in time.
+  int32_t code;
+} mcp_client_event;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -305,7 +341,7 @@ const uint8_t *mcp_server_output(struct mcp_server *server, size_t *len);
 void mcp_server_wrote(struct mcp_server *server, size_t count);
 
 // Returns memory to read into, and its size in `size`, which is 0 while a message waits for room
-// in the output, after the end of the input, and while an event has just come. Report with
+// in the output, and while an event has just come. Report with
 // `mcp_server_read` how many bytes were read. Do not read if the size is 0: a read of no bytes
 // looks like the end of the input.
 uint8_t *mcp_server_input(struct mcp_server *server, size_t *size);
@@ -439,6 +475,83 @@ bool mcp_is_open(struct mcp_server *server, uint64_t request);
 // behind them. Call it after the tables are set, in a test on a computer: firmware that does not
 // call it does not link it.
 mcp_status mcp_server_check(struct mcp_server *server, char *out, size_t size);
+
+// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for what
+// is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
+mcp_status mcp_client_init(struct mcp_client *client,
+                           const char *name,
+                           const char *version,
+                           uint8_t *rx,
+                           size_t rx_size,
+                           uint8_t *tx,
+                           size_t tx_size);
+
+// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes later.
+// What was open before is forgotten.
+mcp_status mcp_client_connect(struct mcp_client *client, uint64_t now);
+
+// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
+// gets the number by which events name it; without an answer for 60 seconds it fails. On `MCP_FULL` write the output and make the same call again.
+mcp_status mcp_client_call(struct mcp_client *client,
+                           const char *tool,
+                           const char *arguments,
+                           uint64_t *call);
+
+// Makes a request with any method of MCP, such as `tools/list`, and its parameters, a JSON object,
+// or NULL for none. For the rest as `mcp_client_call`.
+mcp_status mcp_client_request(struct mcp_client *client,
+                              const char *method,
+                              const char *params,
+                              uint64_t *call);
+
+// Cancels a call. No event follows.
+mcp_status mcp_client_cancel(struct mcp_client *client, uint64_t call);
+
+// Returns what is to be done next, as `mcp_server_next`: `MCP_IO`, `MCP_AGAIN`, `MCP_CLOSED`,
+// `MCP_VIOLATION`, `MCP_NOTE`, or one of the steps for clients.
+mcp_step mcp_client_next(struct mcp_client *client, uint64_t now, struct mcp_client_event *event);
+
+// Reads `true` or `false` at a path of the result of the latest event, before the next
+// `mcp_client_next`. Paths and statuses are those of `mcp_arg_bool`; so with all functions
+// `mcp_result_...`. `isError` says whether a tool failed.
+mcp_status mcp_result_bool(struct mcp_client *client, const char *path, bool *to);
+
+// Reads a whole number of at most 32 bits.
+mcp_status mcp_result_i32(struct mcp_client *client, const char *path, int32_t *to);
+
+// Reads a number.
+mcp_status mcp_result_f64(struct mcp_client *client, const char *path, double *to);
+
+// Reads a string, as `mcp_arg_str`: `content/0/text` is the first text of a tool's result.
+mcp_status mcp_result_str(struct mcp_client *client, const char *path, char *out, size_t size);
+
+// Reads any value as JSON text.
+mcp_status mcp_result_json(struct mcp_client *client, const char *path, char *out, size_t size);
+
+// Reads the server's words of `MCP_CALL_FAILED` or `MCP_CONNECT_FAILED`; `MCP_NONE` if it has sent
+// none.
+mcp_status mcp_client_message(struct mcp_client *client, char *out, size_t size);
+
+// Returns the bytes to write, as `mcp_server_output`.
+const uint8_t *mcp_client_output(struct mcp_client *client, size_t *len);
+
+// Records that the first `count` bytes of `mcp_client_output` were written.
+void mcp_client_wrote(struct mcp_client *client, size_t count);
+
+// Returns memory to read into, as `mcp_server_input`.
+uint8_t *mcp_client_input(struct mcp_client *client, size_t *size);
+
+// Records that `count` bytes were read into the memory of `mcp_client_input`.
+void mcp_client_read(struct mcp_client *client, size_t count);
+
+// Records that nothing more can be read: open calls fail, then comes `MCP_CLOSED`.
+void mcp_client_end_of_input(struct mcp_client *client);
+
+// Returns the time by which `mcp_client_next` must be called again, as `mcp_server_due`.
+uint64_t mcp_client_due(struct mcp_client *client);
+
+// Forgets the server, its calls, and all bytes that were not handled or not written.
+void mcp_client_reset(struct mcp_client *client);
 
 #ifdef __cplusplus
 }  // extern "C"

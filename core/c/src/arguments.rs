@@ -18,8 +18,10 @@ unsafe fn at(
 ) -> Result<RawJson<'static>, mcp_status> {
     // SAFETY: the caller says that it is one, and that the path is a text.
     let (live, path) = unsafe { (live(server).ok_or(MCP_NO_SERVER)?, text(path)) };
-    let path = path.ok_or(MCP_INVALID)?;
-    let mut value = root(live.request.as_ref().ok_or(MCP_GONE)?);
+    follow(root(live.request.as_ref().ok_or(MCP_GONE)?), path.ok_or(MCP_INVALID)?)
+}
+
+pub(crate) fn follow<'f>(mut value: RawJson<'f>, path: &str) -> Result<RawJson<'f>, mcp_status> {
     let mut rest = Some(path);
     while let Some(path) = rest {
         let (name, deeper) = match path.bytes().position(|byte| byte == b'/') {
@@ -191,7 +193,7 @@ pub unsafe extern "C" fn mcp_variable(
     }
 }
 
-unsafe fn string(value: RawJson<'_>, out: *mut c_char, size: usize) -> mcp_status {
+pub(crate) unsafe fn string(value: RawJson<'_>, out: *mut c_char, size: usize) -> mcp_status {
     match value.as_string() {
         // SAFETY: the caller says that there is as much memory.
         Some(text) => unsafe { copy(text.chars(), out, size) },
@@ -200,7 +202,11 @@ unsafe fn string(value: RawJson<'_>, out: *mut c_char, size: usize) -> mcp_statu
 }
 
 /// Copies text, with a zero byte behind it.
-unsafe fn copy(text: impl Iterator<Item = char>, out: *mut c_char, size: usize) -> mcp_status {
+pub(crate) unsafe fn copy(
+    text: impl Iterator<Item = char>,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
     if out.is_null() || size == 0 {
         return MCP_TOO_LARGE;
     }

@@ -1,4 +1,5 @@
-//! The core from C: a server of the Model Context Protocol as functions over memory of the caller.
+//! The core from C: servers and clients of the Model Context Protocol as functions over memory of the
+//! caller.
 //! `docs/c.md` is the manual, `include/mcp_sansio.h` the header, which cbindgen writes from this
 //! crate.
 //!
@@ -25,11 +26,14 @@ mod replies;
 
 mod check;
 
+mod client;
+
 mod raw;
 
 pub use arguments::*;
 pub use check::mcp_server_check;
-pub use memory::{MCP_SERVER_WORDS, mcp_server};
+pub use client::*;
+pub use memory::{MCP_CLIENT_WORDS, MCP_SERVER_WORDS, mcp_client, mcp_server};
 pub use replies::*;
 pub use server::*;
 pub use tables::*;

@@ -16,7 +16,7 @@ use crate::memory::{Live, live, mcp_server};
 use crate::raw::{self, array};
 use crate::server::mcp_status::{self, *};
 
-fn status(result: SendResult) -> mcp_status {
+pub(crate) fn status(result: SendResult) -> mcp_status {
     match result {
         Ok(()) => MCP_OK,
         Err(SendError::Full) => MCP_FULL,

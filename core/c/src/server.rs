@@ -1,6 +1,6 @@
 //! The life of a server: its configuration, its steps, its bytes.
 
-use core::mem::transmute;
+use core::mem::{replace, transmute};
 use core::ptr::null_mut;
 use core::time::Duration;
 
@@ -8,10 +8,10 @@ use mcp_sansio::internal::{bits_of_request, declare};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     Catalog, Instant, Method, RawJson, Request, RequestHandle, SendError, SendResult, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Step, Target, Tx,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Target, Tx,
 };
 
-use crate::memory::{Live, Stage, configuration, live, mcp_server, opened, place};
+use crate::memory::{Live, Stage, begin, buffers, configuration, finish, live, mcp_server, opened};
 use crate::raw::{array, put, text};
 use crate::tables::{
     CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template,
@@ -38,7 +38,7 @@ pub enum mcp_status {
     MCP_TOO_LARGE = -2,
     /// The server cannot do this now, or has not declared it.
     MCP_NOT_ALLOWED = -3,
-    /// The pointer is not that of a server after `mcp_server_init`.
+    /// The pointer is not that of a server or a client after its `init`.
     MCP_NO_SERVER = -4,
 }
 use mcp_status::*;
@@ -75,7 +75,18 @@ pub enum mcp_step {
     MCP_NOTE = 11,
     /// The input has ended, all requests are answered, and all bytes are written.
     MCP_CLOSED = 12,
-    /// The pointer is not that of a server.
+    /// Clients: the server has answered, and calls can be made.
+    MCP_CONNECTED = 13,
+    /// Clients: the server cannot be used. `mcp_client_connect` tries again.
+    MCP_CONNECT_FAILED = 14,
+    /// Clients: a call has a result, which `mcp_result_...` read.
+    MCP_RESULT = 15,
+    /// Clients: a call has failed. `code` says why.
+    MCP_CALL_FAILED = 16,
+    /// Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total` and
+    /// `message`.
+    MCP_CALL_PROGRESS = 17,
+    /// The pointer is not that of a server or a client.
     MCP_WRONG = -1,
 }
 use mcp_step::*;
@@ -130,14 +141,14 @@ pub unsafe extern "C" fn mcp_server_init_unchecked(
 unsafe fn init(
     server: *mut mcp_server,
     config: *const mcp_config,
-    (rx, rx_size): (*mut u8, usize),
-    (tx, tx_size): (*mut u8, usize),
+    rx: (*mut u8, usize),
+    tx: (*mut u8, usize),
     check: Option<Check>,
 ) -> mcp_status {
     if server.is_null() || !server.is_aligned() {
         return MCP_NO_SERVER;
     }
-    if config.is_null() || !config.is_aligned() || rx.is_null() || tx.is_null() {
+    if config.is_null() || !config.is_aligned() {
         return MCP_INVALID;
     }
     // SAFETY: the caller's configuration, texts and tools stay as they are.
@@ -159,20 +170,22 @@ unsafe fn init(
         declare(&mut config, ServerFeatures::TOOLS, ServerFeatures::TOOLS);
     }
     // SAFETY: both are memory of the caller that nothing else uses from here on.
-    let (rx, tx) = unsafe {
-        rx.write_bytes(0, rx_size);
-        tx.write_bytes(0, tx_size);
-        (core::slice::from_raw_parts_mut(rx, rx_size), core::slice::from_raw_parts_mut(tx, tx_size))
-    };
+    let Some((rx, tx)) = (unsafe { buffers(rx, tx) }) else { return MCP_INVALID };
     let live = Live {
         stage: Stage::Configured { rx, tx },
         tables: Tables::of_tools(tools, check),
         now: Instant::from_millis(0),
         request: None,
         found: None,
+        has_ended: false,
     };
     // SAFETY: it is the caller's memory for a server.
-    unsafe { place(server, &config, live) };
+    unsafe {
+        if begin(server, config, ServerState::new()).is_none() {
+            return MCP_NO_SERVER;
+        }
+        finish(server, live);
+    }
     MCP_OK
 }
 
@@ -386,8 +399,11 @@ fn next(live: &mut Live) -> (mcp_step, mcp_event) {
     // The response of the library goes on before anything else.
     if live.request.is_none() || live.found.is_some() {
         live.request = None;
-        let now = live.now;
+        let (now, has_ended) = (live.now, replace(&mut live.has_ended, false));
         let Some(link) = live.link() else { return (MCP_WRONG, NO_EVENT) };
+        if has_ended {
+            link.end_of_input();
+        }
         let received = match link.next(now) {
             Step::Event(ServerEvent::Request(request), _) => request,
             Step::Event(event, _) => return told(&event),
@@ -466,7 +482,7 @@ pub unsafe extern "C" fn mcp_server_wrote(server: *mut mcp_server, count: usize)
 }
 
 /// Returns memory to read into, and its size in `size`, which is 0 while a message waits for room
-/// in the output, after the end of the input, and while an event has just come. Report with
+/// in the output, and while an event has just come. Report with
 /// `mcp_server_read` how many bytes were read. Do not read if the size is 0: a read of no bytes
 /// looks like the end of the input.
 #[unsafe(no_mangle)]
@@ -505,8 +521,8 @@ pub unsafe extern "C" fn mcp_server_lost(server: *mut mcp_server) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server) {
     // SAFETY: the caller says that it is one.
-    if let Some(link) = unsafe { opened(server) }.and_then(Live::link) {
-        link.end_of_input();
+    if let Some(live) = unsafe { live(server) } {
+        live.has_ended = true;
     }
 }
 
@@ -525,7 +541,7 @@ pub unsafe extern "C" fn mcp_server_due(server: *mut mcp_server) -> u64 {
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(server) } {
-        (live.request, live.found) = (None, None);
+        (live.request, live.found, live.has_ended) = (None, None, false);
         if let Some(link) = live.link() {
             link.reset();
         }

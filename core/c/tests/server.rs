@@ -311,6 +311,30 @@ fn lost_bytes_resets_and_the_end() {
     assert_eq!(lines.len(), 2);
 }
 
+#[test]
+fn the_input_may_end_while_an_event_is_handled() {
+    let mut host = with_everything();
+    let line = request(1, "resources/read", r#""uri":"board://pins/12""#);
+    host.feed(&line[..line.len() - 1], &mut none);
+    let mut seen = 0;
+    let mut answer = |host: &mut Host, step, event: &mcp_event| {
+        assert_eq!(step, MCP_TEMPLATE);
+        // SAFETY: it is a server, and the text is one.
+        unsafe {
+            mcp_server_end_of_input(host.server);
+            let variable = |out, size| mcp_variable(host.server, c"number".as_ptr(), out, size);
+            assert_eq!(text(9, variable), (MCP_OK, "12".into()));
+            let sent = host.send(|server| {
+                mcp_reply_contents(server, event.request, null(), null(), c"high".as_ptr())
+            });
+            assert_eq!(sent, MCP_OK);
+        }
+        seen += 1;
+    };
+    host.feed(b"\n", &mut answer);
+    assert_eq!((seen, host.next().0), (1, MCP_CLOSED));
+}
+
 static RESOURCES: [mcp_resource; 2] = [
     mcp_resource {
         uri: c"board://name".as_ptr(),
