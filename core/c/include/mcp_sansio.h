@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The Model Context Protocol in C, for servers: revisions 2024-11-05 to 2026-07-28.
+// The Model Context Protocol in C, for servers and clients: revisions 2024-11-05 to 2026-07-28.
 // Written by cbindgen. The manual is docs/c.md.
 // All texts are UTF-8 with a zero byte behind them. No function allocates, waits or calls back.
 
@@ -39,7 +39,7 @@
 
 #if defined(MCP_32_BITS)
 // Size of a client in units of 8 bytes, beside its two buffers.
-#define MCP_CLIENT_WORDS 192
+#define MCP_CLIENT_WORDS 168
 #endif
 
 #if defined(MCP_64_BITS)
@@ -146,8 +146,8 @@ enum mcp_step
   MCP_RESULT = 15,
   // Clients: a call has failed. `code` says why.
   MCP_CALL_FAILED = 16,
-  // Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total` and
-  // `message`.
+  // Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total`
+  // and `message`.
   MCP_CALL_PROGRESS = 17,
   // The pointer is not that of a server or a client.
   MCP_WRONG = -1,
@@ -289,8 +289,8 @@ mcp_status mcp_server_init(struct mcp_server *server,
                            uint8_t *tx,
                            size_t tx_size);
 
-// The same, but the arguments of calls are not checked against the schemas of the tools, which then
-// check all of them themselves. Saves flash: the code of the check is not linked.
+// The same, but the arguments of calls are not checked against the schemas of the tools, which
+// then check all of them themselves. Saves flash: the code of the check is not linked.
 mcp_status mcp_server_init_unchecked(struct mcp_server *server,
                                      const struct mcp_config *config,
                                      uint8_t *rx,
@@ -364,15 +364,13 @@ uint64_t mcp_server_due(struct mcp_server *server);
 // next client.
 void mcp_server_reset(struct mcp_server *server);
 
-// Reads an argument that is `true` or `false`. All functions `mcp_arg_...` are for the latest event,
-// a call or a prompt, and before the next `mcp_server_next`. `path` is the name of an argument; in a
-// deeper one slashes separate names, and numbers of elements from 0: `pins/0/mode`.
+// Reads an argument that is `true` or `false`. All functions `mcp_arg_...` are for the latest
+// event, a call or a prompt, and before the next `mcp_server_next`. `path` is the name of an
+// argument; in a deeper one slashes separate names, and numbers of elements from 0: `pins/0/mode`.
 //
 // `MCP_NONE`: there is no such argument; `value` stays as it is. `MCP_INVALID`: it is of another
 // type. `MCP_GONE`: the latest event is no request.
-mcp_status mcp_arg_bool(struct mcp_server *server,
-                        const char *path,
-                        bool *value);
+mcp_status mcp_arg_bool(struct mcp_server *server, const char *path, bool *value);
 
 // Reads an argument that is a whole number. `MCP_INVALID` also if it has more than 32 bits.
 mcp_status mcp_arg_i32(struct mcp_server *server, const char *path, int32_t *value);
@@ -384,11 +382,9 @@ mcp_status mcp_arg_i64(struct mcp_server *server, const char *path, int64_t *val
 mcp_status mcp_arg_f64(struct mcp_server *server, const char *path, double *value);
 
 // Reads an argument that is a string: its text as UTF-8, with a zero byte behind it.
-// `MCP_TOO_LARGE` if it has no room in `size` bytes. A text with a zero byte in it is `MCP_INVALID`.
-mcp_status mcp_arg_str(struct mcp_server *server,
-                       const char *path,
-                       char *out,
-                       size_t size);
+// `MCP_TOO_LARGE` if it has no room in `size` bytes. A text with a zero byte in it is
+// `MCP_INVALID`.
+mcp_status mcp_arg_str(struct mcp_server *server, const char *path, char *out, size_t size);
 
 // Reads an argument of any type as JSON text, with a zero byte behind it.
 mcp_status mcp_arg_json(struct mcp_server *server, const char *path, char *out, size_t size);
@@ -476,8 +472,8 @@ bool mcp_is_open(struct mcp_server *server, uint64_t request);
 // call it does not link it.
 mcp_status mcp_server_check(struct mcp_server *server, char *out, size_t size);
 
-// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for what
-// is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
+// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for
+// what is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
 mcp_status mcp_client_init(struct mcp_client *client,
                            const char *name,
                            const char *version,
@@ -486,12 +482,13 @@ mcp_status mcp_client_init(struct mcp_client *client,
                            uint8_t *tx,
                            size_t tx_size);
 
-// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes later.
-// What was open before is forgotten.
+// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
+// later. What was open before is forgotten.
 mcp_status mcp_client_connect(struct mcp_client *client, uint64_t now);
 
 // Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
-// gets the number by which events name it; without an answer for 60 seconds it fails. On `MCP_FULL` write the output and make the same call again.
+// gets the number by which events name it; without an answer for 60 seconds it fails. On
+// `MCP_FULL` write the output and make the same call again.
 mcp_status mcp_client_call(struct mcp_client *client,
                            const char *tool,
                            const char *arguments,

@@ -9,8 +9,8 @@ use crate::raw::{put, text};
 use crate::server::mcp_status::{self, *};
 use crate::tables::Row;
 
-/// Returns the value at a path: names of members and numbers of elements, with slashes between them.
-/// Until the next `mcp_server_next`.
+/// Returns the value at a path: names of members and numbers of elements, with slashes between
+/// them. Until the next `mcp_server_next`.
 unsafe fn at(
     server: *mut mcp_server,
     path: *const c_char,
@@ -64,9 +64,9 @@ unsafe fn argument<T>(
     }
 }
 
-/// Reads an argument that is `true` or `false`. All functions `mcp_arg_...` are for the latest event,
-/// a call or a prompt, and before the next `mcp_server_next`. `path` is the name of an argument; in a
-/// deeper one slashes separate names, and numbers of elements from 0: `pins/0/mode`.
+/// Reads an argument that is `true` or `false`. All functions `mcp_arg_...` are for the latest
+/// event, a call or a prompt, and before the next `mcp_server_next`. `path` is the name of an
+/// argument; in a deeper one slashes separate names, and numbers of elements from 0: `pins/0/mode`.
 ///
 /// `MCP_NONE`: there is no such argument; `value` stays as it is. `MCP_INVALID`: it is of another
 /// type. `MCP_GONE`: the latest event is no request.
@@ -115,7 +115,8 @@ pub unsafe extern "C" fn mcp_arg_f64(
 }
 
 /// Reads an argument that is a string: its text as UTF-8, with a zero byte behind it.
-/// `MCP_TOO_LARGE` if it has no room in `size` bytes. A text with a zero byte in it is `MCP_INVALID`.
+/// `MCP_TOO_LARGE` if it has no room in `size` bytes. A text with a zero byte in it is
+/// `MCP_INVALID`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_arg_str(
     server: *mut mcp_server,

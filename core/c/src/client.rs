@@ -31,8 +31,8 @@ pub struct mcp_client_event {
 
 const NO_EVENT: mcp_client_event = mcp_client_event { call: 0, code: 0 };
 
-/// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for what
-/// is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
+/// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for
+/// what is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_init(
     client: *mut mcp_client,
@@ -74,8 +74,8 @@ unsafe fn with<T>(
     call(&mut machine, now, tx).map_err(|error| status(Err(error)))
 }
 
-/// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes later.
-/// What was open before is forgotten.
+/// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
+/// later. What was open before is forgotten.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -> mcp_status {
     // SAFETY: the caller says that it is one.
@@ -92,7 +92,8 @@ pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -
 }
 
 /// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
-/// gets the number by which events name it; without an answer for 60 seconds it fails. On `MCP_FULL` write the output and make the same call again.
+/// gets the number by which events name it; without an answer for 60 seconds it fails. On
+/// `MCP_FULL` write the output and make the same call again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_call(
     client: *mut mcp_client,

@@ -1,7 +1,6 @@
-//! The core from C: servers and clients of the Model Context Protocol as functions over memory of the
-//! caller.
-//! `docs/c.md` is the manual, `include/mcp_sansio.h` the header, which cbindgen writes from this
-//! crate.
+//! The core from C: servers and clients of the Model Context Protocol as functions over memory of
+//! the caller. `docs/c.md` is the manual, `include/mcp_sansio.h` the header, which cbindgen writes
+//! from this crate.
 //!
 //! All functions check their handle and their pointers for null as far as C allows: a wrong one is
 //! an error code. None allocates, calls back, or panics.

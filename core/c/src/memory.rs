@@ -11,7 +11,8 @@ use mcp_sansio::{
 
 use crate::tables::{Found, Tables};
 
-/// Maximum number of requests in flight, of calls, and of resources that a client has subscribed to.
+/// Maximum number of requests in flight, of calls, and of resources that a client has subscribed
+/// to.
 pub(crate) const PLACES: usize = 4;
 
 /// Size of a server in units of 8 bytes, beside its two buffers.
@@ -43,7 +44,7 @@ impl Default for mcp_server {
 
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "32")]
-pub const MCP_CLIENT_WORDS: usize = 192;
+pub const MCP_CLIENT_WORDS: usize = 168;
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "64")]
 pub const MCP_CLIENT_WORDS: usize = 512;
@@ -120,6 +121,7 @@ pub(crate) struct Live {
 }
 
 /// A configuration can be changed until the connection borrows it.
+#[allow(clippy::large_enum_variant, reason = "it is moved once")]
 pub(crate) enum Stage {
     Configured {
         rx: &'static mut [u8],

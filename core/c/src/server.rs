@@ -83,8 +83,8 @@ pub enum mcp_step {
     MCP_RESULT = 15,
     /// Clients: a call has failed. `code` says why.
     MCP_CALL_FAILED = 16,
-    /// Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total` and
-    /// `message`.
+    /// Clients: the server reports progress of a call: `mcp_result_...` read `progress`, `total`
+    /// and `message`.
     MCP_CALL_PROGRESS = 17,
     /// The pointer is not that of a server or a client.
     MCP_WRONG = -1,
@@ -122,8 +122,8 @@ pub unsafe extern "C" fn mcp_server_init(
     unsafe { init(server, config, (rx, rx_size), (tx, tx_size), Some(CHECK)) }
 }
 
-/// The same, but the arguments of calls are not checked against the schemas of the tools, which then
-/// check all of them themselves. Saves flash: the code of the check is not linked.
+/// The same, but the arguments of calls are not checked against the schemas of the tools, which
+/// then check all of them themselves. Saves flash: the code of the check is not linked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_init_unchecked(
     server: *mut mcp_server,

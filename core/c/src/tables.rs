@@ -1,5 +1,5 @@
-//! The tables of the caller: constant arrays, from which lists are written and by which requests are
-//! checked. One row at a time becomes an entry of a catalog.
+//! The tables of the caller: constant arrays, from which lists are written and by which requests
+//! are checked. One row at a time becomes an entry of a catalog.
 
 use core::ffi::c_char;
 use core::slice;
@@ -213,7 +213,9 @@ pub(crate) trait Row: 'static {
 
 /// Defines how a row becomes a value.
 macro_rules! rows {
-    ($($row:ident $value:ident $key:ident $list:literal $set:ident: |$this:ident| $make:expr;)*) => {$(
+    ($(
+        $row:ident $value:ident $key:ident $list:literal $set:ident: |$this:ident| $make:expr;
+    )*) => {$(
         // SAFETY: it is constant.
         unsafe impl Sync for $row {}
 

@@ -595,9 +595,8 @@ fn what_is_no_server_is_refused() {
 
 #[test]
 fn mistakes_in_tables_are_found() {
-    /// Returns what a check of these two tools says, in memory of this size.
-    fn check(tools: &'static [mcp_tool], size: usize) -> (mcp_status, String) {
-        let config = Box::leak(Box::new(config(c"s", tools)));
+    /// Returns what a check of these tools says, in memory of this size.
+    fn check(config: &'static mcp_config, size: usize) -> (mcp_status, String) {
         let host = Host::new(config, 64, 64);
         // SAFETY: it is a server, and there is memory.
         text(size, |out, size| unsafe { mcp_server_check(host.server, out, size) })
@@ -608,12 +607,16 @@ fn mistakes_in_tables_are_found() {
     static SCHEMA: [mcp_tool; 1] =
         [mcp_tool { input_schema: c"{\"type\":\"string\"}".as_ptr(), ..A }];
     static FINE: [mcp_tool; 1] = [A];
-    assert_eq!(check(&FINE, 99), (MCP_OK, String::new()));
-    assert_eq!(check(&TWICE, 99), (MCP_INVALID, "a: two tools have this name".into()));
-    assert_eq!(check(&TWICE, 6), (MCP_INVALID, "a: tw".into()));
-    assert_eq!(check(&NAME, 0).0, MCP_INVALID);
-    assert!(check(&NAME, 99).1.starts_with("a b: a tool name must be"));
-    assert!(check(&SCHEMA, 99).1.contains("must be object"));
+    static TWICE_CONFIG: mcp_config = config(c"s", &TWICE);
+    static NAME_CONFIG: mcp_config = config(c"s", &NAME);
+    static SCHEMA_CONFIG: mcp_config = config(c"s", &SCHEMA);
+    static FINE_CONFIG: mcp_config = config(c"s", &FINE);
+    assert_eq!(check(&FINE_CONFIG, 99), (MCP_OK, String::new()));
+    assert_eq!(check(&TWICE_CONFIG, 99), (MCP_INVALID, "a: two tools have this name".into()));
+    assert_eq!(check(&TWICE_CONFIG, 6), (MCP_INVALID, "a: tw".into()));
+    assert_eq!(check(&NAME_CONFIG, 0).0, MCP_INVALID);
+    assert!(check(&NAME_CONFIG, 99).1.starts_with("a b: a tool name must be"));
+    assert!(check(&SCHEMA_CONFIG, 99).1.contains("must be object"));
 
     // What cannot be listed at all is refused by `mcp_server_init`.
     static JSON: [mcp_tool; 1] = [mcp_tool { input_schema: c"{".as_ptr(), ..A }];

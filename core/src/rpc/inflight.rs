@@ -351,8 +351,8 @@ pub const fn bits_of_request(RequestHandle(slot): RequestHandle) -> u64 {
     1 << 63 | (slot.index as u64) << 32 | slot.serial as u64
 }
 
-/// Returns the handle of a number that [`bits_of_request`] has returned. With any other number it is
-/// that of no open request, or of another one.
+/// Returns the handle of a number that [`bits_of_request`] has returned. With any other number it
+/// is that of no open request, or of another one.
 pub const fn request_of_bits(bits: u64) -> RequestHandle {
     RequestHandle(Slot { index: (bits >> 32) as u16, serial: bits as u32 })
 }

@@ -1,5 +1,5 @@
-//! A program in C, in Rust: a server in memory of its own, and a peer that hands bytes over in pieces
-//! of any size.
+//! A program in C, in Rust: a server in memory of its own, and a peer that hands bytes over in
+//! pieces of any size.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
 use std::ffi::{CStr, c_char};
