@@ -37,6 +37,11 @@ static bool flush(void) {
 // Makes a call until it is no longer MCP_FULL.
 #define SEND(call) do {} while ((call) == MCP_FULL && flush())
 
+static int ended(void) {
+    fprintf(stderr, "the server has ended\n");
+    return 1;
+}
+
 static int run(const char *tool, const char *arguments) {
     char text[4096];
     mcp_status made = MCP_OK;
@@ -69,7 +74,7 @@ static int run(const char *tool, const char *arguments) {
             return 1;
         case MCP_IO: {
             size_t size;
-            if (!flush()) return 1;
+            if (!flush()) return ended();
             uint8_t *into = mcp_client_input(&client, &size);
             uint64_t due = mcp_client_due(&client), time = now();
             int wait = due == UINT64_MAX ? -1 : due <= time ? 0 : (int)(due - time);
@@ -80,7 +85,7 @@ static int run(const char *tool, const char *arguments) {
             break;
         }
         case MCP_CLOSED:
-            return 1;
+            return ended();
         }
     }
 }
