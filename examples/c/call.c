@@ -73,8 +73,10 @@ static int run(const char *tool, const char *arguments) {
             fprintf(stderr, "%s (code %d)\n", text, (int)event.code);
             return 1;
         case MCP_IO: {
-            size_t size;
-            if (!flush()) return ended();
+            size_t len, size;
+            mcp_client_output(&client, &len);
+            if (len > 0 && !flush()) return ended();
+            if (len > 0) break; // there is room now, for which something may have waited
             uint8_t *into = mcp_client_input(&client, &size);
             uint64_t due = mcp_client_due(&client), time = now();
             int wait = due == UINT64_MAX ? -1 : due <= time ? 0 : (int)(due - time);

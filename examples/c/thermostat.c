@@ -125,9 +125,11 @@ static int serve(void) {
             if (event.request == heating.request) heating.request = 0;
             break;
         case MCP_IO: {
-            size_t size;
+            size_t len, size;
+            mcp_server_output(&server, &len);
+            if (len > 0 && !flush()) return 1;
+            if (len > 0) break; // there is room now, for which something may have waited
             uint8_t *into = mcp_server_input(&server, &size);
-            if (!flush()) return 1;
             uint64_t due = mcp_server_due(&server), time = now();
             if (heating.request && heating.next < due) due = heating.next;
             int wait = due == UINT64_MAX ? -1 : due <= time ? 0 : due - time > 60000 ? 60000 : (int)(due - time);

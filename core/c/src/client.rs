@@ -406,8 +406,11 @@ pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_due(client: *mut mcp_client) -> u64 {
     // SAFETY: the caller says that it is one.
-    let due = unsafe { live(client) }.and_then(|live| live.link.machine().poll_timeout());
-    due.map_or(u64::MAX, Instant::as_millis)
+    let Some(live) = (unsafe { live(client) }) else { return u64::MAX };
+    if live.link.waits_for_room() && live.link.tx().pending().is_empty() {
+        return 0;
+    }
+    live.link.machine().poll_timeout().map_or(u64::MAX, Instant::as_millis)
 }
 
 /// Forgets the server, its calls, and all bytes that were not handled or not written.

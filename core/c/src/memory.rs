@@ -242,7 +242,7 @@ pub(crate) unsafe fn opened<'a>(server: *mut mcp_server) -> Option<&'a mut Live>
     Some(live)
 }
 
-/// Returns two buffers of the caller, all zeros. `None` if one is null.
+/// Returns two buffers of the caller, all zeros. `None` if one is null, or larger than memory.
 ///
 /// # Safety
 /// Both are null, or memory of this size that nothing else uses.
@@ -250,7 +250,7 @@ pub(crate) unsafe fn buffers(
     (rx, rx_size): (*mut u8, usize),
     (tx, tx_size): (*mut u8, usize),
 ) -> Option<(&'static mut [u8], &'static mut [u8])> {
-    if rx.is_null() || tx.is_null() {
+    if rx.is_null() || tx.is_null() || rx_size.max(tx_size) > isize::MAX as usize {
         return None;
     }
     // SAFETY: the caller says so.

@@ -1,6 +1,7 @@
 //! What C hands over: texts, arrays, and places to write to.
 
 use core::ffi::{CStr, c_char};
+use core::mem::size_of;
 use core::slice;
 
 /// Returns a text. `None` for a null pointer, and for bytes that are not UTF-8.
@@ -16,15 +17,15 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// Returns an array; an empty one for a null pointer.
+/// Returns an array; an empty one for a null pointer, and for a length that no array has.
 ///
 /// # Safety
 /// The pointer is null, or that of `len` values, which stay as they are for `'a`.
 pub(crate) unsafe fn array<'a, T>(first: *const T, len: usize) -> &'a [T] {
-    if first.is_null() || !first.is_aligned() {
+    if first.is_null() || !first.is_aligned() || len > isize::MAX as usize / size_of::<T>() {
         return &[];
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller says so, and it is not longer than an array can be.
     unsafe { slice::from_raw_parts(first, len) }
 }
 

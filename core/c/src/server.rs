@@ -526,13 +526,18 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server) {
     }
 }
 
-/// Returns the time by which `mcp_server_next` must be called again; the largest number if there is
-/// none.
+/// Returns the time by which `mcp_server_next` must be called again: 0 if something has waited for
+/// the room of bytes that are written now, and the largest number if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_due(server: *mut mcp_server) -> u64 {
     // SAFETY: the caller says that it is one.
-    let link = unsafe { live(server) }.and_then(Live::link);
-    link.and_then(|link| link.machine().poll_timeout()).map_or(u64::MAX, Instant::as_millis)
+    let Some(live) = (unsafe { live(server) }) else { return u64::MAX };
+    let is_answering = live.request.is_some() && live.found.is_none();
+    let Some(link) = live.link() else { return u64::MAX };
+    if (is_answering || link.waits_for_room()) && link.tx().pending().is_empty() {
+        return 0;
+    }
+    link.machine().poll_timeout().map_or(u64::MAX, Instant::as_millis)
 }
 
 /// Forgets the client, its requests, and all bytes that were not handled or not written: for the

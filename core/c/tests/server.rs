@@ -288,6 +288,25 @@ fn requests_time_out_and_peers_reconnect() {
 }
 
 #[test]
+fn what_waits_for_room_is_due_once_there_is_some() {
+    let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    for line in [&ping.repeat(5)[..], &request(1, "tools/list", "")] {
+        let mut host = Host::new(&CONFIG, 1024, 64);
+        // SAFETY: it is a server.
+        let due = |host: &Host| unsafe { mcp_server_due(host.server) };
+        host.next();
+        assert_eq!(due(&host), u64::MAX);
+        assert_eq!(host.read(line), line.len());
+        while host.next().0 == MCP_AGAIN {}
+        assert_eq!(due(&host), u64::MAX, "bytes are to be written first");
+        assert!(host.flush());
+        assert_eq!(due(&host), 0);
+        host.feed(b"", &mut none);
+        assert_eq!(due(&host), u64::MAX);
+    }
+}
+
+#[test]
 fn lost_bytes_resets_and_the_end() {
     let mut host = Host::new(&CONFIG, 256, 512);
     let mut violations = 0;

@@ -70,11 +70,13 @@ static uint64_t now(void) {
     return (uint64_t)high + time;
 }
 
-static void flush(void) {
+// Writes what waits to be written. Returns whether there was anything.
+static bool flush(void) {
     size_t len;
     const uint8_t *bytes = mcp_server_output(&server, &len);
     for (size_t at = 0; at < len; at++) board_send(bytes[at]);
     mcp_server_wrote(&server, len);
+    return len > 0;
 }
 
 // Makes a call until it is no longer MCP_FULL.
@@ -172,7 +174,7 @@ int main(void) {
                 if (job->request == event.request) job->request = 0;
             break;
         case MCP_IO: {
-            flush();
+            if (flush()) break; // there is room now, for which something may have waited
             size_t size, count = 0;
             uint8_t *into = mcp_server_input(&server, &size);
             // While a job runs, or a request can time out, nothing may wait for a byte.
