@@ -106,8 +106,10 @@ static void work(void) {
         mcp_progress(&server, heating.request, (uint32_t)heating.passed, (uint32_t)heating.seconds, "heating");
         return;
     }
-    SEND(mcp_reply_text(&server, heating.request, "It is warmer now"));
-    heating.request = 0;
+    mcp_status sent;
+    SEND(sent = mcp_reply_text(&server, heating.request, "It is warmer now"));
+    if (sent == MCP_BUSY) heating.next = now(); // in the middle of a list: once more, soon
+    else heating.request = 0;
 }
 
 static int serve(void) {

@@ -86,6 +86,10 @@ enum mcp_status
   MCP_NONE = 2,
   // The request has been answered, was cancelled, or has timed out.
   MCP_GONE = 3,
+  // The library is in the middle of a longer message of its own, or an answer to another request
+  // has begun: go on with that one, or with `mcp_server_next`, and make the call again later.
+  // Not in the event of the request itself.
+  MCP_BUSY = 4,
   // A text is NULL, not UTF-8 or not JSON; an argument is of another type or out of range; a
   // table is wrong.
   MCP_INVALID = -1,

@@ -14,7 +14,7 @@ use mcp_sansio::{
 use crate::arguments::{copy, follow, string};
 use crate::memory::{ClientLive, begin, buffers, finish, lend, live, mcp_client};
 use crate::raw::{self, put};
-use crate::replies::status;
+use crate::replies::{or_busy, status};
 use crate::server::mcp_status::{self, *};
 use crate::server::mcp_step::{self, *};
 
@@ -71,7 +71,7 @@ unsafe fn with<T>(
     let live = unsafe { live(client) }.ok_or(MCP_NO_SERVER)?;
     let now = live.now;
     let (mut machine, tx) = live.link.parts();
-    call(&mut machine, now, tx).map_err(|error| status(Err(error)))
+    call(&mut machine, now, tx).map_err(|error| or_busy(status(Err(error)), tx))
 }
 
 /// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
@@ -88,7 +88,8 @@ pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -
         while machine.close().is_some() {}
         machine.set_era(None);
     }
-    status(machine.connect(now, tx))
+    let sent = machine.connect(now, tx);
+    or_busy(status(sent), tx)
 }
 
 /// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`

@@ -26,6 +26,11 @@ pub(crate) fn status(result: SendResult) -> mcp_status {
     }
 }
 
+/// Writing what is pending gives no room to a call if another message is partly written.
+pub(crate) fn or_busy(status: mcp_status, tx: &Tx<'_>) -> mcp_status {
+    if status == MCP_FULL && tx.pending().is_empty() { MCP_BUSY } else { status }
+}
+
 fn delivered(result: SendResult<Delivery>) -> mcp_status {
     match result {
         Ok(Delivery::Sent) => MCP_OK,
@@ -48,7 +53,8 @@ unsafe fn with(
     if !machine.is_request_open(handle) {
         return MCP_GONE;
     }
-    call(&mut machine, handle, tx)
+    let status = call(&mut machine, handle, tx);
+    or_busy(status, tx)
 }
 
 /// Answers with a result.
@@ -276,7 +282,8 @@ pub unsafe extern "C" fn mcp_progress(
     }
     let Some(link) = live.link() else { return MCP_NO_SERVER };
     let (mut machine, tx) = link.parts();
-    delivered(machine.progress(now, request_of_bits(request), &progress, tx))
+    let sent = machine.progress(now, request_of_bits(request), &progress, tx);
+    or_busy(delivered(sent), tx)
 }
 
 /// Log level: details.
@@ -374,7 +381,7 @@ pub unsafe extern "C" fn mcp_changed(
         change.position = next.position();
         match sent {
             Ok(remaining) if remaining.is_more() => {}
-            other => return status(other.map(|_| ())),
+            other => return or_busy(status(other.map(|_| ())), tx),
         }
     }
 }

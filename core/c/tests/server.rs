@@ -288,6 +288,27 @@ fn requests_time_out_and_peers_reconnect() {
 }
 
 #[test]
+fn a_late_answer_waits_for_the_end_of_a_list() {
+    let mut host = Host::new(&CONFIG, 1024, 64);
+    let mut late = 0;
+    host.feed(&call(1, "time", "{}"), &mut |_, _, event| late = event.request);
+    let list = request(2, "tools/list", "");
+    host.next();
+    assert_eq!(host.read(&list), list.len());
+    assert_eq!(host.next().0, MCP_IO);
+    // SAFETY: it is a server, and the text is one.
+    let answer = |host: &mut Host| {
+        host.send(|server| unsafe { mcp_reply_text(server, late, c"late".as_ptr()) })
+    };
+    assert_eq!(answer(&mut host), MCP_BUSY);
+    host.feed(b"", &mut none);
+    assert_eq!(answer(&mut host), MCP_OK);
+    host.feed(b"", &mut none);
+    let lines = host.lines();
+    assert!(lines[0].contains("\"tools\"") && lines[1].contains("late"), "{lines:?}");
+}
+
+#[test]
 fn what_waits_for_room_is_due_once_there_is_some() {
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     for line in [&ping.repeat(5)[..], &request(1, "tools/list", "")] {

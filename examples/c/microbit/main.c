@@ -150,9 +150,13 @@ static bool work(void) {
         if ((int32_t)((uint32_t)now() - job->due) < 0) continue;
         job->due += job->half_period;
         board_lamp((job->changes & 1) == 0);
-        if (job->changes--) continue;
-        SEND(mcp_reply_text(&server, job->request, "Done"));
-        job->request = 0;
+        if (job->changes > 0) {
+            job->changes--;
+            continue;
+        }
+        mcp_status sent;
+        SEND(sent = mcp_reply_text(&server, job->request, "Done"));
+        if (sent != MCP_BUSY) job->request = 0; // otherwise in the middle of a list: once more
     }
     return any;
 }
