@@ -296,8 +296,8 @@ fn a_late_answer_waits_for_the_end_of_a_list() {
     host.next();
     assert_eq!(host.read(&list), list.len());
     assert_eq!(host.next().0, MCP_IO);
-    // SAFETY: it is a server, and the text is one.
     let answer = |host: &mut Host| {
+        // SAFETY: it is a server, and the text is one.
         host.send(|server| unsafe { mcp_reply_text(server, late, c"late".as_ptr()) })
     };
     assert_eq!(answer(&mut host), MCP_BUSY);
