@@ -102,10 +102,12 @@ pub mod internal {
     pub use crate::json::Decimal;
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub use crate::message::BodyPosition;
+    pub use crate::rpc::inflight::{bits_of_call, bits_of_request, call_of_bits, request_of_bits};
     #[cfg(feature = "http")]
     pub use crate::server::MessageKind;
     #[cfg(any(feature = "http", feature = "tasks"))]
     pub use crate::server::SessionSetting;
+    pub use crate::server::declare;
     pub use crate::sha256::{Sha256, sha256};
     #[cfg(feature = "skills")]
     pub use crate::skills::macros as skills;

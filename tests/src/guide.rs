@@ -32,6 +32,7 @@ chapters! {
     #[cfg(feature = "auth")]
     authorization "authorization.md";
     firmware "firmware.md";
+    from_c "c.md";
     deployment "deployment.md";
     fleet "fleet.md";
     limits "limits.md";

@@ -259,6 +259,7 @@ impl Keywords {
             && let Ok(end) = skip_value(text, value, 0)
         {
             if let Some(keyword) = position(text, key, KEYWORDS)
+                && keyword < found.places.len()
                 && found.places[keyword] == 0
             {
                 found.places[keyword] = value as u32;
@@ -384,6 +385,8 @@ const fn first(text: &[u8], at: usize, open: u8) -> usize {
 }
 
 /// Returns which of these strings the value at `at` is.
+// Where the place is an index its bound is compared once more: a small build does not see that it
+// is in bounds, and would link a panic.
 const fn position(text: &[u8], at: usize, strings: &[&[u8]]) -> Option<usize> {
     let mut position = 0;
     while position < strings.len() {
@@ -639,9 +642,9 @@ const fn types(text: &[u8], at: usize) -> u8 {
     let (mut at, mut types) = (if is_list { first(text, at, b'[') } else { at }, 0);
     while let Ok(end) = skip_value(text, at, 0) {
         types |= match position(text, at, &TYPES) {
-            Some(kind) => BITS[kind],
-            None if byte(text, at) == b'"' => u8::MAX,
-            None => 0,
+            Some(kind) if kind < BITS.len() => BITS[kind],
+            _ if byte(text, at) == b'"' => u8::MAX,
+            _ => 0,
         };
         at = if is_list { behind(text, end) } else { text.len() };
     }

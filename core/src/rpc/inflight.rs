@@ -346,6 +346,28 @@ impl RequestHandle {
     }
 }
 
+/// Returns a number for [`request_of_bits`], for programs in other languages. It is not 0.
+pub const fn bits_of_request(RequestHandle(slot): RequestHandle) -> u64 {
+    1 << 63 | (slot.index as u64) << 32 | slot.serial as u64
+}
+
+/// Returns the handle of a number that [`bits_of_request`] has returned. With any other number it
+/// is that of no open request, or of another one.
+pub const fn request_of_bits(bits: u64) -> RequestHandle {
+    RequestHandle(Slot { index: (bits >> 32) as u16, serial: bits as u32 })
+}
+
+/// Returns a number for [`call_of_bits`]. It is not 0.
+pub const fn bits_of_call(Call(slot): Call) -> u64 {
+    bits_of_request(RequestHandle(slot))
+}
+
+/// Returns the handle of a number that [`bits_of_call`] has returned; of any other number as
+/// [`request_of_bits`].
+pub const fn call_of_bits(bits: u64) -> Call {
+    Call(request_of_bits(bits).0)
+}
+
 /// Handle of a call: a request to the peer. Valid only for the server or client that created it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);

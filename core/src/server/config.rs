@@ -238,6 +238,18 @@ impl<'c> ServerConfig<'c> {
     }
 }
 
+/// Adds capabilities, with the code for those of `linked`, which contains them: a program whose
+/// configuration is made while it runs links the code of those alone that it names in a constant.
+#[inline(always)]
+pub const fn declare(
+    config: &mut ServerConfig<'_>,
+    capabilities: ServerFeatures,
+    linked: ServerFeatures,
+) {
+    config.capabilities = config.capabilities.with(capabilities);
+    config.features = config.features.and(CapabilityHooks::of(linked));
+}
+
 /// Maximum number of client extensions that a session stores.
 pub const MAX_EXTENSIONS: usize = 16;
 

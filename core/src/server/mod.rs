@@ -11,7 +11,7 @@ mod subscriptions;
 
 #[cfg(feature = "alloc")]
 pub use config::GrowingServerState;
-pub use config::{Admission, MAX_EXTENSIONS, ServerConfig, ServerState};
+pub use config::{Admission, MAX_EXTENSIONS, ServerConfig, ServerState, declare};
 #[cfg(feature = "alloc")]
 pub use event::OwnedRequest;
 pub use event::{ClientRequest, Request, RequestMemory, ServerEvent};
@@ -838,6 +838,27 @@ impl CapabilityHooks {
             set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
             grants: if capabilities.has_changes() { Some(&GRANTS) } else { None },
         }
+    }
+
+    /// Returns those of both.
+    #[inline(always)]
+    const fn and(mut self, more: Self) -> Self {
+        if !more.resource_rules.is_empty() {
+            self.resource_rules = more.resource_rules;
+        }
+        if !more.completion_rules.is_empty() {
+            self.completion_rules = more.completion_rules;
+        }
+        if more.subscribe.is_some() {
+            (self.subscribe, self.unsubscribe) = (more.subscribe, more.unsubscribe);
+        }
+        if more.set_level.is_some() {
+            self.set_level = more.set_level;
+        }
+        if more.grants.is_some() {
+            self.grants = more.grants;
+        }
+        self
     }
 }
 

@@ -37,6 +37,30 @@ pub fn play_through_connection(transcript: &Transcript) -> Result<usize, String>
     Ok(alone.len())
 }
 
+/// Returns what the peer of a server sends in a transcript, and when, in milliseconds; nothing for
+/// the transcript of a client.
+///
+/// # Errors
+/// The transcript has an unknown option.
+pub fn input(transcript: &Transcript) -> Result<Vec<(u64, Vec<u8>)>, String> {
+    if transcript.is_of_a_client() {
+        return Ok(Vec::new());
+    }
+    let (mut input, mut now) = (Vec::new(), 0);
+    input.extend(Setup::read(transcript)?.opening().map(|open| (now, open.into_bytes())));
+    for step in &transcript.steps {
+        match &step.kind {
+            Kind::Input(bytes) => input.push((now, bytes.clone())),
+            Kind::Clock(ms) => {
+                now = *ms;
+                input.push((now, Vec::new()));
+            }
+            _ => {}
+        }
+    }
+    Ok(input)
+}
+
 /// Returns the output of the machine, which has room for all of it.
 fn alone(config: &ServerConfig<'_>, rx: usize, steps: &[Kind]) -> Vec<u8> {
     let (mut state, mut rx) = (State::new(), RxBuffer::new(vec![0; rx]));

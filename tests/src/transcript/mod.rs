@@ -55,7 +55,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_sansio::Revision;
 
-pub use connection::play_through_connection;
+pub use connection::{input, play_through_connection};
 pub use parse::Transcript;
 
 /// Returns all conversations, by path.

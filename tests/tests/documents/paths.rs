@@ -17,6 +17,7 @@ const DOCUMENTS: &[&str] = &[
     "CODE_OF_CONDUCT.md",
     ".github/PULL_REQUEST_TEMPLATE.md",
     "core/README.md",
+    "core/c/README.md",
     "core/derive/README.md",
     "core/engine/README.md",
     "core/http1/README.md",

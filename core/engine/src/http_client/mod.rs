@@ -29,8 +29,8 @@ use tools::ToolTable;
 ///
 /// 1. It [takes the posts](Self::take_posts) of the client.
 /// 2. It takes each [step](Self::next_step). For a [`HttpStep::Send`] it gets credentials if it
-///    needs any, takes the [request](Self::request), writes it to a connection, and passes the head of
-///    the [response](Self::response), the pieces of its [body](Self::body), and the
+///    needs any, takes the [request](Self::request), writes it to a connection, and passes the
+///    head of the [response](Self::response), the pieces of its [body](Self::body), and the
 ///    [end](Self::end) of either, or the error. [`reading`](Self::reading) says after each of
 ///    these what is wanted next; exchanges run at the same time.
 /// 3. It hands to the client what was [received](Self::next_received), when the client

@@ -1,0 +1,425 @@
+//! A client: it connects, calls, and reads results.
+
+use core::ffi::c_char;
+use core::mem::transmute;
+use core::ptr::null_mut;
+
+use mcp_sansio::internal::{Named, bits_of_call, call_of_bits};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
+    Connection, Instant, JsonStr, RawJson, RxBuffer, SendResult, Step, Tx, TxBuffer,
+};
+
+use crate::arguments::{copy, follow, string};
+use crate::memory::{ClientLive, begin, buffers, finish, lend, live, mcp_client};
+use crate::raw::{self, put};
+use crate::replies::{or_busy, status};
+use crate::server::mcp_status::{self, *};
+use crate::server::mcp_step::{self, *};
+
+/// What comes with a step of a client.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mcp_client_event {
+    /// The call that the event is about, or 0.
+    pub call: u64,
+    /// Of `MCP_CALL_FAILED` and `MCP_CONNECT_FAILED`: the code of the server's error, or 0 if there
+    /// was no valid answer in time.
+    pub code: i32,
+}
+
+const NO_EVENT: mcp_client_event = mcp_client_event { call: 0, code: 0 };
+
+/// Makes a client with this name and version, which stay as they are, and two buffers: `rx` for
+/// what is received, which holds the longest line, and `tx` for what is sent, at least 64 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_init(
+    client: *mut mcp_client,
+    name: *const c_char,
+    version: *const c_char,
+    rx: *mut u8,
+    rx_size: usize,
+    tx: *mut u8,
+    tx_size: usize,
+) -> mcp_status {
+    // SAFETY: both are texts that stay as they are.
+    let (Some(name), Some(version)) = (unsafe { (raw::text(name), raw::text(version)) }) else {
+        return MCP_INVALID;
+    };
+    let config = ClientConfig::new(Implementation::new(name, version), ClientFeatures::NONE);
+    // SAFETY: all of it is memory of the caller that nothing else uses from here on.
+    unsafe {
+        if begin(client, config, ClientState::new()).is_none() {
+            return MCP_NO_SERVER;
+        }
+        let Some((rx, tx)) = buffers((rx, rx_size), (tx, tx_size)) else { return MCP_INVALID };
+        let (config, state) = lend(client);
+        let link = Connection::new(config, state, RxBuffer::new(rx), TxBuffer::new(tx));
+        let now = Instant::from_millis(0);
+        finish(client, ClientLive { link, now, value: None, message: None });
+    }
+    MCP_OK
+}
+
+/// Makes a call of the machine.
+unsafe fn with<T>(
+    client: *mut mcp_client,
+    call: impl FnOnce(&mut Client<'_>, Instant, &mut Tx<'_>) -> SendResult<T>,
+) -> Result<T, mcp_status> {
+    // SAFETY: the caller says that it is one.
+    let live = unsafe { live(client) }.ok_or(MCP_NO_SERVER)?;
+    let now = live.now;
+    let (mut machine, tx) = live.link.parts();
+    call(&mut machine, now, tx).map_err(|error| or_busy(status(Err(error)), tx))
+}
+
+/// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
+/// later. What was open before is forgotten.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -> mcp_status {
+    // SAFETY: the caller says that it is one.
+    let Some(live) = (unsafe { live(client) }) else { return MCP_NO_SERVER };
+    live.now = Instant::from_millis(now);
+    let now = live.now;
+    let (mut machine, tx) = live.link.parts();
+    // Repeated after `MCP_FULL`, it goes on.
+    if !tx.is_mid_frame() {
+        while machine.close().is_some() {}
+        machine.set_era(None);
+    }
+    let sent = machine.connect(now, tx);
+    or_busy(status(sent), tx)
+}
+
+/// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
+/// gets the number by which events name it; without an answer for 60 seconds it fails. On
+/// `MCP_FULL` write the output and make the same call again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_call(
+    client: *mut mcp_client,
+    tool: *const c_char,
+    arguments: *const c_char,
+    call: *mut u64,
+) -> mcp_status {
+    // SAFETY: the caller says that it is a text.
+    let (Some(name), Some(arguments)) = (unsafe { (raw::text(tool), object(arguments)) }) else {
+        return MCP_INVALID;
+    };
+    let params = Named { name, arguments: &arguments };
+    // SAFETY: the caller keeps to what it says.
+    unsafe {
+        let made = with(client, |machine, now, tx| {
+            machine.request(now, "tools/call", &params, CallOptions::new().progress(true), tx)
+        });
+        number(made, call)
+    }
+}
+
+/// Makes a request with any method of MCP, such as `tools/list`, and its parameters, a JSON object,
+/// or NULL for none. For the rest as `mcp_client_call`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_request(
+    client: *mut mcp_client,
+    method: *const c_char,
+    params: *const c_char,
+    call: *mut u64,
+) -> mcp_status {
+    // SAFETY: the caller says that these are texts.
+    let (Some(method), Some(params)) = (unsafe { (raw::text(method), object(params)) }) else {
+        return MCP_INVALID;
+    };
+    // SAFETY: the caller keeps to what it says.
+    unsafe {
+        let made = with(client, |machine, now, tx| {
+            machine.request(now, method, &params, CallOptions::new(), tx)
+        });
+        number(made, call)
+    }
+}
+
+unsafe fn object<'a>(json: *const c_char) -> Option<RawJson<'a>> {
+    if json.is_null() {
+        return Some(RawJson::EMPTY);
+    }
+    // SAFETY: the caller says that it is a text.
+    RawJson::parse(unsafe { raw::text(json) }?).ok()
+}
+
+unsafe fn number(made: Result<Call, mcp_status>, place: *mut u64) -> mcp_status {
+    match made {
+        Ok(call) => {
+            // SAFETY: the caller says that there is memory for it.
+            unsafe { put(place, bits_of_call(call)) };
+            MCP_OK
+        }
+        Err(status) => status,
+    }
+}
+
+/// Cancels a call. No event follows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client, call: u64) -> mcp_status {
+    // SAFETY: the caller keeps to what it says.
+    let done =
+        unsafe { with(client, |machine, _, tx| machine.cancel_call(call_of_bits(call), None, tx)) };
+    done.err().unwrap_or(MCP_OK)
+}
+
+/// Returns what is to be done next, as `mcp_server_next`: `MCP_IO`, `MCP_AGAIN`, `MCP_CLOSED`,
+/// `MCP_VIOLATION`, `MCP_NOTE`, or one of the steps for clients.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_next(
+    client: *mut mcp_client,
+    now: u64,
+    event: *mut mcp_client_event,
+) -> mcp_step {
+    // SAFETY: the caller says that it is one, which no other call uses.
+    let Some(live) = (unsafe { live(client) }) else { return MCP_WRONG };
+    live.now = Instant::from_millis(now);
+    let (step, happened) = next(live);
+    // SAFETY: the caller says that there is memory for an event.
+    unsafe { put(event, happened) };
+    step
+}
+
+fn next(live: &mut ClientLive) -> (mcp_step, mcp_client_event) {
+    (live.value, live.message) = (None, None);
+    let received = match live.link.next(live.now) {
+        Step::Event(received, _) => received,
+        Step::Again => return (MCP_AGAIN, NO_EVENT),
+        Step::Io { .. } => return (MCP_IO, NO_EVENT),
+        Step::Closed => return (MCP_CLOSED, NO_EVENT),
+    };
+    let (mut value, mut message, mut event) = (None, None, NO_EVENT);
+    let step = match received {
+        ClientEvent::Connected(connected) => {
+            value = Some(connected.result);
+            MCP_CONNECTED
+        }
+        ClientEvent::ConnectFailed(error) => {
+            if let mcp_sansio::ConnectError::Refused(error) = error {
+                (event.code, message) = (code(error.code()), error.message());
+            }
+            MCP_CONNECT_FAILED
+        }
+        ClientEvent::CallFinished { call, outcome } => {
+            event.call = bits_of_call(call);
+            match outcome {
+                CallOutcome::Result(result) => {
+                    value = Some(result);
+                    MCP_RESULT
+                }
+                outcome => {
+                    if let CallOutcome::Error(error) = outcome {
+                        (event.code, message) = (code(error.code()), error.message());
+                    }
+                    MCP_CALL_FAILED
+                }
+            }
+        }
+        ClientEvent::Progress { call, params } => {
+            event.call = bits_of_call(call);
+            value = Some(params);
+            MCP_CALL_PROGRESS
+        }
+        ClientEvent::Violation(_) => MCP_VIOLATION,
+        _ => MCP_NOTE,
+    };
+    // SAFETY: both borrow the receive buffer, which nothing moves or writes to before the next call
+    // of `Connection::next` or `reset`, before which they are dropped.
+    unsafe {
+        live.value = transmute::<Option<RawJson<'_>>, Option<RawJson<'static>>>(value);
+        live.message = transmute::<Option<JsonStr<'_>>, Option<JsonStr<'static>>>(message);
+    }
+    (step, event)
+}
+
+fn code(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MIN)
+}
+
+/// Returns the value at a path of what the latest event is about.
+unsafe fn at(client: *mut mcp_client, path: *const c_char) -> Result<RawJson<'static>, mcp_status> {
+    // SAFETY: the caller says that it is one, and that the path is a text.
+    let (live, path) = unsafe { (live(client).ok_or(MCP_NO_SERVER)?, raw::text(path)) };
+    follow(live.value.ok_or(MCP_GONE)?, path.ok_or(MCP_INVALID)?)
+}
+
+unsafe fn value<T>(
+    client: *mut mcp_client,
+    path: *const c_char,
+    to: *mut T,
+    read: impl FnOnce(RawJson<'static>) -> Option<T>,
+) -> mcp_status {
+    // SAFETY: as in `at`.
+    match unsafe { at(client, path) }.map(read) {
+        Ok(Some(value)) => {
+            // SAFETY: the caller says that there is memory for it.
+            unsafe { put(to, value) };
+            MCP_OK
+        }
+        Ok(None) => MCP_INVALID,
+        Err(status) => status,
+    }
+}
+
+/// Reads `true` or `false` at a path of the result of the latest event, before the next
+/// `mcp_client_next`. Paths and statuses are those of `mcp_arg_bool`; so with all functions
+/// `mcp_result_...`. `isError` says whether a tool failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_result_bool(
+    client: *mut mcp_client,
+    path: *const c_char,
+    to: *mut bool,
+) -> mcp_status {
+    // SAFETY: the caller keeps to what it says.
+    unsafe { value(client, path, to, RawJson::as_bool) }
+}
+
+/// Reads a whole number of at most 32 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_result_i32(
+    client: *mut mcp_client,
+    path: *const c_char,
+    to: *mut i32,
+) -> mcp_status {
+    let read = |json: RawJson<'_>| json.as_i64().and_then(|number| i32::try_from(number).ok());
+    // SAFETY: the caller keeps to what it says.
+    unsafe { value(client, path, to, read) }
+}
+
+/// Reads a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_result_f64(
+    client: *mut mcp_client,
+    path: *const c_char,
+    to: *mut f64,
+) -> mcp_status {
+    // SAFETY: the caller keeps to what it says.
+    unsafe { value(client, path, to, RawJson::as_f64) }
+}
+
+/// Reads a string, as `mcp_arg_str`: `content/0/text` is the first text of a tool's result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_result_str(
+    client: *mut mcp_client,
+    path: *const c_char,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
+    // SAFETY: as in `at`; the caller says that there is as much memory.
+    unsafe {
+        match at(client, path) {
+            Ok(value) => string(value, out, size),
+            Err(status) => status,
+        }
+    }
+}
+
+/// Reads any value as JSON text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_result_json(
+    client: *mut mcp_client,
+    path: *const c_char,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
+    // SAFETY: as in `at`; the caller says that there is as much memory.
+    unsafe {
+        match at(client, path) {
+            Ok(value) => copy(value.as_str().chars(), out, size),
+            Err(status) => status,
+        }
+    }
+}
+
+/// Reads the server's words of `MCP_CALL_FAILED` or `MCP_CONNECT_FAILED`; `MCP_NONE` if it has sent
+/// none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_message(
+    client: *mut mcp_client,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
+    // SAFETY: the caller says that it is one.
+    let Some(live) = (unsafe { live(client) }) else { return MCP_NO_SERVER };
+    match live.message {
+        // SAFETY: the caller says that there is as much memory.
+        Some(message) => unsafe { copy(message.chars(), out, size) },
+        None => MCP_NONE,
+    }
+}
+
+/// Returns the bytes to write, as `mcp_server_output`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client, len: *mut usize) -> *const u8 {
+    // SAFETY: the caller says that it is one.
+    let live = unsafe { live(client) };
+    let bytes = live.map(|live| live.link.tx().pending()).unwrap_or_default();
+    // SAFETY: the caller says that there is memory for a number.
+    unsafe { put(len, bytes.len()) };
+    bytes.as_ptr()
+}
+
+/// Records that the first `count` bytes of `mcp_client_output` were written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_wrote(client: *mut mcp_client, count: usize) {
+    // SAFETY: the caller says that it is one.
+    if let Some(live) = unsafe { live(client) } {
+        live.link.wrote(count);
+    }
+}
+
+/// Returns memory to read into, as `mcp_server_input`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client, size: *mut usize) -> *mut u8 {
+    // SAFETY: the caller says that it is one.
+    let live = unsafe { live(client) };
+    // The frame of a result may not move.
+    let live = live.filter(|live| live.value.is_none() && live.message.is_none());
+    let spare = live.map(|live| live.link.rx().spare()).unwrap_or_default();
+    // SAFETY: the caller says that there is memory for a number.
+    unsafe { put(size, spare.len()) };
+    if spare.is_empty() { null_mut() } else { spare.as_mut_ptr() }
+}
+
+/// Records that `count` bytes were read into the memory of `mcp_client_input`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_read(client: *mut mcp_client, count: usize) {
+    // SAFETY: the caller says that it is one.
+    if let Some(live) = unsafe { live(client) } {
+        live.link.rx().commit(count);
+    }
+}
+
+/// Records that nothing more can be read: open calls fail, then comes `MCP_CLOSED`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client) {
+    // SAFETY: the caller says that it is one.
+    if let Some(live) = unsafe { live(client) } {
+        (live.value, live.message) = (None, None);
+        live.link.end_of_input();
+    }
+}
+
+/// Returns the time by which `mcp_client_next` must be called again, as `mcp_server_due`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_due(client: *mut mcp_client) -> u64 {
+    // SAFETY: the caller says that it is one.
+    let Some(live) = (unsafe { live(client) }) else { return u64::MAX };
+    if live.link.waits_for_room() && live.link.tx().pending().is_empty() {
+        return 0;
+    }
+    live.link.machine().poll_timeout().map_or(u64::MAX, Instant::as_millis)
+}
+
+/// Forgets the server, its calls, and all bytes that were not handled or not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_reset(client: *mut mcp_client) {
+    // SAFETY: the caller says that it is one.
+    if let Some(live) = unsafe { live(client) } {
+        (live.value, live.message) = (None, None);
+        live.link.reset();
+    }
+}

@@ -1,0 +1,41 @@
+//! What C hands over: texts, arrays, and places to write to.
+
+use core::ffi::{CStr, c_char};
+use core::mem::size_of;
+use core::slice;
+
+/// Returns a text. `None` for a null pointer, and for bytes that are not UTF-8.
+///
+/// # Safety
+/// The pointer is null, or that of a text with a zero byte behind it, which stays as it is for
+/// `'a`.
+pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: the caller says so.
+    unsafe { CStr::from_ptr(text) }.to_str().ok()
+}
+
+/// Returns an array; an empty one for a null pointer, and for a length that no array has.
+///
+/// # Safety
+/// The pointer is null, or that of `len` values, which stay as they are for `'a`.
+pub(crate) unsafe fn array<'a, T>(first: *const T, len: usize) -> &'a [T] {
+    if first.is_null() || !first.is_aligned() || len > isize::MAX as usize / size_of::<T>() {
+        return &[];
+    }
+    // SAFETY: the caller says so, and it is not longer than an array can be.
+    unsafe { slice::from_raw_parts(first, len) }
+}
+
+/// Writes a value, unless there is no place for it.
+///
+/// # Safety
+/// The pointer is null, or that of memory for a value.
+pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
+    if !place.is_null() && place.is_aligned() {
+        // SAFETY: the caller says so.
+        unsafe { place.write(value) }
+    }
+}
