@@ -51,7 +51,7 @@ unsafe fn argument<T>(
     read: impl FnOnce(RawJson<'static>) -> Option<T>,
 ) -> mcp_status {
     // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().raw()) } {
+    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
         Ok(value) => match read(value) {
             Some(value) => {
                 // SAFETY: the caller says that there is memory for it.
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn mcp_arg_str(
     size: usize,
 ) -> mcp_status {
     // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().raw()) } {
+    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
         // SAFETY: the caller says that there is as much memory.
         Ok(value) => unsafe { string(value, out, size) },
         Err(status) => status,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn mcp_arg_json(
     size: usize,
 ) -> mcp_status {
     // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().raw()) } {
+    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
         // SAFETY: the caller says that there is as much memory.
         Ok(value) => unsafe { copy(value.as_str().chars(), out, size) },
         Err(status) => status,
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn mcp_param_str(
     size: usize,
 ) -> mcp_status {
     // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.params.raw()) } {
+    match unsafe { at(server, path, |request| request.params.as_json()) } {
         // SAFETY: the caller says that there is as much memory.
         Ok(value) => unsafe { string(value, out, size) },
         Err(status) => status,
