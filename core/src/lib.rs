@@ -35,6 +35,7 @@ pub mod types;
 mod uri_template;
 
 pub use buffers::Storage;
+pub use buffers::checksum::{CheckedByte, LineChecker, LineChecksum};
 pub use buffers::rx::{Frame, RxBuffer, Spare};
 pub use buffers::tx::{STEP_OUTPUT, Tx, TxBuffer};
 #[cfg(feature = "alloc")]

@@ -1,5 +1,6 @@
 //! Memory of the buffers: an array, a borrowed slice or, with `alloc`, a vector that grows.
 
+pub(crate) mod checksum;
 pub(crate) mod framing;
 pub(crate) mod rx;
 pub(crate) mod tx;

@@ -12,6 +12,8 @@ use super::device::Device;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) device: Device,
+    /// Whether the lines of the device have checksums.
+    pub(crate) has_checksums: bool,
     pub(crate) timing: Timing,
     /// For pending responses after the end of the input.
     pub(crate) linger: Duration,
@@ -35,7 +37,7 @@ pub(crate) enum Stop {
 /// Parses the command line.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
     use lexopt::prelude::*;
-    let (mut place, mut baud, mut log) = (None, None, None);
+    let (mut place, mut baud, mut log, mut has_checksums) = (None, None, None, false);
     let (mut timing, mut linger) = (Timing { wait: WAIT, patience: PATIENCE }, LINGER);
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next().map_err(wrong)? {
@@ -44,6 +46,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             Short('b') | Long("baud") => {
                 baud = Some(parser.value().and_then(|v| v.parse()).map_err(wrong)?)
             }
+            Long("checksum") => has_checksums = true,
             Long("wait") => timing.wait = seconds(&mut parser, "--wait")?,
             Long("patience") => timing.patience = seconds(&mut parser, "--patience")?,
             Long("linger") => linger = seconds(&mut parser, "--linger")?,
@@ -58,7 +61,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     let Some(place) = place else {
         return Err(Stop::Wrong(format!("missing device. {}", super::trouble::ports())));
     };
-    Ok(Options { device: Device::new(place, baud).map_err(Stop::Wrong)?, timing, linger, log })
+    let device = Device::new(place, baud).map_err(Stop::Wrong)?;
+    Ok(Options { device, has_checksums, timing, linger, log })
 }
 
 fn seconds(parser: &mut lexopt::Parser, option: &str) -> Result<Duration, Stop> {
@@ -88,6 +92,8 @@ commands
 
 options
   -b, --baud N           speed of a serial port (default 115200); USB ports ignore it
+  --checksum             each line ends with a tab and its CRC-32 in hexadecimal digits, on both
+                         sides, for a link that loses or changes bytes; the device must do the same
   --wait SECONDS         how long handshake requests (initialize, server/discover) wait for a device
                          that is not connected yet or still boots (default 20)
   --patience SECONDS     how long after a disconnection other requests wait for the device; later
@@ -144,6 +150,7 @@ mod tests {
         );
         assert_eq!(parsed("tcp:[::1]:80").unwrap().device, Device::Tcp("[::1]:80".into()));
         assert_eq!(parsed("unix:/run/board").unwrap().device, Device::Unix("/run/board".into()));
+        assert!(parsed("--checksum x").unwrap().has_checksums && !options.has_checksums);
         assert_eq!(parsed("x --help"), Err(Stop::Help));
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::RxBuffer;
+use mcp_sansio::{CheckedByte, LineChecker, LineChecksum, RxBuffer};
 use mcp_sansio_relay::{Relay, ServerKind};
 
 use super::device::{Device, Link, TICK};
@@ -19,6 +19,8 @@ struct Pump {
     state: Mutex<State>,
     /// Signals output that was queued or written.
     changed: Condvar,
+    /// Whether the lines of the device have checksums.
+    has_checksums: bool,
 }
 
 struct State {
@@ -35,7 +37,7 @@ struct State {
 
 /// Runs until the client ends the input.
 pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
-    let Options { device, timing, linger, .. } = options;
+    let Options { device, has_checksums, timing, linger, .. } = options;
     let relay = Relay::new(ServerKind::Device, device.to_string(), timing, Instant::now());
     let state = State {
         relay,
@@ -45,7 +47,8 @@ pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
         write_error: None,
         client_is_gone: false,
     };
-    let pump = Arc::new(Pump { state: Mutex::new(state), changed: Condvar::new() });
+    let (state, changed) = (Mutex::new(state), Condvar::new());
+    let pump = Arc::new(Pump { state, changed, has_checksums });
     let (reader, writer) = (pump.clone(), pump.clone());
     thread::spawn(move || reader.attend(&device));
     thread::spawn(move || writer.write());
@@ -132,25 +135,54 @@ impl Pump {
     /// Reads until the line is lost, and returns the reason.
     fn read_device(&self, link: &Link) -> String {
         let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
+        let mut checker = self.has_checksums.then(LineChecker::new);
+        let mut bytes = [0; 4096];
         loop {
-            let read = match link.read(rx.spare()) {
+            let read = match &checker {
+                None => link.read(rx.spare()),
+                Some(_) => link.read(&mut bytes),
+            };
+            let read = match read {
                 Ok(Some(0)) => return "the line was closed".to_owned(),
                 Ok(read) => read.unwrap_or(0),
                 Err(error) => return error.to_string(),
             };
-            rx.commit(read);
-            let lost = self.with(|state| {
-                let now = Instant::now();
-                while let Some(frame) = rx.next_frame() {
-                    state.relay.server_line(now, frame);
-                }
-                state.relay.tick(now);
-                state.write_error.take()
-            });
-            if let Some(error) = lost {
+            match &mut checker {
+                None => rx.commit(read),
+                Some(checker) => bytes.iter().take(read).for_each(|byte| {
+                    let byte = match checker.take(*byte) {
+                        None => return,
+                        Some(CheckedByte::Byte(byte)) => byte,
+                        Some(CheckedByte::Gap) => {
+                            rx.lost();
+                            b'\n'
+                        }
+                    };
+                    if rx.spare().is_empty() {
+                        self.take_lines(&mut rx);
+                    }
+                    if let Some(place) = rx.spare().first_mut() {
+                        *place = byte;
+                        rx.commit(1);
+                    }
+                }),
+            }
+            if let Some(error) = self.take_lines(&mut rx) {
                 return error.to_string();
             }
         }
+    }
+
+    /// Handles the lines of the device. Returns the error after which it accepts no bytes.
+    fn take_lines(&self, rx: &mut RxBuffer<Vec<u8>>) -> Option<io::Error> {
+        self.with(|state| {
+            let now = Instant::now();
+            while let Some(frame) = rx.next_frame() {
+                state.relay.server_line(now, frame);
+            }
+            state.relay.tick(now);
+            state.write_error.take()
+        })
     }
 
     fn write(&self) {
@@ -161,7 +193,10 @@ impl Pump {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let bytes = std::mem::take(&mut state.relay.out.to_server);
+            let mut bytes = std::mem::take(&mut state.relay.out.to_server);
+            if self.has_checksums {
+                bytes = with_checksums(&bytes);
+            }
             state.writing = true;
             drop(state);
             let written = link.write_all(&bytes, || {
@@ -210,6 +245,21 @@ impl State {
             self.journal.write(&entry);
         }
     }
+}
+
+/// Ends each of these lines with its checksum.
+fn with_checksums(lines: &[u8]) -> Vec<u8> {
+    let mut checksum = LineChecksum::new();
+    let mut checked = Vec::with_capacity(lines.len() + 64);
+    for byte in lines {
+        if *byte == b'\n' {
+            checked.extend(checksum.end());
+        } else {
+            checksum.add(*byte);
+            checked.push(*byte);
+        }
+    }
+    checked
 }
 
 /// Maximum length of a line in either direction, in bytes.

@@ -109,6 +109,9 @@
 //! port (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers,
 //! cancellations and timeouts continue meanwhile as long as they send nothing.
 //!
+//! A link that changes or loses bytes without an error needs a checksum: [`CheckedReader`] and
+//! [`CheckedWriter`] are put around its port, and the other end does the same.
+//!
 //! # Memory
 //!
 //! A [`Connection`] contains the core's [`Connection`](mcp_sansio::Connection), which is both
@@ -118,6 +121,7 @@
 //! handler. It is not `Send`, because it shares the connection through `RefCell`s: it stays on one
 //! executor.
 
+mod checked;
 #[cfg(feature = "embedded-http")]
 pub mod http;
 mod seat;
@@ -125,6 +129,7 @@ mod serve;
 mod slot;
 mod wire;
 
+pub use checked::{CheckedError, CheckedReader, CheckedWriter};
 pub use serve::{Connection, ConnectionEnd};
 
 use core::fmt;

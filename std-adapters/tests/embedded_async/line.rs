@@ -3,10 +3,66 @@
 use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
-use serde_json::json;
+use mcp_sansio::{CheckedByte, LineChecker, LineChecksum};
+use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter};
+use serde_json::{Value, json};
 
 use crate::app::{call, connection, list, play};
-use crate::stage::Stage;
+use crate::stage::{Player, Stage};
+
+#[test]
+fn lines_with_checksums_come_whole_or_not_at_all() {
+    for chunk in [1, 7, 1000] {
+        let stage = Stage::new(chunk);
+        let connection = connection::<1024, 512, 2>(&stage);
+        let mut player = Player::new(async {
+            let (reader, writer) =
+                (CheckedReader::new(stage.port()), CheckedWriter::new(stage.port()));
+            connection.serve(reader, writer, &stage).await
+        });
+        let checked = |id, text: &str| {
+            let line = call(id, "echo", json!({"text": text})).to_string().into_bytes();
+            let mut checksum = LineChecksum::new();
+            line.iter().for_each(|byte| checksum.add(*byte));
+            [&line[..], &checksum.end()].concat()
+        };
+        stage.bytes(checked(1, "before"));
+        // A valid message with another meaning.
+        let changed = String::from_utf8(checked(2, "do it")).unwrap().replace("do it", "do  x");
+        stage.bytes(changed);
+        let mut lost = checked(3, "lost");
+        lost.remove(20);
+        stage.bytes(lost);
+        // Without a checksum.
+        stage.send(&call(4, "echo", json!({"text": "bare"})));
+        stage.bytes(checked(5, "after"));
+        player.run();
+        let mut checker = LineChecker::new();
+        let bytes = stage.output().into_iter().filter_map(|byte| checker.take(byte));
+        let sent: Vec<u8> = bytes
+            .map(|byte| match byte {
+                CheckedByte::Byte(byte) => byte,
+                CheckedByte::Gap => panic!("the checksum is wrong"),
+            })
+            .collect();
+        let sent = String::from_utf8(sent).unwrap();
+        let ids: Vec<_> = sent
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|message| (message["id"].clone(), message["error"]["code"].clone()))
+            .collect();
+        let rejected = (Value::Null, json!(-32700));
+        let expected = [
+            (json!(1), Value::Null),
+            rejected.clone(),
+            rejected.clone(),
+            rejected,
+            (json!(5), Value::Null),
+        ];
+        assert_eq!(ids, expected, "{chunk}: {sent}");
+        assert_eq!(stage.notes().iter().filter(|note| *note == "fault InvalidData").count(), 3);
+    }
+}
 
 #[test]
 fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {

@@ -4,13 +4,15 @@
 mod bridge;
 mod device;
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use mcp_sansio::LineChecksum;
+use serde_json::{Value, json};
 
 use bridge::{Bridge, Socket, error, meta, scratch, text};
 use device::Board;
@@ -251,6 +253,38 @@ fn the_end_of_a_client_cancels_its_requests() {
     client.begin("tools/call", json!({"name": "slow"}));
     assert!(client.close().success());
     board.hears("cancelled");
+}
+
+#[test]
+fn lines_with_checksums_come_whole_or_not_at_all() {
+    let checked = |line: &str| {
+        let mut checksum = LineChecksum::new();
+        line.bytes().for_each(|byte| checksum.add(byte));
+        [line.as_bytes(), &checksum.end()].concat()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp:{}", listener.local_addr().unwrap());
+    let mut client = Bridge::start(&["--checksum", &place]);
+    let mut device = listener.accept().unwrap().0;
+    let lines = BufReader::new(device.try_clone().unwrap()).lines().map_while(Result::ok);
+    let board = thread::spawn(move || {
+        // An empty line ends what came before.
+        for line in lines.filter(|line| line != "\t00000000") {
+            let (message, _) = line.rsplit_once('\t').unwrap();
+            assert_eq!(format!("{line}\n").as_bytes(), checked(message));
+            let asked: Value = serde_json::from_str(message).unwrap();
+            let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).to_string();
+            // It would be another valid message.
+            let spoiled = String::from_utf8(checked(&answer)).unwrap().replace("{}", "{\"a\":1}");
+            device.write_all(&[spoiled.into_bytes(), checked(&answer)].concat()).unwrap();
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    }
+    client.says("{\"a\":1}");
+    assert!(client.close().success());
+    board.join().unwrap();
 }
 
 #[test]
