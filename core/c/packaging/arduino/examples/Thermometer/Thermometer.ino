@@ -7,7 +7,8 @@ enum { MEASURE, LAMP };
 // In the order of mcp_tool: name, title, description, schema of arguments and result, hints.
 static const mcp_tool tools[] = {
   {"measure", NULL, "Measures the temperature", NULL,
-   "{\"type\":\"object\",\"properties\":{\"celsius\":{\"type\":\"number\"}},\"required\":[\"celsius\"]}",
+   "{\"type\":\"object\",\"properties\":{\"celsius\":{\"type\":\"number\"}},"
+   "\"required\":[\"celsius\"]}",
    MCP_READ_ONLY},
   {"lamp", NULL, "Switches the lamp of the board",
    "{\"type\":\"object\",\"properties\":{\"on\":{\"type\":\"boolean\"}},\"required\":[\"on\"]}",
