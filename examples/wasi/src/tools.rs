@@ -12,7 +12,7 @@ use mcp_sansio_engine::site::{Site, SiteRequest, SiteTurn};
 
 pub(crate) static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("wasi-server", "0.1.0"), CATALOG.features());
-static CATALOG: Catalog = Catalog::new().calls::<Call>();
+static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
 enum Call {
