@@ -114,6 +114,7 @@ pub mod internal {
     pub use crate::skills::macros as skills;
     pub use crate::text::{copy, split, split_once};
     pub use crate::types::tool::Named;
+    pub use crate::types::utilities::LEVELS;
 
     #[cfg(feature = "derive")]
     pub mod typed {

@@ -108,7 +108,7 @@ typedef int32_t mcp_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// What is to be done next.
+// The next operation.
 enum mcp_step
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -194,7 +194,7 @@ typedef struct mcp_config {
   const char *version;
   // Name for people, or NULL.
   const char *title;
-  // How the model uses the server, or NULL.
+  // Instructions for the model that uses the server, or NULL.
   const char *instructions;
   // The tools, or NULL.
   const struct mcp_tool *tools;
@@ -243,7 +243,7 @@ typedef struct mcp_prompt {
   const char *arguments;
 } mcp_prompt;
 
-// What comes with a step.
+// The event of a step.
 typedef struct mcp_event {
   // The request to answer, or that needs no answer any more; otherwise 0.
   uint64_t request;
@@ -267,7 +267,7 @@ typedef struct mcp_client {
   uint64_t opaque[MCP_CLIENT_WORDS];
 } mcp_client;
 
-// What comes with a step of a client.
+// The event of a step of a client.
 typedef struct mcp_client_event {
   // The call that the event is about, or 0.
   uint64_t call;

@@ -18,7 +18,7 @@ use crate::replies::{or_busy, status};
 use crate::server::mcp_status::{self, *};
 use crate::server::mcp_step::{self, *};
 
-/// What comes with a step of a client.
+/// The event of a step of a client.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mcp_client_event {

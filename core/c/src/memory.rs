@@ -107,7 +107,7 @@ impl Role for mcp_client {
 
 pub(crate) type Link<S> = Connection<'static, &'static mut S, &'static mut [u8], &'static mut [u8]>;
 
-/// What a server remembers beside the machine.
+/// The memory of a server beside the machine.
 pub(crate) struct Live {
     pub(crate) stage: Stage,
     pub(crate) tables: Tables,
@@ -132,11 +132,11 @@ pub(crate) enum Stage {
     Opening,
 }
 
-/// What a client remembers beside the machine.
+/// The memory of a client beside the machine.
 pub(crate) struct ClientLive {
     pub(crate) link: Link<ClientState<PLACES>>,
     pub(crate) now: Instant,
-    /// What the latest event is about. It is in the receive buffer until the next step.
+    /// The subject of the latest event. It is in the receive buffer until the next step.
     pub(crate) value: Option<RawJson<'static>>,
     pub(crate) message: Option<JsonStr<'static>>,
 }

@@ -1,4 +1,4 @@
-//! What C hands over: texts, arrays, and places to write to.
+//! Texts, arrays, and places to write to, as C hands them over.
 
 use core::ffi::{CStr, c_char};
 use core::mem::size_of;

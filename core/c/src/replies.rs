@@ -2,9 +2,9 @@
 
 use core::ffi::c_char;
 
-use mcp_sansio::internal::request_of_bits;
+use mcp_sansio::internal::{LEVELS, request_of_bits};
 use mcp_sansio::types::{
-    CompleteResult, Completion, GetPromptResult, LoggingLevel, PromptMessage, ReadResourceResult,
+    CompleteResult, Completion, GetPromptResult, PromptMessage, ReadResourceResult,
     ResourceContents, ResourceData, Text, TextResult,
 };
 use mcp_sansio::{
@@ -306,16 +306,6 @@ pub unsafe extern "C" fn mcp_log(
     logger: *const c_char,
     text: *const c_char,
 ) -> mcp_status {
-    const LEVELS: [LoggingLevel; 8] = [
-        LoggingLevel::Debug,
-        LoggingLevel::Info,
-        LoggingLevel::Notice,
-        LoggingLevel::Warning,
-        LoggingLevel::Error,
-        LoggingLevel::Critical,
-        LoggingLevel::Alert,
-        LoggingLevel::Emergency,
-    ];
     // SAFETY: the caller says that these are texts.
     let (logger, text) = unsafe { (raw::text(logger), raw::text(text)) };
     let (Some(level), Some(text)) = (LEVELS.get(usize::from(level)), text) else {

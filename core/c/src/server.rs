@@ -47,7 +47,7 @@ pub enum mcp_status {
 }
 use mcp_status::*;
 
-/// What is to be done next.
+/// The next operation.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum mcp_step {
@@ -95,7 +95,7 @@ pub enum mcp_step {
 }
 use mcp_step::*;
 
-/// What comes with a step.
+/// The event of a step.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mcp_event {

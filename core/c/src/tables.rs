@@ -24,7 +24,7 @@ pub struct mcp_config {
     pub version: *const c_char,
     /// Name for people, or NULL.
     pub title: *const c_char,
-    /// How the model uses the server, or NULL.
+    /// Instructions for the model that uses the server, or NULL.
     pub instructions: *const c_char,
     /// The tools, or NULL.
     pub tools: *const mcp_tool,

@@ -351,11 +351,16 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
         })
     }
 
+    /// Whether the response is an event stream that goes on.
+    pub const fn is_streaming(&self) -> bool {
+        self.is_stream && !self.is_complete
+    }
+
     /// Writes a comment into an event stream, if that is between two events: so that the other end
     /// and proxies know that the connection is alive, and its loss is noticed. Returns the number
     /// of bytes.
     pub fn write_comment(&mut self, out: &mut [u8]) -> usize {
-        if !self.is_stream || self.is_complete || !self.tx.is_idle() {
+        if !self.is_streaming() || !self.tx.is_idle() {
             return 0;
         }
         put(&self.response.piece(b":\n\n").parts(), out)

@@ -67,7 +67,7 @@ pub struct LineChecker {
     len: usize,
 }
 
-/// What a byte of a [`LineChecker`] brings.
+/// The outcome of a byte that a [`LineChecker`] takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CheckedByte {
     /// The next byte: of a line, or the line feed of one whose checksum was right.

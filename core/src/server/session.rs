@@ -4,7 +4,7 @@ use super::subscriptions::Owner;
 use super::{Phase, Server, ServerEvent, Session};
 use crate::json::{hash_str, hash_text};
 use crate::protocol::ClientFeatures;
-use crate::types::LoggingLevel;
+use crate::types::utilities::LEVELS;
 
 /// Number of bytes of what a server knows of a session: [`Server::session`].
 pub const SESSION_LEN: usize = 7;
@@ -122,15 +122,5 @@ impl Server<'_> {
     }
 }
 
-const LEVELS: [LoggingLevel; 8] = [
-    LoggingLevel::Debug,
-    LoggingLevel::Info,
-    LoggingLevel::Notice,
-    LoggingLevel::Warning,
-    LoggingLevel::Error,
-    LoggingLevel::Critical,
-    LoggingLevel::Alert,
-    LoggingLevel::Emergency,
-];
 /// The bits of the hash of a URI.
 const URI: u64 = (1 << 48) - 1;

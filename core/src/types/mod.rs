@@ -68,7 +68,7 @@ mod skill;
 pub(crate) mod task;
 pub(crate) mod tool;
 pub mod ui;
-mod utilities;
+pub(crate) mod utilities;
 
 pub(crate) use macros::setters;
 
@@ -130,6 +130,7 @@ pub use sampling::{
 };
 // Messages of both roles.
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};
+
 pub use utilities::{
     CancelledParams, CompleteParams, CompleteResult, Completion, CompletionArgument,
     CompletionContext, CompletionReference, EmptyParams, EmptyResult, LoggingLevel,

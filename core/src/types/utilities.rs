@@ -202,6 +202,18 @@ names! {
     }
 }
 
+/// All levels, from the lowest to the highest.
+pub const LEVELS: [LoggingLevel; 8] = [
+    LoggingLevel::Debug,
+    LoggingLevel::Info,
+    LoggingLevel::Notice,
+    LoggingLevel::Warning,
+    LoggingLevel::Error,
+    LoggingLevel::Critical,
+    LoggingLevel::Alert,
+    LoggingLevel::Emergency,
+];
+
 payload! {
     /// Parameters of `logging/setLevel`. Up to 2025-11-25, schema type `SetLevelRequestParams`.
     pub struct SetLevelParams<'a> {

@@ -134,7 +134,8 @@ static void call(const mcp_event *event) {
         }
         for (struct job *job = jobs; job < jobs + IN_FLIGHT; job++) {
             if (job->request) continue;
-            *job = (struct job){event->request, (uint32_t)now(), (uint32_t)period / 2, (uint16_t)(times * 2)};
+            *job = (struct job){
+                event->request, (uint32_t)now(), (uint32_t)period / 2, (uint16_t)(times * 2)};
             break;
         }
     }

@@ -49,7 +49,9 @@
 //!         let _ = server.serve(reader, writer, clock).await;
 //!     }
 //! }
-//! # async fn accept() -> (embedded_io_async_none::None, embedded_io_async_none::None) { todo!() }
+//! # async fn accept() -> (embedded_io_async_none::None, embedded_io_async_none::None) {
+//! #     core::future::pending().await
+//! # }
 //! # mod embedded_io_async_none {
 //! #     pub struct None;
 //! #     impl embedded_io_async::ErrorType for None { type Error = core::convert::Infallible; }
@@ -118,7 +120,8 @@ use super::seat::{Seat, handle};
 use super::wire::{AtEnd, CHUNK, Wire, until};
 use super::{Clock, ConnectionEnd, Error, Handler};
 
-/// What a server serves, to whom, and its time limits: for a `static`, so that it is in flash.
+/// The configuration of a server, its access rules and time limits: for a `static`, so that it is
+/// in flash.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct HttpOptions<'c> {
@@ -308,7 +311,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     HttpServer<'c, H, N, RX, TX, S>
 {
     /// Creates a server with these options and this application.
-    // Inlined, so that the value is built in place and not on the stack.
+    // Inlined, so that it is not moved once more: it is built on the stack of the caller.
     #[inline(always)]
     pub const fn new(options: &'c HttpOptions<'c>, handler: H) -> Self {
         Self {
@@ -330,10 +333,10 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     /// queued.
     pub fn publish(&self, change: Change<'static>) -> bool {
         let published = self.published.get();
-        let lags = || self.listening().map(|place| published - place.seen.get());
+        let lags = || self.listening().map(|place| published.wrapping_sub(place.seen.get()));
         let (least, most) = (lags().min().unwrap_or(0), lags().max().unwrap_or(0));
         let mut changes = self.changes.borrow_mut();
-        let mut unseen = (published - least..published).map(|number| number % MAX_CHANGES);
+        let mut unseen = (1..=least).map(|by| published.wrapping_sub(by) % MAX_CHANGES);
         if unseen.any(|at| changes.get(at) == Some(&Some(change))) {
             return true;
         }
@@ -343,7 +346,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         if let Some(place) = changes.get_mut(published % MAX_CHANGES) {
             *place = Some(change);
         }
-        self.published.set(published + 1);
+        self.published.set(published.wrapping_add(1));
         self.listening().for_each(|place| place.wire.wake());
         true
     }
@@ -429,7 +432,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     fn publish_next(&self, place: &Place<RX, TX, S>) {
         let seen = place.seen.get();
         let queued = || {
-            (seen < self.published.get())
+            (seen != self.published.get())
                 .then(|| self.changes.borrow().get(seen % MAX_CHANGES).copied().flatten())
                 .flatten()
         };
@@ -444,7 +447,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
             place.change.set(Some(change));
         } else {
             place.change.set(None);
-            place.seen.set(seen + 1);
+            place.seen.set(seen.wrapping_add(1));
             place.wire.touch();
         }
     }
@@ -456,7 +459,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let output = if is_writing {
             Some(self.options.write_timeout)
         } else {
-            place.is_listening.get().then_some(COMMENT_INTERVAL)
+            place.exchange.borrow().is_streaming().then_some(COMMENT_INTERVAL)
         };
         let output = output.map(|limit| place.wrote.get().saturating_add(limit));
         let request = place.exchange.borrow_mut().parts(self.options.config).0.poll_timeout();
@@ -732,5 +735,5 @@ const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconn
 const SHORT_WAIT: Duration = Duration::from_millis(200);
 /// Time without output after which an event stream gets a comment.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
-/// Maximum number of queued changes.
+/// Maximum number of queued changes: a power of two, so that their numbers may wrap around.
 const MAX_CHANGES: usize = 8;

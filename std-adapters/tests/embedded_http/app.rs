@@ -30,6 +30,8 @@ static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call<'_>>();
 pub(crate) enum Call<'a> {
     /// Boils water, a cup each second.
     Boil { cups: u32 },
+    /// Reports progress once, and takes 50 seconds.
+    Steep,
     /// Says something.
     Say { text: Text<'a> },
     /// Tells the subscribers of a resource.
@@ -69,6 +71,12 @@ impl AsyncToolHandler for Kettle {
                     ctx.progress(&Progress::of(cup).total(cups)).await?;
                 }
                 Ok("The water boils".into())
+            }
+            Call::Steep => {
+                ctx.progress(&Progress::of(1u32)).await?;
+                let long = Duration::from_secs(50);
+                self.time.sleep_until(ctx.now().saturating_add(long)).await;
+                Ok("The tea is ready".into())
             }
             Call::Say { text } => Ok(text.into()),
             Call::Tell { uri } => {

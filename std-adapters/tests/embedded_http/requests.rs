@@ -66,6 +66,21 @@ fn http_06_progress_comes_before_the_response_as_an_event_stream() {
 }
 
 #[test]
+fn a_silent_call_keeps_its_event_stream_awake() {
+    with_clients(50, 1, |_, mut net| {
+        assert_eq!(events(&parts(&net.exchange(0, call("steep", json!({})))).1).len(), 1);
+        for _ in 0..3 {
+            net.pass(14_900);
+            assert_eq!(net.clients[0].received(), "");
+            net.pass(100);
+            assert_eq!(net.clients[0].received(), "3\r\n:\n\n\r\n");
+        }
+        net.pass(5000);
+        assert!(net.clients[0].received().contains("The tea is ready"));
+    });
+}
+
+#[test]
 fn a_response_is_longer_than_the_buffer() {
     for chunk in [1, 100, usize::MAX] {
         let response =
@@ -75,7 +90,7 @@ fn a_response_is_longer_than_the_buffer() {
             head.ends_with("transfer-encoding: chunked") && response.ends_with("\r\n0\r\n\r\n")
         );
         let tools = body(&response)["result"]["tools"].as_array().map(Vec::len);
-        assert_eq!(tools, Some(4), "{response}");
+        assert_eq!(tools, Some(5), "{response}");
     }
 }
 
