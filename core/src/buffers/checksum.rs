@@ -1,7 +1,8 @@
 //! Lines with a checksum, for links that lose, double or change bytes without saying so.
 
 /// Computes the checksum of lines that are sent: `{...}` leaves as `{...}` and
-/// `\t1a2b3c4d\n`, a tab and the CRC-32 (ISO-HDLC) of the bytes before it in hexadecimal digits.
+/// `\t1a2b3c4d\n`, a tab and the CRC-32 (ISO-HDLC, zlib's) of the bytes before it in hexadecimal
+/// digits.
 /// Both ends must agree on it: to others such a line is invalid JSON.
 ///
 /// ```
@@ -11,7 +12,7 @@
 /// let mut sent = b"{}".to_vec();
 /// sent.iter().for_each(|byte| checksum.add(*byte));
 /// sent.extend(checksum.end());
-/// assert_eq!(sent, b"{}\t6a29176b\n");
+/// assert_eq!(sent, b"{}\ta3a6bf43\n");
 ///
 /// let mut checker = LineChecker::new();
 /// let received: Vec<_> = sent.iter().filter_map(|byte| checker.take(*byte)).collect();
