@@ -1,0 +1,3 @@
+// What the component imports.
+export const random = () => crypto.getRandomValues(new Uint32Array(1))[0];
+export const unixMs = () => BigInt(Date.now());
