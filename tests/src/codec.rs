@@ -5,7 +5,7 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Frame, Instant, SendError, ServerConfig, ServerEvent, ServerFeatures, Storage};
 use mcp_sansio_http1::{
-    Access, Collected, Exchange, HttpError, MAX_HEAD, Part, RequestReader, ResponseReader,
+    Access, Collected, Exchange, MAX_HEAD, MessageError, Part, RequestReader, ResponseReader,
 };
 
 use crate::frames::record;
@@ -29,7 +29,7 @@ pub struct Read {
     /// The messages.
     pub messages: Vec<Message>,
     /// The error that stopped reading.
-    pub error: Option<HttpError>,
+    pub error: Option<MessageError>,
     /// Whether the connection ended properly.
     pub good_end: bool,
 }
@@ -299,8 +299,8 @@ fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usi
 /// Two readings may differ only in how much of an invalid message was lent.
 fn same(whole: &Read, pieces: &Read) {
     assert_eq!(
-        (whole.error.map(HttpError::status), whole.good_end),
-        (pieces.error.map(HttpError::status), pieces.good_end)
+        (whole.error.map(MessageError::status), whole.good_end),
+        (pieces.error.map(MessageError::status), pieces.good_end)
     );
     assert_eq!(whole.complete(), pieces.complete());
     if whole.error.is_none() {

@@ -7,7 +7,7 @@ use core::fmt;
 #[cfg(feature = "alloc")]
 use core::ops::Range;
 
-use super::{Body, HttpError};
+use super::{Body, MessageError};
 use mcp_sansio::Storage;
 use mcp_sansio::http::Fields;
 use mcp_sansio::internal::{grow, move_down, newline};
@@ -207,31 +207,31 @@ pub(super) struct Framing {
 }
 
 impl Framing {
-    pub(super) fn of(fields: &[httparse::Header<'_>]) -> Result<Self, HttpError> {
+    pub(super) fn of(fields: &[httparse::Header<'_>]) -> Result<Self, MessageError> {
         let mut framing = Self::default();
         for field in fields {
             framing.take(field)?;
         }
         if framing.is_chunked && framing.length.is_some() {
-            return Err(HttpError::bad("both Content-Length and Transfer-Encoding"));
+            return Err(MessageError::bad("both Content-Length and Transfer-Encoding"));
         }
         Ok(framing)
     }
 
-    fn take(&mut self, field: &httparse::Header<'_>) -> Result<(), HttpError> {
+    fn take(&mut self, field: &httparse::Header<'_>) -> Result<(), MessageError> {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         let value = field.value.trim_ascii();
         if is("content-length") {
             if self.length.is_some() {
-                return Err(HttpError::bad("more than one Content-Length"));
+                return Err(MessageError::bad("more than one Content-Length"));
             }
-            self.length = Some(number(value).ok_or(HttpError::bad("invalid Content-Length"))?);
+            self.length = Some(number(value).ok_or(MessageError::bad("invalid Content-Length"))?);
         } else if is("transfer-encoding") {
             if self.is_chunked {
-                return Err(HttpError::bad("more than one Transfer-Encoding"));
+                return Err(MessageError::bad("more than one Transfer-Encoding"));
             }
             if !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(HttpError::new(501, "Transfer-Encoding is not chunked"));
+                return Err(MessageError::new(501, "Transfer-Encoding is not chunked"));
             }
             self.is_chunked = true;
         } else if is("host") {
@@ -239,12 +239,12 @@ impl Framing {
                 byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b',')
             });
             if !is_plain {
-                return Err(HttpError::bad("invalid Host"));
+                return Err(MessageError::bad("invalid Host"));
             }
             self.hosts = self.hosts.saturating_add(1);
         } else if is("expect") {
             if !value.eq_ignore_ascii_case(b"100-continue") {
-                return Err(HttpError::new(417, "Expect is not 100-continue"));
+                return Err(MessageError::new(417, "Expect is not 100-continue"));
             }
             self.expects_continue = true;
         } else if is("connection") {
@@ -257,9 +257,9 @@ impl Framing {
     }
 
     /// Returns the body's framing; `None` if no field determines it.
-    pub(super) fn body(&self, version: u8) -> Result<Option<Body>, HttpError> {
+    pub(super) fn body(&self, version: u8) -> Result<Option<Body>, MessageError> {
         match (self.is_chunked, self.length) {
-            (true, _) if version == 0 => Err(HttpError::bad("Transfer-Encoding in HTTP/1.0")),
+            (true, _) if version == 0 => Err(MessageError::bad("Transfer-Encoding in HTTP/1.0")),
             (true, _) => Ok(Some(Body::CHUNKED)),
             (false, length) => Ok(length.map(Body::Length)),
         }
@@ -271,17 +271,17 @@ impl Framing {
 }
 
 /// Maps an error of the parser.
-pub(super) fn parse_error(error: httparse::Error) -> HttpError {
+pub(super) fn parse_error(error: httparse::Error) -> MessageError {
     match error {
-        httparse::Error::TooManyHeaders => HttpError::new(431, "too many header fields"),
+        httparse::Error::TooManyHeaders => MessageError::new(431, "too many header fields"),
         httparse::Error::Version => {
-            HttpError::new(505, "the version is neither HTTP/1.1 nor HTTP/1.0")
+            MessageError::new(505, "the version is neither HTTP/1.1 nor HTTP/1.0")
         }
         httparse::Error::HeaderName => {
-            HttpError::bad("invalid name of a header field, or line folding")
+            MessageError::bad("invalid name of a header field, or line folding")
         }
-        httparse::Error::HeaderValue => HttpError::bad("invalid value of a header field"),
-        _ => HttpError::bad("invalid HTTP"),
+        httparse::Error::HeaderValue => MessageError::bad("invalid value of a header field"),
+        _ => MessageError::bad("invalid HTTP"),
     }
 }
 
@@ -451,8 +451,8 @@ impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn line(
         &mut self,
         limit: usize,
-        too_long: HttpError,
-    ) -> Result<Option<Taken>, HttpError> {
+        too_long: MessageError,
+    ) -> Result<Option<Taken>, MessageError> {
         let Some(end) = self.line_end()? else {
             return if self.len() >= limit || self.is_full() { Err(too_long) } else { Ok(None) };
         };
@@ -464,9 +464,9 @@ impl<S: Storage + ?Sized> Window<S> {
     /// does not fit, `line_too_long` for its first line.
     pub(super) fn head(
         &mut self,
-        too_long: HttpError,
-        line_too_long: HttpError,
-    ) -> Result<Option<Taken>, HttpError> {
+        too_long: MessageError,
+        line_too_long: MessageError,
+    ) -> Result<Option<Taken>, MessageError> {
         loop {
             let Some(end) = self.line_end()? else {
                 return match self.is_full() {
@@ -486,7 +486,7 @@ impl<S: Storage + ?Sized> Window<S> {
             }
             // A few empty lines before a message are ignored (RFC 9112, 2.2).
             if self.empty_lines == MAX_EMPTY_LINES {
-                return Err(HttpError::bad("too many empty lines before the message"));
+                return Err(MessageError::bad("too many empty lines before the message"));
             }
             self.empty_lines += 1;
             self.take(2);
@@ -517,7 +517,7 @@ impl<S: Storage + ?Sized> Window<S> {
     }
 
     /// Returns the index after the next line feed.
-    fn line_end(&mut self) -> Result<Option<usize>, HttpError> {
+    fn line_end(&mut self) -> Result<Option<usize>, MessageError> {
         let at = newline(self.rest(self.scanned));
         #[cfg(test)]
         {
@@ -531,7 +531,7 @@ impl<S: Storage + ?Sized> Window<S> {
         let before = end.checked_sub(1).filter(|before| *before >= self.start);
         match before.and_then(|before| self.storage.bytes().get(before)) {
             Some(b'\r') => Ok(Some(end + 1)),
-            _ => Err(HttpError::bad("a line ends with a bare line feed")),
+            _ => Err(MessageError::bad("a line ends with a bare line feed")),
         }
     }
 
@@ -554,7 +554,7 @@ pub const MAX_EMPTY_LINES: u8 = 8;
 mod tests {
     use super::*;
 
-    const TOO_LONG: HttpError = HttpError::bad("too long");
+    const TOO_LONG: MessageError = MessageError::bad("too long");
 
     /// Returns the number of bytes searched while a head of `len` bytes arrives byte by byte.
     fn searched(line: &[u8], len: usize) -> usize {

@@ -31,7 +31,7 @@
 //! length together with a transfer coding, two lengths (even if equal), codings other than
 //! `chunked`, lengths that are not decimal or too large, lines that end with a bare line feed,
 //! folded fields, white space before a colon, fields without a name, NUL, control characters in
-//! chunk extensions, a missing or repeated `Host`. [`HttpError`] contains the status of the
+//! chunk extensions, a missing or repeated `Host`. [`MessageError`] contains the status of the
 //! response, after which the connection must be closed.
 //!
 //! # Limits
@@ -89,12 +89,12 @@ pub enum Part<'f, H> {
 /// Invalid or unsupported HTTP. Respond with its status and close the connection, since the start
 /// of the next message is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct HttpError {
+pub struct MessageError {
     status: u16,
     reason: &'static str,
 }
 
-impl HttpError {
+impl MessageError {
     const fn new(status: u16, reason: &'static str) -> Self {
         Self { status, reason }
     }
@@ -116,17 +116,17 @@ impl HttpError {
     }
 }
 
-impl fmt::Display for HttpError {
+impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
 }
 
-mcp_sansio::error_type!(HttpError);
+mcp_sansio::error_type!(MessageError);
 
 /// The response to invalid HTTP.
-impl From<HttpError> for Refusal<'static> {
-    fn from(error: HttpError) -> Self {
+impl From<MessageError> for Refusal<'static> {
+    fn from(error: MessageError) -> Self {
         Self::new(error.status, ErrorCode::InvalidRequest, error.reason)
     }
 }
@@ -166,7 +166,7 @@ impl Body {
     fn step<S: Storage + ?Sized>(
         &mut self,
         window: &mut Window<S>,
-    ) -> Result<Option<Found>, HttpError> {
+    ) -> Result<Option<Found>, MessageError> {
         let piece = |window: &mut Window<S>, n| (n > 0).then(|| Found::Piece(window.take(n)));
         loop {
             match self {
@@ -194,11 +194,16 @@ enum Next {
 
 impl Chunk {
     /// Takes a line that is not data.
-    fn line<S: Storage + ?Sized>(self, window: &mut Window<S>) -> Result<Option<Next>, HttpError> {
+    fn line<S: Storage + ?Sized>(
+        self,
+        window: &mut Window<S>,
+    ) -> Result<Option<Next>, MessageError> {
         let (limit, too_long) = match self {
-            Self::Size => (MAX_CHUNK_LINE, HttpError::bad("the chunk size line is too long")),
+            Self::Size => (MAX_CHUNK_LINE, MessageError::bad("the chunk size line is too long")),
             Self::Data(_) => (2, WRONG_CHUNK_LENGTH),
-            Self::Trailers(left) => (left, HttpError::new(431, "the trailer section is too long")),
+            Self::Trailers(left) => {
+                (left, MessageError::new(431, "the trailer section is too long"))
+            }
         };
         let Some(line) = window.line(limit, too_long)? else { return Ok(None) };
         let line = window.bytes(line);
@@ -215,25 +220,25 @@ impl Chunk {
                 Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2)))
             }
             Self::Trailers(_) => {
-                return Err(HttpError::bad("invalid trailer field"));
+                return Err(MessageError::bad("invalid trailer field"));
             }
         }))
     }
 }
 
 /// Parses the hexadecimal chunk size; extensions are ignored.
-fn size(line: &[u8]) -> Result<u64, HttpError> {
+fn size(line: &[u8]) -> Result<u64, MessageError> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at_checked(digits).unwrap_or_default();
     if digits.is_empty() || digits.len() > 16 {
-        return Err(HttpError::bad(
+        return Err(MessageError::bad(
             "the chunk size is not a hexadecimal number of at most 16 digits",
         ));
     }
     let is_extension = rest.is_empty()
         || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     if !is_extension {
-        return Err(HttpError::bad("invalid chunk extension"));
+        return Err(MessageError::bad("invalid chunk extension"));
     }
     Ok(digits.iter().fold(0, |size, digit| {
         size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())
@@ -253,7 +258,8 @@ fn is_token(byte: u8) -> bool {
         || matches!(byte, b'^'..=b'`' | b'|' | b'~')
 }
 
-const WRONG_CHUNK_LENGTH: HttpError = HttpError::bad("the length of a chunk differs from its size");
+const WRONG_CHUNK_LENGTH: MessageError =
+    MessageError::bad("the length of a chunk differs from its size");
 /// Maximum length of the line that begins a chunk, in bytes: its size, extensions and line end.
 pub const MAX_CHUNK_LINE: usize = 256;
 /// Maximum length of the trailer section, in bytes.

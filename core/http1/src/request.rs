@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "alloc")]
 use super::OwnedFields;
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Window};
-use super::{Body, Found, HttpError, Part};
+use super::{Body, Found, MessageError, Part};
 use mcp_sansio::Storage;
 use mcp_sansio::http::RequestHead;
 
@@ -135,9 +135,9 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// [`Part::End`], if a response is to be sent.
     ///
     /// # Errors
-    /// [`HttpError`] if the bytes are invalid or exceed a limit: respond with its status and close
+    /// [`MessageError`] if the bytes are invalid or exceed a limit: respond with its status and close
     /// the connection. Later calls return the same error.
-    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, HttpError> {
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, MessageError> {
         match self.advance() {
             Ok(None) => Ok(None),
             Ok(Some(Found::End)) => Ok(Some(Part::End)),
@@ -174,7 +174,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     ///
     /// # Errors
     /// As [`next_part`](Self::next_part), and 413 if the request does not fit into the storage.
-    pub fn collect(&mut self) -> Result<Collected, HttpError> {
+    pub fn collect(&mut self) -> Result<Collected, MessageError> {
         let collected = self.collect_parts();
         if let Err(error) = collected {
             self.state = State::Failed(error);
@@ -182,7 +182,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         collected
     }
 
-    fn collect_parts(&mut self) -> Result<Collected, HttpError> {
+    fn collect_parts(&mut self) -> Result<Collected, MessageError> {
         loop {
             match self.advance()? {
                 None if self.state == State::Done => return Ok(Collected::Whole),
@@ -279,13 +279,14 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         matches!(self.state, State::Head | State::Done) && self.window.is_empty()
     }
 
-    fn advance(&mut self) -> Result<Option<Found>, HttpError> {
+    fn advance(&mut self) -> Result<Option<Found>, MessageError> {
         match &mut self.state {
             State::Failed(error) => Err(*error),
             State::Done => Ok(None),
             State::Head => {
-                let too_long = HttpError::new(431, "the request head exceeds the limit");
-                let target_too_long = HttpError::new(414, "the request target exceeds the limit");
+                let too_long = MessageError::new(431, "the request head exceeds the limit");
+                let target_too_long =
+                    MessageError::new(414, "the request target exceeds the limit");
                 Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
             }
             State::Body(body) => {
@@ -315,7 +316,7 @@ fn is_head(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HEAD ")
 }
 
-fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
+fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), MessageError> {
     let mut fields = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut []);
     match request.parse_with_uninit_headers(bytes, &mut fields) {
@@ -330,9 +331,9 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
     };
     let framing = Framing::of(request.headers)?;
     match framing.hosts {
-        0 if version > 0 => return Err(HttpError::bad("missing Host")),
+        0 if version > 0 => return Err(MessageError::bad("missing Host")),
         0 | 1 => {}
-        _ => return Err(HttpError::bad("more than one Host")),
+        _ => return Err(MessageError::bad("more than one Host")),
     }
     let body = framing.body(version)?;
     let head = IncomingRequest {
@@ -353,11 +354,11 @@ enum State {
     Head,
     Body(Body),
     Done,
-    Failed(HttpError),
+    Failed(MessageError),
 }
 
 /// Maximum length of the framing of a chunked body beyond [`max_body`](RequestReader::max_body), in
 /// bytes.
 pub const MAX_CHUNK_OVERHEAD: u64 = 16 << 10;
 
-const TOO_LARGE: HttpError = HttpError::new(413, "the request body exceeds the limit");
+const TOO_LARGE: MessageError = MessageError::new(413, "the request body exceeds the limit");

@@ -1,7 +1,7 @@
 //! Incremental parser of responses.
 
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
-use super::{Body, Found, HttpError, Part};
+use super::{Body, Found, MessageError, Part};
 use mcp_sansio::Storage;
 use mcp_sansio::http::ResponseHead;
 
@@ -85,9 +85,9 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     /// [`Part::End`], until the next request is sent.
     ///
     /// # Errors
-    /// [`HttpError`] if the bytes are invalid: close the connection. Later calls return the same
+    /// [`MessageError`] if the bytes are invalid: close the connection. Later calls return the same
     /// error.
-    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, HttpError> {
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, MessageError> {
         loop {
             match self.advance() {
                 Ok(None) => return Ok(None),
@@ -113,16 +113,16 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     /// next.
     ///
     /// # Errors
-    /// [`HttpError`] if the response is incomplete or missing.
-    pub fn end_of_input(&mut self) -> Result<bool, HttpError> {
+    /// [`MessageError`] if the response is incomplete or missing.
+    pub fn end_of_input(&mut self) -> Result<bool, MessageError> {
         self.keeps_alive = false;
         match self.state {
             State::Body(Body::UntilClose) => self.state = State::Ending,
             State::Idle | State::Ending => {}
             State::Failed(error) => return Err(error),
             State::Head | State::Body(_) => {
-                self.state = State::Failed(HttpError::TRUNCATED);
-                return Err(HttpError::TRUNCATED);
+                self.state = State::Failed(MessageError::TRUNCATED);
+                return Err(MessageError::TRUNCATED);
             }
         }
         Ok(self.state == State::Ending)
@@ -139,7 +139,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         self.keeps_alive && self.state == State::Idle && self.window.is_empty()
     }
 
-    fn advance(&mut self) -> Result<Option<Found>, HttpError> {
+    fn advance(&mut self) -> Result<Option<Found>, MessageError> {
         match &mut self.state {
             State::Failed(error) => Err(*error),
             State::Idle => Ok(None),
@@ -152,7 +152,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 Ok(Some(Found::Piece(self.window.take(rest))))
             }
             State::Head => {
-                let too_long = HttpError::bad("the response head exceeds the limit");
+                let too_long = MessageError::bad("the response head exceeds the limit");
                 Ok(self.window.head(too_long, too_long)?.map(Found::Head))
             }
             State::Body(body) => {
@@ -166,13 +166,13 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     }
 
     /// Returns `false` for an interim response.
-    fn take_head(&mut self, taken: Taken) -> Result<bool, HttpError> {
+    fn take_head(&mut self, taken: Taken) -> Result<bool, MessageError> {
         let parsed = parse(self.window.bytes(taken));
         let parsed = parsed.map(|(head, body, keeps_alive)| (head.status, body, keeps_alive));
         let error = match parsed {
-            Ok((101, ..)) => HttpError::bad("unexpected status 101 (Switching Protocols)"),
+            Ok((101, ..)) => MessageError::bad("unexpected status 101 (Switching Protocols)"),
             Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
-                HttpError::bad("too many interim responses")
+                MessageError::bad("too many interim responses")
             }
             Ok((100..=199, ..)) => {
                 self.interim += 1;
@@ -195,7 +195,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<(IncomingResponse<'_>, Body, bool), HttpError> {
+fn parse(bytes: &[u8]) -> Result<(IncomingResponse<'_>, Body, bool), MessageError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut response = httparse::Response::new(&mut fields);
     match response.parse(bytes) {
@@ -224,7 +224,7 @@ enum State {
     Body(Body),
     /// The connection has ended, and the response with it.
     Ending,
-    Failed(HttpError),
+    Failed(MessageError),
 }
 
 /// Maximum number of interim responses (1xx) before a response.

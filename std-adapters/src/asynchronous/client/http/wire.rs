@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::SendError;
-use mcp_sansio_http1::{BodyLength, HeadWriter, HttpError, IncomingResponse, Part, ResponseReader};
+use mcp_sansio_http1::{
+    BodyLength, HeadWriter, IncomingResponse, MessageError, Part, ResponseReader,
+};
 
 use crate::runtime::{self, BoxedStream};
 
@@ -188,11 +190,11 @@ pub(crate) fn request<'f>(
     }
 }
 
-fn invalid(error: HttpError) -> io::Error {
+fn invalid(error: MessageError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP/1.1 response: {error}"))
 }
 
-fn cut(error: HttpError) -> io::Error {
+fn cut(error: MessageError) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, error)
 }
 

@@ -13,7 +13,7 @@ use mcp_sansio::http::server::Refusal;
 use mcp_sansio::{ErrorCode, Instant, TxBuffer};
 use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
-use mcp_sansio_http1::{CONTINUE, HttpError, Part, ResponseWriter};
+use mcp_sansio_http1::{CONTINUE, MessageError, Part, ResponseWriter};
 
 use super::exchange::HttpExchange;
 use super::memory::{self, Head};
@@ -94,7 +94,7 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
         let head = match wire.head(is_first, || broadcaster.is_shutting_down()).await? {
             Next::Got(head) => head,
             Next::End => return wire.close().await,
-            Next::HttpError(error) => {
+            Next::Invalid(error) => {
                 let mut response = ResponseWriter::new().head_only(wire.reader.is_head());
                 refuse(&refusal(error), &mut response, &mut wire.out);
                 return wire.close().await;
@@ -242,7 +242,7 @@ async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     wire: &mut Wire<'_, T>,
     exchange: &mut HttpExchange,
     length: Option<usize>,
-) -> io::Result<Option<HttpError>> {
+) -> io::Result<Option<MessageError>> {
     let (mut total, mut has_ended) = (0, false);
     loop {
         match wire.reader.next_part() {
@@ -361,7 +361,7 @@ fn push_piece(response: &mut ResponseWriter, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns the response to a request that is not HTTP, or whose body is not.
-fn refusal(error: HttpError) -> Refusal<'static> {
+fn refusal(error: MessageError) -> Refusal<'static> {
     match error.status() {
         413 => Refusal::content_too_large(),
         status => Refusal::new(status, ErrorCode::InvalidRequest, error.reason()),

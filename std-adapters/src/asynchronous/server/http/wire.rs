@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_engine::PeerAddress;
-use mcp_sansio_http1::{HttpError, Part, RequestReader};
+use mcp_sansio_http1::{MessageError, Part, RequestReader};
 
 use super::memory::{self, Head, INPUT_LEN, LastHead};
 use crate::runtime;
@@ -78,7 +78,7 @@ pub(crate) enum Next<R> {
     Got(R),
     /// The connection has ended, or was idle for too long.
     End,
-    HttpError(HttpError),
+    Invalid(MessageError),
 }
 
 impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
@@ -126,7 +126,7 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
-                Err(error) => return Ok(Next::HttpError(error)),
+                Err(error) => return Ok(Next::Invalid(error)),
             }
             let read = poll_fn(|cx| {
                 if self.reader.is_between_requests() && !is_stopping && stop() {
