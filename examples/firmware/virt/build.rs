@@ -6,6 +6,7 @@ fn main() {
     // The buffers of a network take more memory.
     println!("cargo:rustc-link-arg-bin=virt=-Tmemory.x");
     println!("cargo:rustc-link-arg-bin=network=-Tnetwork.x");
+    println!("cargo:rustc-link-arg-bin=mqtt=-Tnetwork.x");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     for script in ["build.rs", "memory.x", "network.x"] {
         println!("cargo:rerun-if-changed={script}");

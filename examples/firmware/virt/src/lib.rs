@@ -2,7 +2,7 @@
 #![no_std]
 
 pub mod board;
-#[cfg(feature = "network")]
+#[cfg(feature = "card")]
 pub mod net;
 mod stack;
 mod time;
@@ -37,9 +37,9 @@ fn external() {
     let number = uart::CLAIM.read();
     match number {
         uart::NUMBER => uart::PORT.interrupt(),
-        #[cfg(feature = "network")]
+        #[cfg(feature = "card")]
         _ => net::interrupt(),
-        #[cfg(not(feature = "network"))]
+        #[cfg(not(feature = "card"))]
         _ => {}
     }
     uart::CLAIM.write(number);
