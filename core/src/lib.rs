@@ -118,6 +118,7 @@ pub mod internal {
 
     #[cfg(feature = "derive")]
     pub mod typed {
+        pub use crate::json::Indexed;
         pub use crate::tools::typed::{
             ReadAt, assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
             read_found, write_member,

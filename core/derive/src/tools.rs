@@ -122,7 +122,7 @@ impl Code {
         ));
         self.names.push(name);
         self.reads.push(quote! {
-            ::mcp_sansio::typed::InputObject::parse(arguments).map(#make)
+            ::mcp_sansio::typed::InputObject::parse_as(false, arguments).map(#make)
         });
         Ok(())
     }
@@ -248,7 +248,7 @@ impl Code {
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
                     place: usize,
-                    arguments: ::mcp_sansio::RawJson<#lifetime>,
+                    arguments: ::mcp_sansio::internal::typed::Indexed<#lifetime>,
                 ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                     #read
                 }

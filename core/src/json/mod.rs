@@ -7,6 +7,12 @@ mod scan;
 mod value;
 
 pub(crate) use cursor::Cursor;
+#[cfg(feature = "derive")]
+pub(crate) use cursor::Ends;
+#[cfg(not(small))]
+pub(crate) use cursor::INDEXED;
+#[cfg(feature = "derive")]
+pub use cursor::Indexed;
 pub use number::Decimal;
 pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]

@@ -1,8 +1,10 @@
 //! Reads a message in one pass: validates it and records its members on the way.
 
 use super::envelope::Member;
+#[cfg(feature = "derive")]
+use crate::json::Indexed;
 use crate::json::{
-    JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_digits, skip_escapes,
+    INDEXED, JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_digits, skip_escapes,
     skip_member, skip_string, skip_value, skip_whitespace,
 };
 use crate::protocol::Method;
@@ -427,8 +429,8 @@ pub(crate) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L
     }
 }
 
-/// The first members of an object, up to [`INDEXED`]: each as two positions of four bytes. `end` is
-/// zero in unused entries.
+/// The first members of an object, up to [`INDEXED`], which are found without a search: each as two
+/// positions of four bytes. `end` is zero in unused entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index([Entry; INDEXED]);
 
@@ -524,9 +526,6 @@ impl Entry {
             .is_some_and(|written| JsonStr::scanned(written) == key)
     }
 }
-
-/// Number of arguments found without a search. They take 32 bytes of stack.
-const INDEXED: usize = 4;
 
 /// The beginning of the keys of the protocol in `_meta`.
 const PREFIX: &[u8; 25] = b"\"io.modelcontextprotocol/";
@@ -737,6 +736,13 @@ impl<'f> Params<'f> {
 }
 
 impl<'f> Arguments<'f> {
+    #[cfg(feature = "derive")]
+    #[inline]
+    pub(crate) fn indexed(&self) -> Indexed<'f> {
+        let ends = self.index.moved_down(self.whole.start()).0.map(|entry| entry.end);
+        Indexed { json: self.as_json(), ends }
+    }
+
     #[inline]
     pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.whole.value(self.text)

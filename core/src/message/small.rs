@@ -157,6 +157,11 @@ impl<'f> Params<'f> {
 }
 
 impl<'f> Arguments<'f> {
+    #[cfg(feature = "derive")]
+    pub(crate) fn indexed(&self) -> crate::json::Indexed<'f> {
+        self.as_json().into()
+    }
+
     pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.0
     }

@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, Entry, Target, TypedPrompts};
 use crate::client::{CallOptions, Client};
 use crate::connection::{Outcome, Turn};
 use crate::encode::{Encode, Encoder, With, object};
-use crate::json::{JsonStr, RawJson, ReadError};
+use crate::json::{Indexed, JsonStr, RawJson, ReadError};
 use crate::protocol::Method;
 use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
@@ -104,7 +104,8 @@ pub trait Tools<'a>: ReadAt<'a> {
         name: impl Into<Text<'n>>,
         arguments: RawJson<'a>,
     ) -> Option<Result<Self, Faults<'a>>> {
-        find(Self::TOOLS, Self::HASHES, name.into()).map(|place| Self::read(place, arguments))
+        let place = find(Self::TOOLS, Self::HASHES, name.into());
+        place.map(|place| Self::read(place, arguments.into()))
     }
 
     /// Checks and reads the call that a request is. Returns `None` if it is none, or if there is no
@@ -115,7 +116,8 @@ pub trait Tools<'a>: ReadAt<'a> {
     /// As [`parse`](Self::parse).
     fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
         let name = request.name().filter(|_| request.method == Method::ToolsCall)?;
-        Self::parse(name, request.arguments().as_json())
+        let place = find(Self::TOOLS, Self::HASHES, name.into());
+        place.map(|place| Self::read(place, request.arguments().indexed()))
     }
 }
 
@@ -128,7 +130,7 @@ pub trait ReadAt<'a>: Sized {
     const HASHES: &'static [u32];
 
     /// Reads the arguments for the entry at this place of the list.
-    fn read(place: usize, arguments: RawJson<'a>) -> Result<Self, Faults<'a>>;
+    fn read(place: usize, arguments: Indexed<'a>) -> Result<Self, Faults<'a>>;
 }
 
 /// Writes a member, unless it is left out.
@@ -145,7 +147,7 @@ pub fn read_found<'a, T: Tools<'a>>(
     request: &Request<'a>,
 ) -> Option<Result<T, Faults<'a>>> {
     let place = T::TOOLS.iter().position(|own| core::ptr::eq(own, tool))?;
-    Some(T::read(place, request.arguments().as_json()))
+    Some(T::read(place, request.arguments().indexed()))
 }
 
 /// Result of [`Catalog::call`].
@@ -182,7 +184,7 @@ impl<'c> Catalog<'c> {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
-                && let Err(faults) = check_members(rule, arguments, &mut [], false)
+                && let Err(faults) = check_members(rule, arguments.into(), &mut [], false)
             {
                 refuse(&faults);
             }
@@ -379,7 +381,8 @@ pub trait Prompts<'a>: ReadAt<'a> {
         name: impl Into<Text<'n>>,
         arguments: RawJson<'a>,
     ) -> Option<Result<Self, Faults<'a>>> {
-        find(Self::PROMPTS, Self::HASHES, name.into()).map(|place| Self::read(place, arguments))
+        let place = find(Self::PROMPTS, Self::HASHES, name.into());
+        place.map(|place| Self::read(place, arguments.into()))
     }
 
     /// Checks and reads the `prompts/get` that a request is. Returns `None` if it is none, or if
@@ -409,7 +412,9 @@ impl Catalog<'_> {
             TypedPrompts {
                 is_valid: |prompt, arguments| {
                     let rule = rule_of::<P>(prompt);
-                    rule.is_none_or(|rule| check_members(rule, arguments, &mut [], false).is_ok())
+                    rule.is_none_or(|rule| {
+                        check_members(rule, arguments.into(), &mut [], false).is_ok()
+                    })
                 },
                 respond: |prompt, server, request, tx| match rule_of::<P>(prompt) {
                     Some(rule) => respond(rule, server, request, tx),
@@ -432,7 +437,7 @@ fn respond(
     tx: &mut Tx<'_>,
 ) -> SendResult<bool> {
     if request.method == Method::PromptsGet {
-        let checked = check_members(rule, request.arguments().as_json(), &mut [], false);
+        let checked = check_members(rule, request.arguments().indexed(), &mut [], false);
         let Err(faults) = checked else { return Ok(false) };
         return server.refuse_params(request.handle, &faults, tx).map(|()| true);
     }

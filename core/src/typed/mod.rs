@@ -148,7 +148,7 @@ use core::iter::Map;
 use core::marker::PhantomData;
 
 use crate::encode::{Encode, Encoder, Json};
-use crate::json::{Elements, JsonStr, RawJson};
+use crate::json::{Elements, Indexed, JsonStr, RawJson};
 use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
 use rules::check_members;
 use schema::assert_form;
@@ -198,7 +198,7 @@ pub trait InputObject<'a>: Input<'a> {
     /// # Errors
     /// All that the schema does not allow.
     fn parse(value: RawJson<'a>) -> Result<Self, Faults<'a>> {
-        Self::parse_as(false, value)
+        Self::parse_as(false, value.into())
     }
 
     /// Reads the result of an `elicitation/create` whose form is
@@ -217,7 +217,7 @@ pub trait InputObject<'a>: Input<'a> {
 
     /// Checks and reads a value, or what a client sends for a form.
     #[doc(hidden)]
-    fn parse_as(is_form: bool, value: RawJson<'a>) -> Result<Self, Faults<'a>>;
+    fn parse_as(is_form: bool, value: Indexed<'a>) -> Result<Self, Faults<'a>>;
 }
 
 impl<'a> Input<'a> for bool {
@@ -630,12 +630,13 @@ impl<'a> InputRequest<'a> {
 /// Reads the result of an elicitation.
 fn read_form<'a, T: InputObject<'a>>(result: RawJson<'a>) -> Result<Option<T>, Faults<'a>> {
     let mut members = [RawJson::NULL; 2];
-    check_members(&ELICIT_RESULT, result, &mut members, false)?;
+    check_members(&ELICIT_RESULT, result.into(), &mut members, false)?;
     let [action, content] = members;
     if action.as_string().is_none_or(|action| action != "accept") {
         return Ok(None);
     }
-    T::parse_as(true, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
+    let content = if content.is_null() { RawJson::EMPTY } else { content };
+    T::parse_as(true, content.into()).map(Some)
 }
 
 /// Schema type `ElicitResult`.

@@ -1,13 +1,13 @@
 //! Rules of the values that a type accepts: a small constant table for each type, in flash.
 //! One loop checks a value by them and words what is wrong.
 
-use core::fmt;
 use core::ops::ControlFlow;
+use core::{fmt, mem};
 
 use super::schema::Default;
 use crate::catalog::shown;
 use crate::encode::{Encode, Encoder};
-use crate::json::{Cursor, Decimal, JsonStr, RawJson, compare, same};
+use crate::json::{Cursor, Decimal, Ends, Indexed, JsonStr, RawJson, compare, same};
 use crate::text::write_printable;
 use crate::types::Text;
 use crate::uri_template::{has_uri_characters, takes_scheme};
@@ -409,12 +409,14 @@ fn key_of<'a>(
 #[cfg_attr(small, inline(never))]
 pub fn check_members<'a>(
     rule: &'static Rule,
-    value: RawJson<'a>,
+    value: Indexed<'a>,
     members: &mut [RawJson<'a>],
     is_form: bool,
 ) -> Result<(), Faults<'a>> {
     let report: &mut dyn Report = if is_form { &mut FirstOfForm } else { &mut First };
-    match (Check { cursor: Cursor::new(value), report, members }).value(rule, &Path::ROOT) {
+    let Indexed { json: value, ends } = value;
+    let mut check = Check { cursor: Cursor::new(value), report, members, ends };
+    match check.value(rule, 0, &Path::ROOT) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Faults { rule, value, is_form }),
     }
@@ -426,11 +428,14 @@ pub(crate) struct Check<'c, 'a> {
     report: &'c mut dyn Report,
     /// Receives the members of the outermost object, in the order of its rule.
     members: &'c mut [RawJson<'a>],
+    /// Ends of the members of the outermost object.
+    ends: Ends,
 }
 
 impl Check<'_, '_> {
-    /// Checks the next value with all that is in it, and breaks when the report does.
-    fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
+    /// Checks the next value with all that is in it, and breaks when the report does. `end` is its
+    /// end, or zero.
+    fn value(&mut self, rule: &Rule, end: usize, path: &Path<'_>) -> ControlFlow<()> {
         let start = self.cursor.at;
         let accepted = match (rule, self.cursor.first()) {
             (Rule::Object(object), b'{') => return self.object(object, None, path),
@@ -440,13 +445,13 @@ impl Check<'_, '_> {
                 self.cursor.skip(b'[');
                 while self.cursor.has_next() {
                     let path = Path { parent: Some(path), step: PathStep::Element(count) };
-                    self.value(items, &path)?;
+                    self.value(items, 0, &path)?;
                     count += 1;
                     self.cursor.skip(b',');
                 }
                 is_within(count, *min, *max)
             }
-            (rule, _) => is_accepted(rule, self.cursor.value()),
+            (rule, _) => is_accepted(rule, self.cursor.value_until(end)),
         };
         if accepted {
             return ControlFlow::Continue(());
@@ -457,12 +462,14 @@ impl Check<'_, '_> {
     /// Checks an object; `tag` is a member that has been checked.
     #[cfg_attr(small, inline(never))]
     fn object(&mut self, object: &Object, tag: Option<&str>, path: &Path<'_>) -> ControlFlow<()> {
-        let members = core::mem::take(&mut self.members);
+        let (members, ends) = (mem::take(&mut self.members), mem::take(&mut self.ends));
+        let mut ends = ends.iter();
         let (mut seen, mut next) = (0u64, 0);
         self.cursor.skip(b'{');
         while self.cursor.has_next() {
             let (key, place) = key_of(&mut self.cursor, object, next);
             let start = self.cursor.at;
+            let end = ends.next().map_or(0, |end| *end as usize);
             let member = place.and_then(|place| object.members.get(place));
             // The highest bit is the tag's: an object has at most 63 members.
             let bit = 1 << (place.unwrap_or(63) & 63);
@@ -473,7 +480,7 @@ impl Check<'_, '_> {
                 if member.optional && self.cursor.first() == b'n' {
                     self.cursor.value();
                 } else {
-                    self.value(&member.rule, &path.member(member.name))?;
+                    self.value(&member.rule, end, &path.member(member.name))?;
                 }
             } else if tag.is_some_and(|tag| key == *tag) {
                 seen |= bit;
@@ -649,9 +656,9 @@ pub const MAX_FAULTS: u8 = 8;
 impl Faults<'_> {
     fn write_to(&self, to: &mut impl fmt::Write) -> fmt::Result {
         let mut words = Words { to, is_form: self.is_form, count: 0, result: Ok(()) };
-        let cursor = Cursor::new(self.value);
-        let _ =
-            Check { cursor, report: &mut words, members: &mut [] }.value(self.rule, &Path::ROOT);
+        let (cursor, ends) = (Cursor::new(self.value), Ends::default());
+        let mut check = Check { cursor, report: &mut words, members: &mut [], ends };
+        let _ = check.value(self.rule, 0, &Path::ROOT);
         words.result
     }
 }

@@ -63,17 +63,37 @@ fn a_call_that_the_catalog_has_found_is_read_as_by_its_name() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS);
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-    let calls = [("uptime", "{}"), ("set_lamp", r#"{"on":1}"#), ("read_file", r#"{"path":"p"}"#)];
-    let lines = calls.map(|(name, arguments)| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":"{name}","method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}"#
-        ) + "\n"
-    });
-    let mut input = RxBuffer::new(vec![0; 2048]);
-    let len = lines.concat().len();
-    input.spare()[..len].copy_from_slice(lines.concat().as_bytes());
-    input.commit(len);
-    let (state, output) = (ServerState::<4, 0>::new(), TxBuffer::new(vec![0; 2048]));
+    // Objects and arrays before strings, more members than have places, and faults.
+    let calls = [
+        ("uptime", "{}"),
+        ("set_lamp", r#"{"on":1}"#),
+        ("read_file", r#"{"path":"p"}"#),
+        ("read_file", r#" { "p\u0061th" : "a\"b" } "#),
+        ("read_file", r#"{"x":{"path":"y"},"path":"p"}"#),
+        ("read_file", r#"{"path":"p","path":"q"}"#),
+        ("query", r#"{"tags":["a","b"],"sql":"x","limit":7,"columns":[],"mode":"fast","limit":8}"#),
+        ("query", r#"{"columns":[{"columnName":"c","ascending":true}],"sql":"x","region":"r"}"#),
+        (
+            "query",
+            r#"{"limit":null,"tags":["a"],"mode":null,"columns":null,"sql":"\\","region":"r"}"#,
+        ),
+        (
+            "draw",
+            r#"{"shapes":[{"kind":"circle","radius":1,"label":"l"}],"origin":{"x":1},"angle":2}"#,
+        ),
+    ];
+    let lines: String = (1..)
+        .zip(calls)
+        .map(|(id, (name, arguments))| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}"#
+            ) + "\n"
+        })
+        .collect();
+    let mut input = RxBuffer::new(vec![0; 8192]);
+    input.spare()[..lines.len()].copy_from_slice(lines.as_bytes());
+    input.commit(lines.len());
+    let (state, output) = (ServerState::<16, 0>::new(), TxBuffer::new(vec![0; 2048]));
     let mut connection: Connection<'_, _, _, _> = Connection::new(&CONFIG, state, input, output);
     let catalog = CATALOG.checked_when_read();
     let mut found = 0;
@@ -85,9 +105,14 @@ fn a_call_that_the_catalog_has_found_is_read_as_by_its_name() {
         };
         let (server, tx) = turn.parts();
         let Ok(Target::Tool(tool)) = catalog.respond(server, &request, tx) else { panic!() };
-        let read = format!("{:?}", Call::from_request(&request).unwrap());
+        let name = request.name().expect("a call has one");
+        // The text alone says nothing of the places that were kept.
+        let read = Call::parse(name, request.arguments().as_json()).unwrap();
+        let read = read.map_err(|faults| faults.to_string());
+        let by_name = Call::from_request(&request).unwrap().map_err(|faults| faults.to_string());
         let call = read_found::<Call>(tool, &request).expect("the constant of the enum");
-        assert_eq!(format!("{call:?}"), read);
+        let call = call.map_err(|faults| faults.to_string());
+        assert_eq!(format!("{call:?} {by_name:?}"), format!("{read:?} {read:?}"));
         found += 1;
         // A copy has the name, but is not that constant.
         assert!(read_found::<Call>(&tool.clone(), &request).is_none());
