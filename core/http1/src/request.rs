@@ -135,8 +135,8 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// [`Part::End`], if a response is to be sent.
     ///
     /// # Errors
-    /// [`MessageError`] if the bytes are invalid or exceed a limit: respond with its status and close
-    /// the connection. Later calls return the same error.
+    /// [`MessageError`] if the bytes are invalid or exceed a limit: respond with its status and
+    /// close the connection. Later calls return the same error.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, MessageError> {
         match self.advance() {
             Ok(None) => Ok(None),

@@ -1,5 +1,5 @@
-//! A client for pages: the engine's [`HttpClient`] as a component. `page.js` sends its requests with
-//! `fetch`; `wit/client.wit` is what both agree on.
+//! A client for pages: the engine's [`HttpClient`] as a component. `page.js` sends its requests
+//! with `fetch`; `wit/client.wit` is what both agree on.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
