@@ -216,3 +216,25 @@ fn is_path(span: &str) -> bool {
 fn read(root: &Path, document: &str) -> String {
     fs::read_to_string(root.join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
 }
+
+/// Cargo leaves out a test without a word if a feature that it requires is off.
+#[test]
+fn tests_of_the_adapters_require_only_features_that_the_workspace_has() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let manifest = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let own = manifest("tests/Cargo.toml");
+    let own = own.lines().find(|line| line.starts_with("mcp-sansio-adapters = "));
+    let on = format!(
+        "{} \"asynchronous\" \"auth\" \"blocking\" \"embedded-io-async\" \"tls\"",
+        own.unwrap()
+    );
+    let mut required = 0;
+    for line in manifest("std-adapters/Cargo.toml").lines() {
+        let Some(features) = line.strip_prefix("required-features = [") else { continue };
+        for feature in features.trim_end_matches(']').split(", ") {
+            assert!(on.contains(feature), "{feature} is off in tests/Cargo.toml");
+            required += 1;
+        }
+    }
+    assert!(required > 20, "{required} features were found");
+}
