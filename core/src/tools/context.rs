@@ -664,11 +664,6 @@ impl OwnedInputResponse {
         self.json.as_json()
     }
 
-    /// Returns the response as JSON, as received.
-    pub fn into_json(self) -> OwnedJson {
-        self.json
-    }
-
     fn invalid(&self, why: &dyn fmt::Display) -> String {
         format!("Invalid response to input request {}: {why}", self.key)
     }
