@@ -100,7 +100,7 @@ pub mod internal {
     pub use crate::connection::{Outbox, PendingOutcome};
     #[cfg(feature = "http")]
     pub use crate::http::origin::v6;
-    pub use crate::json::Decimal;
+    pub use crate::json::{Decimal, Indexed};
     #[cfg(all(feature = "http", feature = "alloc"))]
     pub use crate::message::BodyPosition;
     pub use crate::rpc::inflight::{bits_of_call, bits_of_request, call_of_bits, request_of_bits};
@@ -118,7 +118,6 @@ pub mod internal {
 
     #[cfg(feature = "derive")]
     pub mod typed {
-        pub use crate::json::Indexed;
         pub use crate::tools::typed::{
             ReadAt, assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
             read_found, write_member,

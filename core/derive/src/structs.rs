@@ -113,7 +113,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             );
             fn parse_as(
                 is_form: bool,
-                value: ::mcp_sansio::internal::typed::Indexed<#lifetime>,
+                value: ::mcp_sansio::internal::Indexed<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
                 ::mcp_sansio::internal::typed::check_members(

@@ -24,7 +24,7 @@ pub(crate) fn input(item: &DeriveInput, target: &Target, error: Error) -> TokenS
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::RawJson::EMPTY;
             fn parse_as(
                 _: bool,
-                _: ::mcp_sansio::internal::typed::Indexed<#lifetime>,
+                _: ::mcp_sansio::internal::Indexed<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 loop {}
             }

@@ -248,7 +248,7 @@ impl Code {
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
                     place: usize,
-                    arguments: ::mcp_sansio::internal::typed::Indexed<#lifetime>,
+                    arguments: ::mcp_sansio::internal::Indexed<#lifetime>,
                 ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                     #read
                 }

@@ -17,9 +17,9 @@ use crate::encode::{Encode, Encoder};
 use crate::http::Operation;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::json::JsonStr;
-use crate::json::RawJson;
 #[cfg(feature = "alloc")]
 use crate::json::hash_str;
+use crate::json::{Indexed, RawJson};
 use crate::message::Arguments;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::protocol::Method;
@@ -215,10 +215,10 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first argument that does not.
     pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
-        self.check_raw(arguments.as_json())
+        self.check_raw(arguments.indexed())
     }
 
-    pub(super) fn check_raw<'x>(&'x self, arguments: RawJson<'x>) -> Result<(), SchemaError<'x>> {
+    pub(super) fn check_raw<'x>(&'x self, arguments: Indexed<'x>) -> Result<(), SchemaError<'x>> {
         let EntryKind::Tool { input, rows, .. } = self.kind() else { return Ok(()) };
         json_schema::check(input, rows.first().copied().unwrap_or_default(), arguments)
     }
@@ -242,7 +242,7 @@ impl<'c> Entry<'c> {
             Some(_) if rows.is_empty() && refers_outside(schema) => {
                 Err(SchemaError::text("$ref", "is an external reference, which is not supported"))
             }
-            Some(content) => json_schema::check(schema, rows, content),
+            Some(content) => json_schema::check(schema, rows, content.into()),
             None => Err(SchemaError::text("structuredContent", "is missing")),
         }
     }

@@ -5,8 +5,8 @@ use core::cmp::Ordering;
 use core::fmt;
 
 use crate::json::{
-    Cursor, JsonStr, Members, RawJson, begins_with, behind, byte, compare, is_whole, same_key,
-    skip_key, skip_string, skip_value, skip_whitespace,
+    Cursor, Indexed, JsonStr, Members, RawJson, begins_with, behind, byte, compare, is_whole,
+    same_key, skip_key, skip_string, skip_value, skip_whitespace,
 };
 use crate::text::{Printable, write_printable};
 
@@ -448,7 +448,7 @@ pub(super) const fn refers_outside(schema: RawJson<'_>) -> bool {
 pub(super) fn check<'x>(
     schema: RawJson<'x>,
     rows: &[SchemaRow],
-    value: RawJson<'x>,
+    Indexed { json: value, ends }: Indexed<'x>,
 ) -> Result<(), SchemaError<'x>> {
     let error = |member, (rule, value)| Err(SchemaError { member, rule, value });
     let text = |member, text| Err(SchemaError::text(member, text));
@@ -476,7 +476,7 @@ pub(super) fn check<'x>(
     let known = || get(Keyword::Properties).unwrap_or(RawJson::EMPTY);
     let mut lookup = Lookup::new(if rows.is_empty() { known() } else { RawJson::EMPTY });
     let (mut behind, mut seen, mut unknown) = (properties.iter(), 0u64, None);
-    let mut cursor = Cursor::new(value);
+    let (mut cursor, mut ends) = (Cursor::new(value), ends.iter());
     cursor.skip(b'{');
     while cursor.has_next() {
         let (member, mut name) = (cursor.clone(), None);
@@ -494,7 +494,7 @@ pub(super) fn check<'x>(
             }
         };
         let name = || name.unwrap_or_else(|| member.clone().key());
-        let value = cursor.value();
+        let value = cursor.value_until(ends.next().map_or(0, |end| *end as usize));
         cursor.skip(b',');
         let broken = if let Some(row) = row {
             seen |= 1 << (row.required & 63);

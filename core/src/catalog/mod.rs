@@ -24,7 +24,7 @@ use crate::buffers::tx::Tx;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{DisplayText, Encode, Encoder};
-use crate::json::{Decimal, JsonStr, RawJson, same};
+use crate::json::{Decimal, Indexed, JsonStr, RawJson, same};
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
 use crate::protocol::error::{InvalidPayload, SendResult};
@@ -109,7 +109,7 @@ impl Tools<'_> {
 
 /// Checks the arguments of a tool, and hands over what is wrong. Set together with the tools, so
 /// that a program whose tools are [unchecked](Catalog::unchecked) does not link the check.
-pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn Encode));
+pub(crate) type CheckArguments = fn(&Entry<'_>, Indexed<'_>, &mut dyn FnMut(&dyn Encode));
 
 /// The check against the schema of a tool.
 const CHECK: CheckArguments = |tool, arguments, refuse| {
@@ -755,7 +755,7 @@ impl<'c> Catalog<'c> {
         #[cfg(feature = "derive")]
         let check = if self.is_call(tool) { self.calls.check } else { check };
         if let Some(check) = check {
-            check(tool, request.arguments().as_json(), refuse);
+            check(tool, request.arguments().indexed(), refuse);
         }
     }
 

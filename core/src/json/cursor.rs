@@ -11,7 +11,6 @@ use super::{JsonStr, RawJson, byte, skip_string, skip_whitespace};
 
 /// An object that has been scanned, with the ends of its first members where they were kept: a
 /// long string need not be searched again for its end.
-#[cfg(feature = "derive")]
 #[derive(Clone, Copy, Debug)]
 pub struct Indexed<'a> {
     pub(crate) json: RawJson<'a>,
@@ -19,14 +18,11 @@ pub struct Indexed<'a> {
 }
 
 /// The ends of the first members of an object, in their order; zero where an end is not known.
-#[cfg(feature = "derive")]
 pub(crate) type Ends = [u32; INDEXED];
 
 /// Number of members of an object whose places are kept.
-#[cfg(any(feature = "derive", not(small)))]
 pub(crate) const INDEXED: usize = if cfg!(small) { 0 } else { 4 };
 
-#[cfg(feature = "derive")]
 impl<'a> From<RawJson<'a>> for Indexed<'a> {
     fn from(json: RawJson<'a>) -> Self {
         Self { json, ends: [0; INDEXED] }
@@ -67,7 +63,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// As [`value`](Self::value), for a value that ends there, or anywhere if that is zero.
-    #[cfg(feature = "derive")]
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn value_until(&mut self, end: usize) -> RawJson<'a> {
         if end == 0 {

@@ -11,7 +11,6 @@ pub(crate) use cursor::Cursor;
 pub(crate) use cursor::Ends;
 #[cfg(not(small))]
 pub(crate) use cursor::INDEXED;
-#[cfg(feature = "derive")]
 pub use cursor::Indexed;
 pub use number::Decimal;
 pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};

@@ -1,11 +1,9 @@
 //! Reads a message in one pass: validates it and records its members on the way.
 
 use super::envelope::Member;
-#[cfg(feature = "derive")]
-use crate::json::Indexed;
 use crate::json::{
-    INDEXED, JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_digits, skip_escapes,
-    skip_member, skip_string, skip_value, skip_whitespace,
+    INDEXED, Indexed, JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_digits,
+    skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
 };
 use crate::protocol::Method;
 
@@ -736,7 +734,6 @@ impl<'f> Params<'f> {
 }
 
 impl<'f> Arguments<'f> {
-    #[cfg(feature = "derive")]
     #[inline]
     pub(crate) fn indexed(&self) -> Indexed<'f> {
         let ends = self.index.moved_down(self.whole.start()).0.map(|entry| entry.end);

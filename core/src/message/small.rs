@@ -157,7 +157,6 @@ impl<'f> Params<'f> {
 }
 
 impl<'f> Arguments<'f> {
-    #[cfg(feature = "derive")]
     pub(crate) fn indexed(&self) -> crate::json::Indexed<'f> {
         self.as_json().into()
     }

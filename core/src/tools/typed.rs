@@ -184,7 +184,7 @@ impl<'c> Catalog<'c> {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
-                && let Err(faults) = check_members(rule, arguments.into(), &mut [], false)
+                && let Err(faults) = check_members(rule, arguments, &mut [], false)
             {
                 refuse(&faults);
             }
