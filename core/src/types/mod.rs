@@ -130,7 +130,6 @@ pub use sampling::{
 };
 // Messages of both roles.
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};
-
 pub use utilities::{
     CancelledParams, CompleteParams, CompleteResult, Completion, CompletionArgument,
     CompletionContext, CompletionReference, EmptyParams, EmptyResult, LoggingLevel,

@@ -26,16 +26,16 @@ pub const MESSAGE: usize = 512;
 /// that are longer.
 pub const PACKET: usize = MESSAGE + 128;
 
-/// How long a message waits for room in the pipe. Then it is lost, since who does not read for
-/// longer does not hear from the broker either, and is taken for dead.
+/// The longest time that a message waits for room in the pipe. Then it is lost: an end that does
+/// not read for longer does not hear from the broker either, and is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The topics of one end of the line. Those of the other end are these the other way round.
 #[derive(Clone, Copy, Debug)]
 pub struct Topics<'t> {
-    /// What this end gets.
+    /// The topic that this end receives.
     pub input: &'t str,
-    /// What this end sends.
+    /// The topic that this end sends.
     pub output: &'t str,
 }
 
@@ -53,7 +53,7 @@ pub async fn carry<IO: Io>(
         broker.poll().await?;
     }
     let (mut message, mut chunk) = ([0; PACKET], [0; MESSAGE]);
-    // What of the message the pipe has not taken.
+    // The part of the message that the pipe has not taken.
     let mut rest = 0..0;
     loop {
         // Both go on without each other: a server whose output waits takes no input.
