@@ -25,10 +25,12 @@ one_of! {
     /// ```
     /// use mcp_sansio::types::{ElicitParams, Field, RequestedSchema, StringSchema};
     ///
-    /// const FORM: RequestedSchema = RequestedSchema::new(&[     Field::required("name",
-    /// StringSchema::new().max_length(40).schema()), ]); const BY_FORM: ElicitParams =
-    /// ElicitParams::form("What is your name?", FORM); const BY_URL: ElicitParams =
-    /// ElicitParams::url("Please sign in.", "https://example.com/login");
+    /// const FORM: RequestedSchema = RequestedSchema::new(&[
+    ///     Field::required("name", StringSchema::new().max_length(40).schema()),
+    /// ]);
+    /// const BY_FORM: ElicitParams = ElicitParams::form("What is your name?", FORM);
+    /// const BY_URL: ElicitParams =
+    ///     ElicitParams::url("Please sign in.", "https://example.com/login");
     /// ```
     #[non_exhaustive]
     pub enum ElicitParams<'a> {
