@@ -32,6 +32,11 @@ impl SessionSetting {
         }))
     }
 
+    /// Returns the subscription to a resource.
+    pub fn subscription(uri: &str) -> Self {
+        Self(Self::SUBSCRIBED | hash_str(uri) >> 16)
+    }
+
     /// Returns what the client has set in the session.
     pub fn all_of(server: &Server<'_>) -> impl Iterator<Item = Self> {
         let level = server.peer.session.map(|session| session.log_level);

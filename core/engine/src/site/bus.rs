@@ -1,8 +1,10 @@
 //! The bus of a fleet: nodes tell each other of changes, and of what a client has sent to one of
 //! them and another one waits for.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use mcp_sansio::http::server::{EventId, OutgoingResponse};
 use mcp_sansio::internal::{BodyPosition, MessageKind, SessionSetting};
@@ -62,6 +64,9 @@ pub(super) struct Fleet {
     deleted: BTreeSet<u64>,
     /// The same, the oldest first.
     in_order: VecDeque<u64>,
+    /// The latest changes of resources, and when the next step after each was: a subscription that
+    /// a client made before may be on its way here.
+    changes: VecDeque<(Box<str>, Option<Instant>)>,
 }
 
 /// The kind of an envelope, by which its numbers and its bytes have their meaning.
@@ -171,11 +176,25 @@ impl Fleet {
             heard: BTreeMap::new(),
             deleted: BTreeSet::new(),
             in_order: VecDeque::new(),
+            changes: VecDeque::new(),
         }
     }
 
-    pub(super) fn next_outgoing(&mut self) -> Option<(Topic, Vec<u8>)> {
+    pub(super) fn next_outgoing(&mut self, now: Instant) -> Option<(Topic, Vec<u8>)> {
+        let new = self.changes.iter_mut().rev().map(|(_, at)| at).take_while(|at| at.is_none());
+        new.for_each(|at| *at = Some(now));
         self.outgoing.pop_front()
+    }
+
+    /// Remembers a change for subscriptions that are on their way.
+    pub(super) fn changed(&mut self, change: &Change<'_>) {
+        let Some(uri) = change.uri().filter(|uri| uri.len() <= MAX_CHANGED_URI) else { return };
+        if self.node.is_on_bus {
+            if self.changes.len() == MAX_CHANGES {
+                self.changes.pop_front();
+            }
+            self.changes.push_back((uri.into(), None));
+        }
     }
 
     /// Returns whether the session of this number was deleted.
@@ -343,9 +362,17 @@ impl<O> Site<'_, O> {
             (Kind::Taken, Some(owner)) => self.taken(own_exchange, owner),
             (Kind::Settings, Some(owner)) => {
                 let Some(instance) = self.instances.get_mut(owner) else { return Ok(None) };
-                let mut server = instance.state.server(self.config);
                 for setting in bytes.as_chunks().0 {
-                    SessionSetting(u64::from_be_bytes(*setting)).set(&mut server);
+                    let setting = SessionSetting(u64::from_be_bytes(*setting));
+                    setting.set(&mut instance.state.server(self.config));
+                    for (uri, at) in self.fleet.iter().flat_map(|fleet| &fleet.changes) {
+                        if at.is_none_or(|at| now < at.saturating_add(LATE))
+                            && setting == SessionSetting::subscription(uri)
+                            && instance.change(self.config, &Change::resource(uri))
+                        {
+                            self.schedule.turn(Work::Instance(owner));
+                        }
+                    }
                 }
             }
             (Kind::Adopted, _) => self.tell_of_session(session, owner),
@@ -508,6 +535,12 @@ const PURPOSE: &str = "bus";
 const MAX_DELETED: usize = 10_000;
 /// The bits of a node's number that tell its sites apart.
 pub(super) const SHARD_BITS: u32 = 16;
+/// Maximum number of changes of resources that are remembered, each with a URI of at most
+/// [`MAX_CHANGED_URI`] bytes.
+const MAX_CHANGES: usize = 64;
+const MAX_CHANGED_URI: usize = 512;
+/// Time in which a subscription reaches the other nodes of its session.
+const LATE: Duration = Duration::from_secs(5);
 /// Maximum number of nodes whose envelopes are counted.
 const MAX_HEARD: usize = 1024;
 

@@ -366,7 +366,7 @@ impl<'c, O> Site<'c, O> {
         if let Some((exchange, why)) = self.foreign.pop_front() {
             return SiteStep::Foreign(ExchangeKey(exchange), why);
         }
-        if let Some((topic, envelope)) = self.fleet.as_mut().and_then(|it| it.next_outgoing()) {
+        if let Some((topic, envelope)) = self.fleet.as_mut().and_then(|it| it.next_outgoing(now)) {
             return SiteStep::Publish { topic, envelope };
         }
         while let Some(key) = self.schedule.next_ready() {
@@ -447,6 +447,9 @@ impl<'c, O> Site<'c, O> {
     /// Tells all subscribers of all servers about a change. What a client has not read yet is not
     /// repeated. Looks at each open session and `subscriptions/listen`.
     pub fn publish(&mut self, change: &Change<'_>) {
+        if let Some(fleet) = &mut self.fleet {
+            fleet.changed(change);
+        }
         for (key, instance) in self.instances.iter_mut() {
             if instance.change(self.config, change) {
                 self.schedule.turn(Work::Instance(key));

@@ -532,6 +532,32 @@ fn what_a_client_sets_at_one_node_all_nodes_know() {
 }
 
 #[test]
+fn a_change_that_overtakes_a_subscription_on_the_bus_is_told() {
+    for (pause, is_told) in [(0, true), (4999, true), (5000, false)] {
+        let mut nodes = Nodes::new(3);
+        let id = nodes.hosts[0].open("2025-11-25");
+        let (stream, _) = nodes.listen(1, &id, None);
+        nodes.publish(1, &Change::resource("a:other"));
+        // The client has its response, and the other nodes have not heard of it.
+        let subscribe = post(&[("Mcp-Session-Id", &id)], &subscription(2, "subscribe", "a:1"));
+        assert_eq!(nodes.hosts[0].send(&subscribe).status, 200);
+        nodes.hosts[0].run();
+        let late = std::mem::take(&mut nodes.hosts[0].outgoing);
+        assert_eq!(late.len(), 1);
+        nodes.publish(2, &Change::resource("a:1"));
+        assert_eq!(nodes.read(1, stream), "");
+        nodes.wait(Duration::from_millis(pause));
+        nodes.hosts[0].outgoing = late;
+        let events = nodes.read(1, stream);
+        assert_eq!(events.matches("resources/updated").count(), usize::from(is_told), "{events}");
+        assert_eq!(events.contains(r#""uri":"a:1""#), is_told);
+        // From now on it is known.
+        nodes.publish(2, &Change::resource("a:1"));
+        assert!(nodes.read(1, stream).contains(r#""uri":"a:1""#));
+    }
+}
+
+#[test]
 fn a_session_that_was_deleted_is_gone_at_all_nodes() {
     let mut nodes = Nodes::new(3);
     let id = nodes.hosts[0].open("2025-11-25");
