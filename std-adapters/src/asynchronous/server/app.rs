@@ -268,6 +268,9 @@ pub struct Limits {
     ///
     /// A legacy client that only waits for changes is idle, too: ping it more often
     /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
+    ///
+    /// Over HTTP it is the time between two requests of a connection. A proxy in front has to close
+    /// its connections before: on one that the server closes in the same moment a request is lost.
     pub idle_timeout: Option<Duration>,
     /// Time in which requests in flight can end after [`Broadcaster::shut_down`]; then the rest is
     /// cancelled. Default: 5 seconds, half of what `docker stop` waits. [`Duration::MAX`]: no

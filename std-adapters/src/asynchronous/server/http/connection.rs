@@ -2,7 +2,6 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
-use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
@@ -20,6 +19,7 @@ use super::memory::{self, Head};
 use super::server::{HttpServer, Table};
 use super::shards::Servers;
 use super::wire::{LINGER, Next, Turns, Wire};
+use crate::asynchronous::server::app::{IDLE_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::Live;
@@ -87,11 +87,10 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     table: &Mutex<Table<M>>,
     wire: &mut Wire<'_, T>,
 ) -> io::Result<()> {
-    let broadcaster = &server.settings().broadcaster;
-    let mut is_first = true;
+    let Settings { broadcaster, limits, .. } = server.settings();
+    let mut idle = None;
     loop {
-        let is_first = mem::replace(&mut is_first, false);
-        let head = match wire.head(is_first, || broadcaster.is_shutting_down()).await? {
+        let head = match wire.head(idle, || broadcaster.is_shutting_down()).await? {
             Next::Got(head) => head,
             Next::End => return wire.close().await,
             Next::Invalid(error) => {
@@ -100,6 +99,7 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
                 return wire.close().await;
             }
         };
+        idle = Some(limits.idle_timeout.unwrap_or(IDLE_TIMEOUT));
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut response = ResponseWriter::new()
             .http_1_0(head.is_http_1_0)

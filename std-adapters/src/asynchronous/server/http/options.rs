@@ -98,10 +98,12 @@ pub struct HttpOptions {
     /// the connection, and detects clients that are gone. [`Duration::MAX`]: no comments. Default:
     /// 15 s.
     pub keep_alive: Duration,
-    /// Time in which a client has to send a request, to start the next one, and to read pending
-    /// output: at least 4 KiB in this time, or all of it. The connection of a slower client is
-    /// closed. Behind another HTTP library it limits bodies, and output that the library does not
-    /// take. [`Duration::MAX`]: no limit. Default: 30 s.
+    /// Time in which a client has to send a request, the first of a connection from its start, and
+    /// to read pending output: at least 4 KiB in this time, or all of it. The connection of a
+    /// slower client is closed. Between requests it may be idle for longer
+    /// ([`Limits::idle_timeout`](crate::asynchronous::Limits::idle_timeout)). Behind another HTTP
+    /// library this limits bodies, and output that the library does not take. [`Duration::MAX`]: no
+    /// limit. Default: 30 s.
     pub read_timeout: Duration,
     /// Time of a check of [`authorize`](Self::authorize); then the request gets 503.
     /// [`Duration::MAX`]: no limit. Default: 10 s.

@@ -106,14 +106,16 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
         }
     }
 
-    /// Reads the head of the next request. Ends if it is to stop before any input. Even then the
-    /// first request of a connection is awaited for a moment: its client sends it already.
+    /// Reads the head of the next request, which may begin within `idle` if it is not the first of
+    /// its connection. Ends if it is to stop before any input. Even then the first request is
+    /// awaited for a moment: its client sends it already.
     pub(crate) async fn head(
         &mut self,
-        is_first: bool,
+        mut idle: Option<Duration>,
         stop: impl Fn() -> bool,
     ) -> io::Result<Next<Head>> {
-        let mut due = later(runtime::now(), self.read_timeout);
+        let is_first = idle.is_none();
+        let mut due = later(runtime::now(), idle.unwrap_or(self.read_timeout));
         let mut is_stopping = false;
         self.is_read = false;
         loop {
@@ -127,6 +129,10 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
                 Err(error) => return Ok(Next::Invalid(error)),
+            }
+            if idle.is_some() && !self.reader.is_between_requests() {
+                idle = None;
+                due = later(runtime::now(), self.read_timeout);
             }
             let read = poll_fn(|cx| {
                 if self.reader.is_between_requests() && !is_stopping && stop() {
