@@ -59,7 +59,7 @@ fn wait(client: &mut Client<'_>, count: &AtomicUsize, expected: usize) -> Outcom
     while count.load(Ordering::Relaxed) < expected && Instant::now() < until {
         client.run_for(Duration::from_millis(10))?;
     }
-    Ok(count.load(Ordering::Relaxed) == expected)
+    Ok(count.load(Ordering::Relaxed) >= expected)
 }
 
 fn visit(url: &str, [calls, questions, changes]: [usize; 3], era: Era) -> Outcome {
@@ -78,9 +78,11 @@ fn visit(url: &str, [calls, questions, changes]: [usize; 3], era: Era) -> Outcom
     let uris = [Text::new("fleet:resource")];
     client.listen(&SubscriptionFilter::new().resource_subscriptions(&uris))?;
     wait(client, &counts.subscriptions, usize::from(era == Era::Modern))?;
-    for change in 1..=changes {
+    for _ in 0..changes {
+        // The subscription may be told of a change that was made just before it.
+        let before = counts.changes.load(Ordering::Relaxed);
         said(client, "touch", "")?;
-        right += usize::from(wait(client, &counts.changes, change)?);
+        right += usize::from(wait(client, &counts.changes, before + 1)?);
     }
     let all = calls + questions + changes;
     println!("mcp-sansio, {era:?}\t{all}\t{}", all - right);

@@ -540,7 +540,7 @@ pub(super) const SHARD_BITS: u32 = 16;
 const MAX_CHANGES: usize = 64;
 const MAX_CHANGED_URI: usize = 512;
 /// Time in which a subscription reaches the other nodes of its session.
-const LATE: Duration = Duration::from_secs(5);
+const LATE: Duration = Duration::from_secs(2);
 /// Maximum number of nodes whose envelopes are counted.
 const MAX_HEARD: usize = 1024;
 
