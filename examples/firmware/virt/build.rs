@@ -3,6 +3,7 @@
 
 fn main() {
     println!("cargo:rustc-link-search={}", env!("CARGO_MANIFEST_DIR"));
+    println!("cargo:rustc-link-arg-bin=ble=-Tmemory.x");
     // The buffers of a network take more memory.
     println!("cargo:rustc-link-arg-bin=virt=-Tmemory.x");
     println!("cargo:rustc-link-arg-bin=network=-Tnetwork.x");
