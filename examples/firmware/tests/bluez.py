@@ -1,0 +1,218 @@
+"""A computer's Bluetooth without a radio: BlueZ's D-Bus API, as far as btleplug uses it, in front of
+a virtual controller of bumble, which shares the air with that of an emulated board.
+
+    bluez.py PORT [MTU]
+
+PORT of this computer is the board's HCI. Words on standard input: `lose` drops the next notification,
+`lose-write` the next write, `off` turns the adapter off, and `on` on. It prints `ready`.
+"""
+
+import asyncio
+import sys
+from uuid import UUID
+
+from bumble.controller import Controller
+from bumble.device import Device, Peer
+from bumble.hci import Address, HCI_ErrorCode
+from bumble.host import Host
+from bumble.link import LocalLink
+from bumble.transport import open_transport
+from dbus_fast import BusType, DBusError, PropertyAccess
+from dbus_fast.aio import MessageBus
+from dbus_fast.service import ServiceInterface, dbus_method, dbus_property
+
+ADAPTER = "/org/bluez/hci0"
+NOTIFY, WRITE = 0x10, 0x08
+
+
+def constant(name, signature):
+    def get(self):
+        return self.values[name]
+
+    # The library takes signatures from annotations.
+    get.__name__, get.__annotations__ = name, {"return": signature}
+    return dbus_property(access=PropertyAccess.READ)(get)
+
+
+class Object(ServiceInterface):
+    """An object with properties that are constant, or set by `change`."""
+
+    def __init_subclass__(cls, properties, **more):
+        super().__init_subclass__(**more)
+        for name, signature in properties.items():
+            setattr(cls, name, constant(name, signature))
+
+    def __init__(self, name, **values):
+        self.values = values
+        super().__init__(f"org.bluez.{name}")
+
+    def change(self, **values):
+        self.values.update(values)
+        self.emit_properties_changed(values)
+
+
+class Adapter(
+    Object,
+    properties=dict.fromkeys(("Address", "AddressType", "Name", "Alias", "Modalias"), "s")
+    | {"Discovering": "b"},
+):
+    def __init__(self, computer):
+        self.computer = computer
+        names = {"Name": "test", "Alias": "test", "Modalias": "usb:v1D6Bp0246d0540"}
+        super().__init__("Adapter1", Address="F0:F1:F2:F3:F4:F5", AddressType="random", Powered=True, Discovering=False, **names)
+
+    @dbus_property()
+    def Powered(self) -> "b":
+        return self.values["Powered"]
+
+    @Powered.setter
+    def Powered(self, on: "b"):
+        self.change(Powered=on)
+
+    @dbus_method()
+    def SetDiscoveryFilter(self, filter: "a{sv}"):
+        pass
+
+    @dbus_method()
+    async def StartDiscovery(self):
+        await self.computer.radio.start_scanning()
+
+    @dbus_method()
+    async def StopDiscovery(self):
+        await self.computer.radio.stop_scanning()
+
+
+class Remote(
+    Object,
+    properties=dict.fromkeys(("Address", "AddressType", "Name", "Alias"), "s")
+    | dict.fromkeys(("Paired", "Connected", "ServicesResolved", "Trusted", "Blocked", "LegacyPairing"), "b")
+    | {"Adapter": "o", "RSSI": "n"},
+):
+    def __init__(self, computer, address, name):
+        self.computer, self.peer, self.exported = computer, None, []
+        self.path = f"{ADAPTER}/dev_{address.to_string(False).replace(':', '_')}"
+        off = dict.fromkeys(("Paired", "Connected", "ServicesResolved", "Trusted", "Blocked", "LegacyPairing"), False)
+        super().__init__(
+            "Device1", Address=address.to_string(False), AddressType="random", Name=name, Alias=name, Adapter=ADAPTER, RSSI=-50, **off
+        )
+        self.address = address
+
+    @dbus_method()
+    async def Connect(self):
+        connection = await self.computer.radio.connect(self.address)
+        connection.on("disconnection", self.left)
+        self.peer = Peer(connection)
+        self.change(Connected=True)
+        mtu = 23
+        if self.computer.mtu > mtu:
+            mtu = await self.peer.request_mtu(self.computer.mtu)
+        for service in await self.peer.discover_services():
+            path = f"{self.path}/service{service.handle:04x}"
+            self.export(path, Service(service, self.path))
+            for characteristic in await service.discover_characteristics():
+                child = f"{path}/char{characteristic.handle:04x}"
+                self.export(child, Characteristic(self, path, characteristic, mtu))
+        self.change(ServicesResolved=True)
+
+    @dbus_method()
+    async def Disconnect(self):
+        if self.peer:
+            await self.peer.connection.disconnect()
+
+    def export(self, path, object):
+        self.computer.bus.export(path, object)
+        self.exported.append(path)
+
+    def left(self, _reason):
+        self.peer = None
+        for path in reversed(self.exported):
+            self.computer.bus.unexport(path)
+        self.exported.clear()
+        self.change(ServicesResolved=False, Connected=False)
+
+
+class Service(Object, properties={"UUID": "s", "Primary": "b", "Device": "o"}):
+    def __init__(self, service, device):
+        super().__init__("GattService1", UUID=long(service.uuid), Primary=True, Device=device)
+
+
+class Characteristic(Object, properties={"UUID": "s", "Service": "o", "Flags": "as", "MTU": "q", "Value": "ay", "Notifying": "b"}):
+    def __init__(self, remote, service, characteristic, mtu):
+        self.remote, self.characteristic = remote, characteristic
+        bits = {NOTIFY: "notify", WRITE: "write"}
+        flags = [name for bit, name in bits.items() if characteristic.properties & bit]
+        super().__init__("GattCharacteristic1", UUID=long(characteristic.uuid), Service=service, Flags=flags, MTU=mtu, Value=b"", Notifying=False)
+
+    @dbus_method()
+    async def WriteValue(self, value: "ay", options: "a{sv}"):
+        if not self.remote.computer.takes("lose-write"):
+            if not self.remote.peer:
+                raise DBusError("org.bluez.Error.Failed", "Not connected")
+            with_response = options["type"].value == "request"
+            await self.remote.peer.write_value(self.characteristic, bytes(value), with_response=with_response)
+
+    @dbus_method()
+    async def StartNotify(self):
+        await self.remote.peer.subscribe(self.characteristic, self.notified)
+        self.change(Notifying=True)
+
+    def notified(self, value):
+        if not self.remote.computer.takes("lose"):
+            self.change(Value=bytes(value))
+
+
+def long(uuid):
+    return str(UUID(bytes=uuid.to_bytes(force_128=True)[::-1]))
+
+
+class Computer:
+    def __init__(self, bus, mtu):
+        self.bus, self.mtu, self.orders, self.remotes = bus, mtu, [], {}
+
+    def takes(self, order):
+        return order in self.orders and not self.orders.remove(order)
+
+    def advertised(self, advertisement):
+        name = advertisement.data.get(0x09)
+        if name and advertisement.address not in self.remotes:
+            remote = Remote(self, advertisement.address, name)
+            self.remotes[advertisement.address] = remote
+            self.bus.export(remote.path, remote)
+
+
+async def main(port, mtu=247):
+    bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+    computer = Computer(bus, int(mtu))
+    link = LocalLink()
+    board = await open_transport(f"tcp-client:127.0.0.1:{port}")
+    Controller("board", host_source=board.source, host_sink=board.sink, link=link)
+    controller = Controller("computer", link=link)
+    computer.radio = Device("computer", address=Address("F0:F1:F2:F3:F4:F5"), host=Host(controller, controller))
+    computer.radio.on("advertisement", computer.advertised)
+    await computer.radio.power_on()
+    adapter = Adapter(computer)
+    bus.export(ADAPTER, adapter)
+    await bus.request_name("org.bluez")
+    print("ready", flush=True)
+
+    orders = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+
+    async def obey():
+        async for order in orders:
+            match order.decode().strip():
+                case "on" | "off" as power:
+                    adapter.change(Powered=power == "on")
+                case order:
+                    computer.orders.append(order)
+
+    async def miss_the_board():
+        await board.source.terminated
+        # What follows when nothing is heard for the supervision timeout.
+        for connection in list(controller.le_connections.values()):
+            controller.on_le_disconnected(connection, HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
+
+    await asyncio.gather(obey(), miss_the_board())
+
+
+asyncio.run(main(*sys.argv[1:]))
