@@ -5,7 +5,9 @@
 There is no radio: bluez.py stands for that of the computer, and for its system.
 """
 
+import contextlib
 import os
+import queue
 import re
 import socket
 import subprocess
@@ -118,7 +120,53 @@ def line_that_is_too_long(line, _air):
     usable(line)
 
 
-CASES = [sessions, requests_of_2026_07_28, lengths, many_at_once, lost_notification, lost_write, line_that_is_too_long]
+# Nothing holds the client back, so the board has no room for some of it. That has no answer, or an
+# error; the rest does.
+def writes_that_nobody_answers(line):
+    for id in range(40):
+        line.send(id, "tools/call", name="measure", arguments={}, _meta=MODERN)
+    results = 0
+    with contextlib.suppress(queue.Empty):
+        while True:
+            answer = line.next(3)
+            results += "result" in answer
+            assert "result" in answer or answer["error"]["code"] == -32700, answer
+    assert 0 < results < 40, results
+    usable(line)
+
+
+# The next client gets nothing of the half of a line, nor the rest of an answer.
+def clients_that_leave_in_the_middle(bridge):
+    for number in range(8):
+        line = bridge()
+        usable(line)
+        line.send(1, "tools/call", name="measure", arguments={}, _meta=MODERN)
+        line.write('{"jsonrpc":"2.0","id":2,"method":')
+        time.sleep(number / 50)
+        if number % 4 == 3:
+            # The system keeps the connection of the one that could not end it.
+            line.process.kill()
+        else:
+            line.process.terminate()
+            assert line.process.wait(SECONDS) == 0, line.said
+    usable(bridge())
+
+
+def another_name(bridge):
+    bridge("--wait", "1", name="kettle").fails("no device with the name kettle within 1 s.*here: thermometer$")
+
+
+def bluetooth_that_is_off(air, bridge):
+    air.order("off")
+    bridge().fails("Bluetooth is off: turn it on")
+    air.order("on")
+
+
+def device_that_is_gone(air, bridge):
+    line = bridge()
+    usable(line)
+    air.board.kill()
+    line.fails("the connection to thermometer is lost|cannot write to the device")
 
 
 def main(image, program):
@@ -127,23 +175,41 @@ def main(image, program):
         run(*words)
         print(f"PASS {run.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
 
-    def bridge(*words):
-        return Bridge(program, *words, "thermometer")
+    def bridge(*words, name="thermometer"):
+        return Bridge(program, *words, name)
 
     def no_bluetooth():
         bridge().fails("there is no Bluetooth: .*BlueZ")
 
-    def session(air):
-        line = bridge()
-        for run in CASES:
-            case(run, line) if run.__code__.co_argcount == 1 else case(run, line, air)
-        line.close()
-        assert line.process.returncode == 0
+    # The shortest packets that there are.
+    def packets_of_20_bytes():
+        with Air(image, "23"):
+            line = bridge()
+            requests_of_2026_07_28(line)
+            line.close()
+
+    def no_response():
+        with Air(image, "247", "write-without-response"):
+            line = bridge()
+            writes_that_nobody_answers(line)
+            line.close()
 
     with Bus():
         case(no_bluetooth)
+        case(no_response)
+        case(packets_of_20_bytes)
         with Air(image) as air:
-            case(session, air)
+            line = bridge()
+            for run in sessions, requests_of_2026_07_28, lengths, many_at_once:
+                case(run, line)
+            for run in lost_notification, lost_write, line_that_is_too_long:
+                case(run, line, air)
+            line.close()
+            assert line.process.returncode == 0
+            case(clients_that_leave_in_the_middle, bridge)
+            case(another_name, bridge)
+            case(bluetooth_that_is_off, air, bridge)
+            case(device_that_is_gone, air, bridge)
 
 
 main(*sys.argv[1:])

@@ -1,13 +1,15 @@
 """A computer's Bluetooth without a radio: BlueZ's D-Bus API, as far as btleplug uses it, in front of
 a virtual controller of bumble, which shares the air with that of an emulated board.
 
-    bluez.py PORT [MTU]
+    bluez.py PORT [MTU [FLAG]]
 
-PORT of this computer is the board's HCI. Words on standard input: `lose` drops the next notification,
-`lose-write` the next write, `off` turns the adapter off, and `on` on. It prints `ready`.
+PORT of this computer is the board's HCI. With FLAG, `write-without-response`, services have no other
+kind of write. Words on standard input: `lose` drops the next notification, `lose-write` the next
+write, `off` turns the adapter off, and `on` on. It prints `ready`.
 """
 
 import asyncio
+import logging
 import sys
 from uuid import UUID
 
@@ -22,7 +24,7 @@ from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_method, dbus_property
 
 ADAPTER = "/org/bluez/hci0"
-NOTIFY, WRITE = 0x10, 0x08
+FLAGS = {"write-without-response": 0x04, "write": 0x08, "notify": 0x10}
 
 
 def constant(name, signature):
@@ -139,17 +141,20 @@ class Service(Object, properties={"UUID": "s", "Primary": "b", "Device": "o"}):
 class Characteristic(Object, properties={"UUID": "s", "Service": "o", "Flags": "as", "MTU": "q", "Value": "ay", "Notifying": "b"}):
     def __init__(self, remote, service, characteristic, mtu):
         self.remote, self.characteristic = remote, characteristic
-        bits = {NOTIFY: "notify", WRITE: "write"}
-        flags = [name for bit, name in bits.items() if characteristic.properties & bit]
+        flags = [name for name, bit in FLAGS.items() if characteristic.properties & bit]
+        if remote.computer.only in flags:
+            flags.remove("write")
         super().__init__("GattCharacteristic1", UUID=long(characteristic.uuid), Service=service, Flags=flags, MTU=mtu, Value=b"", Notifying=False)
 
     @dbus_method()
     async def WriteValue(self, value: "ay", options: "a{sv}"):
-        if not self.remote.computer.takes("lose-write"):
-            if not self.remote.peer:
-                raise DBusError("org.bluez.Error.Failed", "Not connected")
+        if self.remote.computer.takes("lose-write"):
+            return
+        try:
             with_response = options["type"].value == "request"
             await self.remote.peer.write_value(self.characteristic, bytes(value), with_response=with_response)
+        except (AttributeError, asyncio.CancelledError) as error:
+            raise DBusError("org.bluez.Error.Failed", "Not connected") from error
 
     @dbus_method()
     async def StartNotify(self):
@@ -166,8 +171,8 @@ def long(uuid):
 
 
 class Computer:
-    def __init__(self, bus, mtu):
-        self.bus, self.mtu, self.orders, self.remotes = bus, mtu, [], {}
+    def __init__(self, bus, mtu, only):
+        self.bus, self.mtu, self.only, self.orders, self.remotes = bus, mtu, only, [], {}
 
     def takes(self, order):
         return order in self.orders and not self.orders.remove(order)
@@ -180,9 +185,9 @@ class Computer:
             self.bus.export(remote.path, remote)
 
 
-async def main(port, mtu=247):
+async def main(port, mtu=247, only=None):
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
-    computer = Computer(bus, int(mtu))
+    computer = Computer(bus, int(mtu), only)
     link = LocalLink()
     board = await open_transport(f"tcp-client:127.0.0.1:{port}")
     Controller("board", host_source=board.source, host_sink=board.sink, link=link)
@@ -215,4 +220,6 @@ async def main(port, mtu=247):
     await asyncio.gather(obey(), miss_the_board())
 
 
+# Warnings of packets for a connection that has ended.
+logging.getLogger("bumble").setLevel(logging.CRITICAL)
 asyncio.run(main(*sys.argv[1:]))

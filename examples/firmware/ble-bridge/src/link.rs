@@ -9,7 +9,7 @@ use btleplug::api::{
 };
 use btleplug::platform::{Adapter, Manager, Peripheral};
 use futures::{Stream, StreamExt as _};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 const SERVICE: u128 = 0x6E400001_B5A3_F393_E0A9_E50E24DCCA9E;
 /// What is written to the device.
@@ -86,8 +86,9 @@ impl Link {
         (&self.sender, &mut self.receiver)
     }
 
+    /// Waits for the system, but not for one that hangs.
     pub(crate) async fn close(self) {
-        let _ = self.sender.device.disconnect().await;
+        let _ = timeout(Duration::from_secs(3), self.sender.device.disconnect()).await;
     }
 }
 
