@@ -1,11 +1,11 @@
-"""A computer's Bluetooth without a radio: BlueZ's D-Bus API, as far as btleplug uses it, in front of
-a virtual controller of bumble, which shares the air with that of an emulated board.
+"""A computer's Bluetooth without a radio: BlueZ's D-Bus API, as far as btleplug uses it, in front
+of a virtual controller of bumble, which shares the air with that of an emulated board.
 
     bluez.py PORT [MTU [FLAG]]
 
-PORT of this computer is the board's HCI. With FLAG, `write-without-response`, services have no other
-kind of write. Words on standard input: `lose` drops the next notification, `lose-write` the next
-write, `off` turns the adapter off, and `on` on. It prints `ready`.
+PORT of this computer is the board's HCI. With FLAG, `write-without-response`, services have no
+other kind of write. Words on standard input: `lose` drops the next notification, `lose-write` the
+next write, `off` turns the adapter off, and `on` on. It prints `ready`, and `done` for each word.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_method, dbus_property
 
 ADAPTER = "/org/bluez/hci0"
+OWN_ADDRESS = "F0:F1:F2:F3:F4:F5"
+STATES = ("Paired", "Connected", "ServicesResolved", "Trusted", "Blocked", "LegacyPairing")
 FLAGS = {"write-without-response": 0x04, "write": 0x08, "notify": 0x10}
 
 
@@ -60,8 +62,9 @@ class Adapter(
 ):
     def __init__(self, computer):
         self.computer = computer
-        names = {"Name": "test", "Alias": "test", "Modalias": "usb:v1D6Bp0246d0540"}
-        super().__init__("Adapter1", Address="F0:F1:F2:F3:F4:F5", AddressType="random", Powered=True, Discovering=False, **names)
+        values = {"Name": "test", "Alias": "test", "Modalias": "usb:v1D6Bp0246d0540"}
+        values |= {"Address": OWN_ADDRESS, "AddressType": "random"}
+        super().__init__("Adapter1", Powered=True, Discovering=False, **values)
 
     @dbus_property()
     def Powered(self) -> "b":
@@ -87,17 +90,16 @@ class Adapter(
 class Remote(
     Object,
     properties=dict.fromkeys(("Address", "AddressType", "Name", "Alias"), "s")
-    | dict.fromkeys(("Paired", "Connected", "ServicesResolved", "Trusted", "Blocked", "LegacyPairing"), "b")
+    | dict.fromkeys(STATES, "b")
     | {"Adapter": "o", "RSSI": "n"},
 ):
     def __init__(self, computer, address, name):
-        self.computer, self.peer, self.exported = computer, None, []
-        self.path = f"{ADAPTER}/dev_{address.to_string(False).replace(':', '_')}"
-        off = dict.fromkeys(("Paired", "Connected", "ServicesResolved", "Trusted", "Blocked", "LegacyPairing"), False)
-        super().__init__(
-            "Device1", Address=address.to_string(False), AddressType="random", Name=name, Alias=name, Adapter=ADAPTER, RSSI=-50, **off
-        )
-        self.address = address
+        self.computer, self.address, self.peer, self.exported = computer, address, None, []
+        shown = address.to_string(False)
+        self.path = f"{ADAPTER}/dev_{shown.replace(':', '_')}"
+        values = {"Address": shown, "AddressType": "random", "Name": name, "Alias": name}
+        values |= {"Adapter": ADAPTER, "RSSI": -50} | dict.fromkeys(STATES, False)
+        super().__init__("Device1", **values)
 
     @dbus_method()
     async def Connect(self):
@@ -138,13 +140,16 @@ class Service(Object, properties={"UUID": "s", "Primary": "b", "Device": "o"}):
         super().__init__("GattService1", UUID=long(service.uuid), Primary=True, Device=device)
 
 
-class Characteristic(Object, properties={"UUID": "s", "Service": "o", "Flags": "as", "MTU": "q", "Value": "ay", "Notifying": "b"}):
+class Characteristic(
+    Object, properties={"UUID": "s", "Service": "o", "Flags": "as", "MTU": "q", "Value": "ay"}
+):
     def __init__(self, remote, service, characteristic, mtu):
         self.remote, self.characteristic = remote, characteristic
         flags = [name for name, bit in FLAGS.items() if characteristic.properties & bit]
         if remote.computer.only in flags:
             flags.remove("write")
-        super().__init__("GattCharacteristic1", UUID=long(characteristic.uuid), Service=service, Flags=flags, MTU=mtu, Value=b"", Notifying=False)
+        values = {"UUID": long(characteristic.uuid), "Service": service, "MTU": mtu}
+        super().__init__("GattCharacteristic1", Flags=flags, Value=b"", **values)
 
     @dbus_method()
     async def WriteValue(self, value: "ay", options: "a{sv}"):
@@ -152,14 +157,13 @@ class Characteristic(Object, properties={"UUID": "s", "Service": "o", "Flags": "
             return
         try:
             with_response = options["type"].value == "request"
-            await self.remote.peer.write_value(self.characteristic, bytes(value), with_response=with_response)
+            await self.remote.peer.write_value(self.characteristic, bytes(value), with_response)
         except (AttributeError, asyncio.CancelledError) as error:
             raise DBusError("org.bluez.Error.Failed", "Not connected") from error
 
     @dbus_method()
     async def StartNotify(self):
         await self.remote.peer.subscribe(self.characteristic, self.notified)
-        self.change(Notifying=True)
 
     def notified(self, value):
         if not self.remote.computer.takes("lose"):
@@ -172,7 +176,8 @@ def long(uuid):
 
 class Computer:
     def __init__(self, bus, mtu, only):
-        self.bus, self.mtu, self.only, self.orders, self.remotes = bus, mtu, only, [], {}
+        self.bus, self.mtu, self.only = bus, mtu, only
+        self.orders, self.remotes = [], {}
 
     def takes(self, order):
         return order in self.orders and not self.orders.remove(order)
@@ -189,10 +194,17 @@ async def main(port, mtu=247, only=None):
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
     computer = Computer(bus, int(mtu), only)
     link = LocalLink()
-    board = await open_transport(f"tcp-client:127.0.0.1:{port}")
+    while True:
+        try:
+            board = await open_transport(f"tcp-client:127.0.0.1:{port}")
+            break
+        except OSError:
+            # The emulator is about to start.
+            await asyncio.sleep(0.1)
     Controller("board", host_source=board.source, host_sink=board.sink, link=link)
     controller = Controller("computer", link=link)
-    computer.radio = Device("computer", address=Address("F0:F1:F2:F3:F4:F5"), host=Host(controller, controller))
+    host = Host(controller, controller)
+    computer.radio = Device("computer", address=Address(OWN_ADDRESS), host=host)
     computer.radio.on("advertisement", computer.advertised)
     await computer.radio.power_on()
     adapter = Adapter(computer)
@@ -201,7 +213,8 @@ async def main(port, mtu=247, only=None):
     print("ready", flush=True)
 
     orders = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    protocol = asyncio.StreamReaderProtocol(orders)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
 
     async def obey():
         async for order in orders:
@@ -210,6 +223,7 @@ async def main(port, mtu=247, only=None):
                     adapter.change(Powered=power == "on")
                 case order:
                     computer.orders.append(order)
+            print("done", flush=True)
 
     async def miss_the_board():
         await board.source.terminated

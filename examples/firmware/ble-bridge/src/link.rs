@@ -53,7 +53,7 @@ impl Link {
         let adapter = adapter().await?;
         let device = find(&adapter, name, wait).await?;
         let failed = |error| format!("cannot connect to {name}: {error}");
-        // That of a bridge that was killed: its session is not ours.
+        // A bridge that was killed leaves its connection, whose session is not ours.
         if device.is_connected().await.map_err(failed)? {
             device.disconnect().await.map_err(failed)?;
         }
@@ -138,7 +138,7 @@ async fn adapter() -> Result<Adapter, String> {
     let manager = Manager::new().await.map_err(absent)?;
     let adapter = manager.adapters().await.map_err(absent)?.into_iter().next();
     let adapter = adapter.ok_or(
-        "this computer has no Bluetooth adapter: plug one in, or look for it with `bluetoothctl list`",
+        "this computer has no Bluetooth adapter: on Linux `bluetoothctl list` shows those that it has",
     )?;
     // Some systems do not know at first.
     if adapter.adapter_state().await.map_err(absent)? == CentralState::PoweredOff {

@@ -14,14 +14,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, stdin, stdout};
 use tokio::time::sleep;
 
 const HELP: &str = "\
-Connects an MCP client on this computer to an MCP server on a device with Bluetooth LE; the client sees a server on stdio.
+Connects an MCP client on this computer to an MCP server on a device with Bluetooth LE; the client
+sees a server on stdio.
 
 usage: ble-bridge [--wait SECONDS] NAME
 
-  NAME             the name that the device advertises; it has the Nordic UART service, and its lines have checksums
+  NAME             the name that the device advertises; it has the Nordic UART service, and its
+                   lines have checksums
   --wait SECONDS   how long the device is looked for (30)
 
-It ends when its input ends, and with an error when the device is lost.
+It ends when its input ends, and with an error when the device is lost. One that is started later
+takes the device over.
 
 for example:
   ble-bridge thermometer

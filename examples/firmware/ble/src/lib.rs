@@ -1,8 +1,8 @@
 //! A line over Bluetooth LE: the Nordic UART service. What the client writes goes to a reader, and
 //! what is written to a writer leaves as notifications.
 //!
-//! A write without response is lost if the board has no room for it, and so may be a notification
-//! in the client's system, so that both ends need lines with checksums. A write with response waits.
+//! A write without response is lost if the board has no room for it, and the client's system may
+//! lose a notification, so that both ends need lines with checksums. A write with response waits.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -37,8 +37,8 @@ const ATTRIBUTES: usize = GAP_SERVICE_ATTRIBUTE_COUNT + 6;
 /// Bytes of the longest write or notification: a packet of the pool without its two headers.
 const CHUNK: usize = DefaultPacketPool::MTU - 4 - 3;
 
-/// Serves one client after the other, under a name of at most 22 bytes. Each has a line of its own,
-/// and `session` ends when it leaves.
+/// Serves one client after the other, under a name of at most 22 bytes. Each has a line of its own:
+/// `session` is dropped when it leaves.
 pub async fn serve<C: Controller>(
     controller: C,
     address: Address,
