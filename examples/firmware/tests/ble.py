@@ -47,14 +47,14 @@ class Bus:
 class Air:
     """A board, and a computer with Bluetooth."""
 
-    def __init__(self, image, *mtu):
+    def __init__(self, image, *more):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         serial = f"tcp:127.0.0.1:{port},server=on,wait=on"
         command = [*MACHINES["virt"], "-display", "none", "-monitor", "none"]
         command += ["-serial", serial, "-kernel", image]
         self.board = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        words = [sys.executable, str(Path(__file__).parent / "bluez.py"), str(port), *mtu]
+        words = [sys.executable, str(Path(__file__).parent / "bluez.py"), str(port), *more]
         self.computer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.computer.stdout.readline() == b"ready\n"
 

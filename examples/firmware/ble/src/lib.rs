@@ -110,8 +110,8 @@ async fn receive(client: &Client<'_>, rx: u16, to: Writer<'_>) {
                 });
                 let mut rest = &chunk[..len];
                 while !rest.is_empty() {
-                    // The response waits for room, and with it the client's next request. Only its
-                    // leave is to be noticed meanwhile.
+                    // The response waits for room, and with it the client's next request. If the
+                    // client leaves meanwhile, there is nothing to wait for.
                     match select(to.write(rest), client.raw().next()).await {
                         Either::First(taken) => rest = &rest[taken..],
                         Either::Second(ConnectionEvent::Disconnected { .. }) => return,
