@@ -24,8 +24,8 @@ MODERN = {
 
 
 class Line:
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, command, **more):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
         self.lines = queue.Queue()
         threading.Thread(target=self.receive, daemon=True).start()
 
@@ -206,4 +206,5 @@ def main():
             broker.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

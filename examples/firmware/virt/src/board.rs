@@ -52,7 +52,7 @@ impl Board for Virt {
 }
 
 /// Resets the board.
-pub(crate) fn reset() -> ! {
+pub fn reset() -> ! {
     loop {
         POWER.write(0x7777);
     }

@@ -4,6 +4,8 @@
 pub mod board;
 #[cfg(feature = "card")]
 pub mod net;
+#[cfg(feature = "room")]
+pub mod room;
 mod stack;
 mod time;
 pub mod uart;

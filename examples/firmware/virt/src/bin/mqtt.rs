@@ -2,19 +2,17 @@
 #![no_std]
 #![no_main]
 
-use core::future::Future;
-
 use embassy_executor::Spawner;
 use embassy_futures::select::select;
 use embassy_net::tcp::TcpSocket;
 use embassy_net::{Config, Ipv4Address, Runner, StackResources};
 use embassy_time::{Duration, Timer};
 use firmware_mqtt::{Buffers, ConfigBuilder, PACKET, Pipe, Session, Topics, carry};
-use firmware_thermometer::{Board, serve_async};
-use mcp_sansio::Instant;
-use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter, Clock};
+use firmware_thermometer::serve_async;
+use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter};
 use static_cell::ConstStaticCell;
 use virt::net::Card;
+use virt::room::Room;
 use virt::uart::PORT;
 
 /// The computer that emulates this board. Not the port of brokers, of which it may have one.
@@ -58,29 +56,4 @@ async fn main(spawner: Spawner) {
 #[embassy_executor::task]
 async fn run(mut runner: Runner<'static, Card>) -> ! {
     runner.run().await
-}
-
-/// A room that grows warmer by a tenth of a degree each second, since this board has no sensor.
-#[derive(Clone, Copy)]
-struct Room;
-
-impl Clock for Room {
-    fn now(&self) -> Instant {
-        Instant::from_millis(embassy_time::Instant::now().as_millis())
-    }
-
-    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()> {
-        Timer::at(embassy_time::Instant::from_millis(at.as_millis()))
-    }
-}
-
-impl Board for Room {
-    fn temperature(&self) -> i16 {
-        200 + (embassy_time::Instant::now().as_secs() % 100) as i16
-    }
-
-    // Of the loop without an executor.
-    fn wait(&self) -> Instant {
-        self.now()
-    }
 }
