@@ -39,8 +39,9 @@ pub async fn serve<B: Board>(firmware: &Firmware<B>, stack: Stack<'_>) {
         let (reader, writer) = socket.split();
         let _ = firmware.serve(reader, writer, &Embassy).await;
         socket.close();
-        // The client has the last bytes and knows that these were the last.
-        let _ = with_timeout(Duration::from_secs(1), socket.flush()).await;
+        // The client knows that these were the last bytes. If that packet is lost, it is sent again
+        // after a second.
+        let _ = with_timeout(Duration::from_secs(2), socket.flush()).await;
     }
 }
 
