@@ -3,14 +3,13 @@
 
 use std::cell::Cell;
 use std::mem;
-use std::net::Ipv4Addr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use embassy_net::{Ipv4Cidr, Stack, StackResources, StaticConfigV4};
+use embassy_net::{Config, Ipv4Cidr, Stack, StackResources, StaticConfigV4};
 use embassy_net_driver_channel::driver::{HardwareAddress, LinkState};
 use embassy_net_driver_channel::{Runner, State, new};
 use embassy_time::{Duration, Instant, MockDriver};
@@ -25,6 +24,15 @@ pub(crate) struct Lan {
     packets: usize,
     /// There is one clock for all tests.
     _clock: MutexGuard<'static, ()>,
+}
+
+/// An address that no router gives.
+pub(crate) fn fixed(address: [u8; 4]) -> StaticConfigV4 {
+    StaticConfigV4 {
+        address: Ipv4Cidr::new(address.into(), 24),
+        gateway: None,
+        dns_servers: Default::default(),
+    }
 }
 
 struct Station {
@@ -73,15 +81,14 @@ impl Lan {
 
     /// Adds a station with the address 10.0.0.`number`.
     pub(crate) fn station(&mut self, number: u8) -> (Stack<'static>, Plug) {
+        self.with(number, Config::ipv4_static(fixed([10, 0, 0, number])))
+    }
+
+    pub(crate) fn with(&mut self, number: u8, config: Config) -> (Stack<'static>, Plug) {
         let mac = HardwareAddress::Ethernet([2, 0, 0, 0, 0, number]);
         let state = Box::leak(Box::new(State::<PACKET, 8, 8>::new()));
         let (mut card, device) = new(state, mac);
         card.set_link_state(LinkState::Up);
-        let config = embassy_net::Config::ipv4_static(StaticConfigV4 {
-            address: Ipv4Cidr::new(Ipv4Addr::new(10, 0, 0, number), 24),
-            gateway: None,
-            dns_servers: Default::default(),
-        });
         let sockets = Box::leak(Box::new(StackResources::<8>::new()));
         let (stack, mut runner) = embassy_net::new(device, config, sockets, number.into());
         self.spawn(async move { runner.run().await });

@@ -3,3 +3,4 @@
 mod board;
 mod http;
 mod lan;
+mod names;
