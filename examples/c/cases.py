@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import anyio
-from harness import Env, Json, Suite, check
+from harness import Env, Failure, Json, RpcError, Suite, check
 
 THERMOSTAT = Suite()
 BOARD = Suite()
@@ -97,6 +99,72 @@ async def board_slow(env: Env) -> None:
             group.start_soon(blink)
             await s.call("uptime")
             check(text_of(await s.call("blink", {"times": 1, "period": 20})) == "Done", "a second one")
+
+
+# From here on: those of examples/firmware/tests/cases.py for which this program has the tools.
+
+
+@BOARD.case("arguments that do not fit are refused, and it is said why")
+async def board_arguments(env: Env) -> None:
+    async with env.open() as s:
+        for name, arguments, why in (
+            ("lamp", {}, "on must be true or false"),
+            ("lamp", {"on": 1}, "on must be true or false"),
+            ("pin", {}, "number must be 0 to 30"),
+            ("pin", {"number": 7.9}, "number must be 0 to 30"),
+            ("pin", {"number": "7"}, "number must be 0 to 30"),
+            ("blink", {"times": 0}, "times must be 1 to 255"),
+            ("blink", {"times": 1, "period": 65536}, "period a number of milliseconds"),
+        ):
+            refused = await s.call(name, arguments)
+            check(refused["isError"] and why in refused["content"][0]["text"], f"{name} {arguments}", refused)
+        try:
+            await s.call("no_such_tool")
+        except RpcError as error:
+            check(error.code == -32602, "code", error.code)
+        else:
+            raise Failure("the call of an unknown tool succeeded")
+
+
+@BOARD.case("four slow tools at once; a fifth waits for one of them")
+async def board_four(env: Env) -> None:
+    async with env.open() as s:
+        done: list[int] = []
+        async with anyio.create_task_group() as group:
+
+            async def blink(times: int) -> None:
+                check(text_of(await s.call("blink", {"times": times, "period": 250})) == "Done", "blink")
+                done.append(times)
+
+            for times in range(4):
+                group.start_soon(blink, times + 1)
+            await anyio.sleep(0.1)
+            check(text_of(await s.call("blink", {"times": 1, "period": 4})) == "Done", "the fifth")
+            check(done, "a fifth call ran beside the others")
+        check(sorted(done) == [1, 2, 3, 4], "done", done)
+
+
+@BOARD.case("a slow tool is cancelled")
+async def board_cancelled(env: Env) -> None:
+    async with env.open() as s:
+        with anyio.move_on_after(1):
+            await s.call("blink", {"times": 255, "period": 1000})
+        # Its place is free again.
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(s.call, "blink", {"times": 2, "period": 200})
+        asked = [line["id"] for line in env.wire.sent() if line.get("params", {}).get("arguments", {}).get("times") == 255]
+        check(asked, "the call was sent")
+        check(not [line for line in env.wire.received() if line.get("id") in asked], "a cancelled call got a response")
+
+
+@BOARD.case("a session on a line with noise in it")
+async def board_noise(env: Env) -> None:
+    noisy = Path(__file__).parents[1] / "firmware/tests/noisy.py"
+    async with replace(env, command=[sys.executable, str(noisy), *env.command]).open() as s:
+        for number in range(31):
+            check(text_of(await s.call("lamp", {"on": number % 2 == 0})).startswith("The lamp is o"), "lamp")
+            check((await s.call("pin", {"number": number}))["structuredContent"]["number"] == number, "pin")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-// A BBC micro:bit (nRF51822, Cortex-M0) as an MCP server on its serial port: the tools of
+// A BBC micro:bit (nRF51822, Cortex-M0), or QEMU's RISC-V `virt`, as an MCP server on its serial port: the tools of
 // tests/size/src/bin/tools.rs, which is the same program in Rust.
 #include <mcp_sansio.h>
 
-#include "board.h"
+#include <board.h>
 
 // With -DMCP_INIT=mcp_server_init the schemas are checked, too.
 #ifndef MCP_INIT
@@ -63,11 +63,12 @@ static struct job {
 
 // The time, to which each wrap of the counter adds its length.
 static uint64_t now(void) {
-    static uint32_t last, high;
+    static uint32_t last;
+    static uint64_t high;
     uint32_t time = board_milliseconds();
     if (time < last) high += BOARD_WRAPS_AT;
     last = time;
-    return (uint64_t)high + time;
+    return high + time;
 }
 
 // Writes what waits to be written. Returns whether there was anything.

@@ -2,8 +2,12 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-use embassy_net::Stack;
+mod names;
+
+pub use names::be_found;
+
 use embassy_net::tcp::TcpSocket;
+use embassy_net::{Config, DhcpConfig, Stack};
 use embassy_time::{Duration, with_timeout};
 use firmware_app::{AsyncApp, Board, CATALOG, CONFIG, SUBSCRIPTIONS};
 use firmware_embassy::Embassy;
@@ -18,7 +22,14 @@ pub type Firmware<B> =
 static OPTIONS: HttpOptions<'_> = HttpOptions::new(&CONFIG).catalog(&CATALOG).access(ACCESS);
 /// A page in a browser reaches the board by a name of its own choice, but not by its address.
 const ACCESS: Access<'_> =
-    Access::new().host_policy(HostPolicy::hosts(&["board.local"]).addresses()).tokens(&[TOKEN]);
+    Access::new().host_policy(HostPolicy::hosts(&[HOST]).addresses()).tokens(&[TOKEN]);
+
+/// Asks the router for an address, and tells it the name.
+pub fn config() -> Config {
+    let mut dhcp = DhcpConfig::default();
+    dhcp.hostname = NAME.try_into().ok();
+    Config::dhcpv4(dhcp)
+}
 
 /// Builds the firmware in its place. Not inlined, so that the stack for building is freed.
 #[inline(never)]
@@ -39,15 +50,22 @@ pub async fn serve<B: Board>(firmware: &Firmware<B>, stack: Stack<'_>) {
         let (reader, writer) = socket.split();
         let _ = firmware.serve(reader, writer, &Embassy).await;
         socket.close();
-        // The client has the last bytes and knows that these were the last.
-        let _ = with_timeout(Duration::from_secs(1), socket.flush()).await;
+        // The client knows that these were the last bytes. If that packet is lost, it is sent again
+        // after a second.
+        let _ = with_timeout(Duration::from_secs(2), socket.flush()).await;
     }
 }
 
+/// The name of the board: two of them need two.
+pub const NAME: &str = "board";
+/// Its name on the local network.
+const HOST: &str = "board.local";
 /// The port of HTTP.
 pub const PORT: u16 = 80;
 /// Number of connections at a time.
 pub const CONNECTIONS: usize = 4;
+/// Number of sockets: those of connections, of [`be_found`], and of DHCP.
+pub const SOCKETS: usize = CONNECTIONS + 2;
 /// Maximum length of a request with its head, in bytes.
 pub const RX_BYTES: usize = 2048;
 /// Size of the transmit buffer, in bytes.

@@ -3,16 +3,15 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use embassy_net::{Config, Runner, Stack, StackResources};
-use firmware_network::{CONNECTIONS, Firmware};
-use static_cell::{ConstStaticCell, StaticCell};
+use embassy_net::{Runner, Stack, StackResources};
+use firmware_network::{CONNECTIONS, Firmware, SOCKETS};
+use static_cell::StaticCell;
 use virt::board::Virt;
 use virt::net::Card;
 use virt::uart::PORT;
 
 static FIRMWARE: StaticCell<Firmware<Virt>> = StaticCell::new();
-static SOCKETS: ConstStaticCell<StackResources<{ CONNECTIONS + 1 }>> =
-    ConstStaticCell::new(StackResources::new());
+static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
@@ -23,8 +22,8 @@ async fn main(spawner: Spawner) {
     };
     // The numbers of connections are chosen at random, which takes a better source than this one.
     let seed = embassy_time::Instant::now().as_ticks();
-    let (stack, runner) =
-        embassy_net::new(card, Config::dhcpv4(<_>::default()), SOCKETS.take(), seed);
+    let resources = RESOURCES.init_with(StackResources::new);
+    let (stack, runner) = embassy_net::new(card, firmware_network::config(), resources, seed);
     if let Ok(task) = run(runner) {
         spawner.spawn(task);
     }
@@ -35,6 +34,9 @@ async fn main(spawner: Spawner) {
         if let Ok(task) = connection(firmware, stack) {
             spawner.spawn(task);
         }
+    }
+    if let Ok(task) = be_found(stack) {
+        spawner.spawn(task);
     }
     firmware.handler().housekeeping().await;
 }
@@ -47,4 +49,9 @@ async fn run(mut runner: Runner<'static, Card>) -> ! {
 #[embassy_executor::task(pool_size = CONNECTIONS)]
 async fn connection(firmware: &'static Firmware<Virt>, stack: Stack<'static>) {
     firmware_network::serve(firmware, stack).await;
+}
+
+#[embassy_executor::task]
+async fn be_found(stack: Stack<'static>) {
+    firmware_network::be_found(stack).await;
 }
