@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::Waker;
 
+use event_listener::{Event, EventListener};
 use mcp_sansio::{Change, OwnedCatalog};
-use mcp_sansio_engine::internal::WakerSet;
 use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
 use crate::lock::lock;
@@ -21,6 +20,8 @@ pub struct Broadcaster(Arc<Inner>);
 struct Inner {
     /// Outside of the lock, because every connection reads it in every round.
     is_stopping: AtomicBool,
+    /// Wakes those that accept connections.
+    stopping: Event,
     receivers: Mutex<Receivers>,
 }
 
@@ -30,8 +31,6 @@ struct Receivers {
     joined: u64,
     /// The places of those that are connections.
     connections: Places<PeerAddress>,
-    /// Futures that wait until the application shuts down.
-    waiting: WakerSet,
 }
 
 /// A connection, session or stream that changes are sent to.
@@ -42,7 +41,8 @@ pub(crate) trait Receiver: Send + Sync {
 
 impl Broadcaster {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Inner { is_stopping: AtomicBool::new(false), receivers: Mutex::default() }))
+        let (is_stopping, stopping) = (AtomicBool::new(false), Event::new());
+        Self(Arc::new(Inner { is_stopping, stopping, receivers: Mutex::default() }))
     }
 
     /// Notifies all subscribers of a change, such as [`Change::tools`]. Repeated changes that a
@@ -64,8 +64,7 @@ impl Broadcaster {
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.0.receivers().iter().for_each(|receiver| receiver.wake());
-        let waiting = self.lock().waiting.take();
-        waiting.for_each(Waker::wake);
+        self.0.stopping.notify(usize::MAX);
     }
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
@@ -109,8 +108,8 @@ impl Broadcaster {
     }
 
     /// Returns what wakes a future when the application shuts down.
-    pub(crate) fn shutdown(&self) -> Shutdown<'_> {
-        Shutdown { broadcaster: self, place: None }
+    pub(crate) fn shutdown(&self) -> EventListener {
+        self.0.stopping.listen()
     }
 
     /// Returns what publishes the changes of a catalog, as long as this exists.
@@ -152,33 +151,19 @@ pub(crate) struct Registration {
     connection: Option<Option<PeerAddress>>,
 }
 
+impl Registration {
+    /// The receiver is no connection any more.
+    pub(crate) fn uncount(&mut self) {
+        if let Some(peer) = self.connection.take() {
+            self.broadcaster.lock().connections.give_back(1, peer.as_ref());
+        }
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut receivers = self.broadcaster.lock();
-        receivers.by_id.remove(&self.id);
-        if let Some(peer) = &self.connection {
-            receivers.connections.give_back(1, peer.as_ref());
-        }
-    }
-}
-
-/// The place of a future among those that a shutdown wakes, until it is dropped.
-pub(crate) struct Shutdown<'b> {
-    broadcaster: &'b Broadcaster,
-    place: Option<u64>,
-}
-
-impl Shutdown<'_> {
-    pub(crate) fn register(&mut self, waker: &Waker) {
-        self.broadcaster.lock().waiting.wait(&mut self.place, waker);
-    }
-}
-
-impl Drop for Shutdown<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.broadcaster.lock().waiting.leave(place);
-        }
+        self.uncount();
+        self.broadcaster.lock().by_id.remove(&self.id);
     }
 }
 

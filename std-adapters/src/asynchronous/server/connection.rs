@@ -236,8 +236,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         self.io.drop_stream();
         self.shared.close();
         // It does not count as a connection any more, but is still to be told of a shutdown.
-        let receiver = Arc::downgrade(&self.shared) as Weak<dyn Receiver>;
-        self.registration = self.shared.settings.broadcaster.register_uncounted(receiver);
+        self.registration.uncount();
         true
     }
 

@@ -24,6 +24,6 @@ pub use app::{App, Limits};
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd, Incoming};
 pub use context::Context;
-pub use listener::{Listener, accept, serve};
+pub use listener::{Accepted, Listener, accept, serve};
 pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};
 pub use task_hub::TaskOptions;

@@ -87,6 +87,7 @@ mod transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
+pub use crate::client::child::Shutdown;
 pub use crate::client::{
     Before, Cache, CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse,
     LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware,
@@ -104,4 +105,4 @@ pub use mcp_sansio_engine::CallId;
 pub use polled::PolledStreams;
 pub use process::Process;
 pub use threaded::ThreadedStreams;
-pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
+pub use transport::{ConnectionEnd, Transferred, Transport};
