@@ -4,8 +4,6 @@ mod fleet;
 mod work;
 
 pub(crate) use fleet::Again;
-#[cfg(feature = "http")]
-pub(crate) use fleet::{FleetState, FleetWork};
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 pub(crate) use work::{LiveTask, NewTask, TaskWork};
 

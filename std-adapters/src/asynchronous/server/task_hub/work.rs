@@ -104,14 +104,7 @@ impl TaskWork {
             self.hub.with(|hub, time| hub.create(time, id, client, ttl_ms, features, session))
         });
         match created {
-            Ok((key, info)) => Ok(Some(NewTask {
-                hub: Arc::clone(&self.hub),
-                key,
-                info,
-                expires: Timer::after(Duration::from_millis(info.ttl_ms())),
-                is_told: false,
-                record: Arc::default(),
-            })),
+            Ok((key, info)) => Ok(Some(NewTask::new(&self.hub, (key, info), info.ttl_ms(), false))),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
             }
@@ -312,18 +305,22 @@ enum Record {
 }
 
 impl NewTask {
+    fn new(
+        hub: &Arc<TaskHub>,
+        (key, info): (TaskKey, TaskInfo),
+        left_ms: u64,
+        is_told: bool,
+    ) -> Self {
+        let (hub, record) = (Arc::clone(hub), Arc::default());
+        let expires = Timer::after(Duration::from_millis(left_ms));
+        Self { hub, key, info, expires, is_told, record }
+    }
+
     /// A task that clients know, of which this server calls the handler again.
     pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
         let left =
             info.ttl_ms().saturating_sub(hub.time().unix_ms.saturating_sub(info.created_unix_ms()));
-        Self {
-            hub: Arc::clone(hub),
-            key,
-            info,
-            expires: Timer::after(Duration::from_millis(left)),
-            is_told: true,
-            record: Arc::default(),
-        }
+        Self::new(hub, (key, info), left, true)
     }
 
     /// Saves the record of the task, if there is a store.
