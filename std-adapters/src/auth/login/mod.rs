@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
-use crate::asynchronous::client::http::authorize::is_quiet;
+use crate::asynchronous::client::http::authorize::{Authorize, is_quiet};
 use crate::asynchronous::client::http::builder::HttpTransport;
 use crate::asynchronous::client::http::connector::Connector;
 use crate::auth::flights::{Boxed, Flights};
@@ -43,7 +43,7 @@ impl HttpTransport {
     /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
     pub fn oauth(self, oauth: OAuth) -> Self {
         let login = Arc::new(Login::new(oauth, &self.url(), Arc::clone(&self.connector)));
-        Self { authorize: Some(Arc::new(Arc::clone(&login))), login: Some(login), ..self }
+        Self { authorize: Some(Authorize::Login(login)), ..self }
     }
 
     /// Logs in now, also if there is a login already.
@@ -53,8 +53,10 @@ impl HttpTransport {
     /// # Errors
     /// The reason, for the person. [`ErrorKind::Unsupported`] without [`oauth`](Self::oauth).
     pub async fn login(&self) -> io::Result<()> {
-        let none = || io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth");
-        self.login.as_ref().ok_or_else(none)?.log_in().await
+        match &self.authorize {
+            Some(Authorize::Login(login)) => login.log_in().await,
+            _ => Err(io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth")),
+        }
     }
 }
 
