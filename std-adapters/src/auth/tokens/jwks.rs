@@ -5,17 +5,16 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use futures_lite::future;
 use mcp_sansio::Printable;
 use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
 
 use super::memory_for;
+use crate::asynchronous::client::http::exchange::timeout;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::auth::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
-use crate::runtime::timer::Timer;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///
@@ -333,11 +332,8 @@ impl Source {
         &self,
         work: impl Future<Output = Result<T, SourceError>>,
     ) -> Result<T, SourceError> {
-        let late = async {
-            Timer::after(self.time).await;
-            Err(SourceError::new(&self.issuer, "no complete response in time"))
-        };
-        future::or(work, late).await
+        let late = |_| Err(SourceError::new(&self.issuer, "no complete response in time"));
+        timeout(self.time, work).await.unwrap_or_else(late)
     }
 
     /// Returns a URL from the metadata of the issuer (RFC 8414, 3; OpenID Connect Discovery 1.0,
