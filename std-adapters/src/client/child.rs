@@ -148,6 +148,7 @@ const MAX_PIECE: u64 = 8 << 10;
 /// The means by which a server was ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
+#[cfg_attr(not(feature = "blocking"), expect(unreachable_pub, reason = "only blocking tells"))]
 pub enum Shutdown {
     /// It exited by itself, or when its input ended.
     #[default]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::future;
-use mcp_sansio::Instant;
-use mcp_sansio_engine::{ClientEngine, Driver};
+use mcp_sansio_engine::ClientEngine;
 
+use super::connector::Application;
 use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{HttpLink, HttpTransport};
 
@@ -41,6 +41,7 @@ impl BlockingHttpTransport {
     pub(super) fn exchange(
         &mut self,
         client: &mut ClientEngine<'_>,
+        app: &mut Application<'_>,
         timeout: Option<Duration>,
     ) -> io::Result<Transferred> {
         let mut done = Transferred::default();
@@ -58,19 +59,10 @@ impl BlockingHttpTransport {
             timeout.map_or_else(Timer::never, Timer::after).await;
             Ok(Transferred::default())
         };
-        async_io::block_on(future::or(exchange, late))
-    }
-
-    /// Hands what was received to the client.
-    pub(super) fn deliver(
-        &self,
-        client: &mut ClientEngine<'_>,
-        now: Instant,
-        driver: &mut impl Driver,
-    ) {
-        if let Some(link) = &self.link {
-            link.deliver(client, now, driver);
-        }
+        let done: io::Result<Transferred> = async_io::block_on(future::or(exchange, late));
+        let done = done?;
+        link.deliver(client, app.now(), app);
+        Ok(done)
     }
 }
 

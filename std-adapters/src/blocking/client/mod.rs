@@ -95,8 +95,7 @@ pub use crate::client::{
     Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
-pub use connector::Handler;
-pub use connector::{Clock, Connector, Direction, Trace};
+pub use connector::{Clock, Connector, Direction, Handler, Trace};
 pub use error::Error;
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
