@@ -14,8 +14,6 @@ use std::thread;
 use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "asynchronous")]
-use mcp_sansio::PeerViolation;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
 #[cfg(feature = "asynchronous")]
@@ -235,6 +233,12 @@ impl<'o> Hooks<'o> {
         let _ = caught(|| self.observer.on(event));
     }
 
+    /// Code that is no handler has panicked.
+    #[cfg(feature = "asynchronous")]
+    pub(crate) fn panicked(&self, panic: &Panic) {
+        self.tell(Event::Panicked { message: &cut(&panic.0) });
+    }
+
     /// Tells of a task that an earlier process has not ended.
     #[cfg(feature = "asynchronous")]
     pub(crate) fn lost(&self, task: &TaskRecord) {
@@ -428,57 +432,9 @@ impl ObservedRequest<'_> {
     }
 }
 
-/// What an observer is told later, where no mutex is locked.
+/// Tells an observer later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
-pub(crate) enum Telling {
-    #[cfg(feature = "http")]
-    Event(Event<'static>),
-    /// A message that is not a request for the application was refused.
-    Refused { connection: u64, peer: Option<PeerAddress>, why: Refusal, place: Option<String> },
-    /// A request begins and ends: its handler is not called.
-    Ended(Box<ObservedRequest<'static>>, Ended),
-    #[cfg(feature = "http")]
-    Denied(Denial),
-    /// Code that is no handler has panicked.
-    Panicked(Panic),
-}
-
-#[cfg(feature = "asynchronous")]
-impl Telling {
-    pub(crate) fn refused(
-        (connection, peer): (u64, Option<PeerAddress>),
-        found: &PeerViolation<'_>,
-    ) -> Self {
-        let (why, place) = (found.violation.into(), found.place().map(|place| place.to_string()));
-        Self::Refused { connection, peer, why, place }
-    }
-
-    /// Adds to what is known of a denial.
-    #[cfg(feature = "http")]
-    pub(crate) fn denial(&mut self, add: impl FnOnce(&mut Denial)) {
-        if let Self::Denied(denial) = self {
-            add(denial);
-        }
-    }
-
-    pub(crate) fn tell(self, hooks: &Hooks<'_>) {
-        match self {
-            #[cfg(feature = "http")]
-            Self::Event(event) => hooks.tell(event),
-            Self::Refused { connection, peer, why, place } => {
-                let place = place.as_deref();
-                hooks.tell(Event::Refused { connection, peer, why, place });
-            }
-            Self::Ended(request, how) => {
-                request.began();
-                request.ended(how);
-            }
-            #[cfg(feature = "http")]
-            Self::Denied(denial) => hooks.tell(Event::Denied { denial: &denial }),
-            Self::Panicked(panic) => hooks.tell(Event::Panicked { message: &cut(&panic.0) }),
-        }
-    }
-}
+pub(crate) type Telling = Box<dyn FnOnce(&Hooks<'static>) + Send>;
 
 impl Drop for ObservedRequest<'_> {
     fn drop(&mut self) {

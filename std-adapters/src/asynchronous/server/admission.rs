@@ -14,7 +14,7 @@ use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, Again, TaskClient, TaskWork};
-use crate::observer::{Ended, Hooks, ObservedRequest, Refusal, Telling};
+use crate::observer::{Ended, Hooks, ObservedRequest, Refusal};
 use crate::panics::caught;
 use crate::rounds::Round;
 use crate::runtime::turns::{Turn, Turns};
@@ -33,7 +33,7 @@ impl<K> Admission<K> {
         observed: Option<Box<ObservedRequest<'static>>>,
         refused: Option<Refusal>,
     ) -> Self {
-        let telling = observed.map(|observed| {
+        let work = observed.map(|observed| {
             let how = match refused {
                 Some(why) => Ended::Refused(why),
                 None => {
@@ -41,9 +41,9 @@ impl<K> Admission<K> {
                     response.kind(request.revision).into()
                 }
             };
-            Telling::Ended(observed, how)
+            Work::ended(observed, how)
         });
-        Self { response: Some(response), work: telling.map(Work::tell) }
+        Self { response: Some(response), work }
     }
 }
 
@@ -93,7 +93,7 @@ impl Settings {
             Err(panic) => {
                 let told = observed.map(|observed| {
                     observed.because(&panic.0);
-                    Work::tell(Telling::Ended(observed, Ended::Panicked))
+                    Work::ended(observed, Ended::Panicked)
                 });
                 return Admission { response: Some(PendingResponse::PANICKED), work: told };
             }
@@ -107,7 +107,7 @@ impl Settings {
                 if kind != ResponseKind::Result {
                     observed.refused_by(&catalog, request);
                 }
-                Some(Work::tell(Telling::Ended(observed, kind.into())))
+                Some(Work::ended(observed, kind.into()))
             };
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {

@@ -15,7 +15,7 @@ use super::app::{App, Limits};
 use super::connection::Incoming;
 use super::context::Context;
 use super::reply::IntoReply;
-use crate::observer::{Telling, Transport};
+use crate::observer::Transport;
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::Timer;
 
@@ -172,7 +172,7 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                 is_still = false;
                 // The result of one connection does not matter to the others.
                 if let Some(((), Err(panic))) = served {
-                    app.settings.tell(Telling::Panicked(panic));
+                    app.settings.tell(|hooks| hooks.panicked(&panic));
                 }
             }
             is_still &= refused.poll_next(cx).is_pending();

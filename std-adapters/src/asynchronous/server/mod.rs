@@ -1,4 +1,8 @@
 //! The server: one application, many connections.
+#![cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "requests have principals and sessions only over HTTP")
+)]
 
 mod admission;
 mod app;

@@ -1,7 +1,7 @@
 //! Counts what the requests of a client take of a server, beside what the site counts.
 
 use std::mem::take;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 
 use mcp_sansio_engine::site::{Holder, SiteCounts};
@@ -115,7 +115,7 @@ impl CountPlaces<Holder> for Common {
         };
         if is_awaited {
             for server in self.places.servers() {
-                server.released.add(0, None);
+                let _ = server.released.send((0, None));
                 server.driver.notify();
             }
         }
@@ -157,54 +157,25 @@ impl Drop for Place {
     }
 }
 
-/// Bytes of bodies that handlers no longer keep, by client.
-#[derive(Default)]
-pub(crate) struct Released {
-    has_any: AtomicBool,
-    bytes: Mutex<Vec<(usize, Option<Holder>)>>,
-}
-
-impl Released {
-    pub(crate) fn has_any(&self) -> bool {
-        self.has_any.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn take(&self) -> Vec<(usize, Option<Holder>)> {
-        if !self.has_any() {
-            return Vec::new();
-        }
-        let mut bytes = self.lock();
-        self.has_any.store(false, Ordering::Release);
-        take(&mut *bytes)
-    }
-
-    fn add(&self, bytes: usize, holder: Option<Holder>) {
-        let mut all = self.lock();
-        all.push((bytes, holder));
-        self.has_any.store(true, Ordering::Release);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Option<Holder>)>> {
-        lock(&self.bytes)
-    }
-}
+/// Bytes of the budget of bodies that a request has given back, and of whom. They are sent, because
+/// a request may end while the state is locked.
+pub(crate) type Released = (usize, Option<Holder>);
 
 /// Holds the place of a request with a handler, and its bytes of the budget of bodies.
 pub(crate) struct Held {
     place: Place,
-    bytes: Option<(usize, Arc<Released>)>,
+    bytes: Option<(usize, Sender<Released>)>,
 }
 
 impl Held {
-    pub(crate) fn new(place: Place, bytes: usize, released: &Arc<Released>) -> Self {
-        Self { place, bytes: (bytes > 0).then(|| (bytes, Arc::clone(released))) }
+    pub(crate) fn new(place: Place, bytes: usize, released: &Sender<Released>) -> Self {
+        Self { place, bytes: (bytes > 0).then(|| (bytes, released.clone())) }
     }
 
     /// Gives all of it back. Returns whether the site has bytes to take back.
     pub(crate) fn give_back(self) -> bool {
         let Some((bytes, released)) = self.bytes else { return false };
-        released.add(bytes, self.place.holder.clone());
-        true
+        released.send((bytes, self.place.holder.clone())).is_ok()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll, Waker};
 use std::{fmt, io, time};
@@ -25,8 +26,7 @@ use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::context::Context;
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Requests, Work, live};
-use crate::asynchronous::server::reply::IntoReply;
-use crate::asynchronous::server::reply::PendingResponse;
+use crate::asynchronous::server::reply::{IntoReply, PendingResponse};
 use crate::asynchronous::server::source::RequestSource;
 use crate::bus::BusReceiver;
 use crate::lock::lock;
@@ -120,6 +120,7 @@ impl HttpServer {
             site.add_document(path, json);
         }
         let observed = settings.hooks().map(ObservedSessions::new);
+        let (sender, released) = channel();
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 site,
@@ -134,6 +135,7 @@ impl HttpServer {
                 closes_at: None,
                 observed,
                 announces: shard == 0,
+                released,
             }),
             settings,
             options,
@@ -141,7 +143,7 @@ impl HttpServer {
             counts,
             is_attended: AtomicBool::new(false),
             driver: Arc::default(),
-            released: Arc::default(),
+            released: sender,
             registration: OnceLock::new(),
         });
         let receiver: Weak<dyn Receiver> = Arc::<Shared>::downgrade(&shared);
@@ -249,10 +251,8 @@ impl HttpServer {
         check.poll(cx, options.authorize_timeout, &counts.checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if observed.is_some() {
-                    work.extend(denied(&result).map(|mut told| {
-                        told.denial(|denial| denial.peer = site.peer_address(key));
-                        Work::Tell(told)
-                    }));
+                    let told = denied(&result, site.peer_address(key), |_| ());
+                    work.extend(told.map(Work::Tell));
                 }
                 let result = options.result(result).map(|authorized| {
                     if let Some(nonce) = authorized.next_nonce {
@@ -322,7 +322,7 @@ impl HttpServer {
             let until = [state.until, ends_at.filter(|_| !is_late)].into_iter().flatten().min();
             let wakes_at = state.wakes_at.filter(|at| *at > now);
             state.wakes_at = wakes_at.into_iter().chain(until).min();
-            (until, state.has_steps, is_over)
+            (until, state.take_released() || state.has_steps, is_over)
         };
         let mut moved = self.work(table);
         let Table { requests, responses, .. } = table;
@@ -342,7 +342,7 @@ impl HttpServer {
             self.with(|_, _| ());
             moved = true;
         }
-        if has_steps || self.0.released.has_any() {
+        if has_steps {
             self.with(|_, _| ());
             moved = true;
         }

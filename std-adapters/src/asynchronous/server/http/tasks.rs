@@ -49,11 +49,9 @@ impl HttpServer {
                         }
                     }
                 }
-                Err(error) if !replace(&mut has_failed, true) => {
-                    if let Some(hooks) = settings.hooks() {
-                        hooks.tell(Event::FleetFailed { error: &error.to_string() });
-                    }
-                }
+                Err(error) if !replace(&mut has_failed, true) => settings.tell(|hooks| {
+                    hooks.tell(Event::FleetFailed { error: &error.to_string() });
+                }),
                 Err(_) => {}
             }
         }

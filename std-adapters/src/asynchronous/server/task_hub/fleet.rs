@@ -1,5 +1,4 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
-#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP servers form fleets"))]
 
 use std::mem::replace;
 use std::sync::{Arc, Mutex};
@@ -542,14 +541,8 @@ pub(super) fn list_of(origin: &Origin) -> Option<String> {
 }
 
 /// Returns the number of the session of a request.
-#[cfg(feature = "http")]
 fn session_of(origin: &Origin) -> Option<u64> {
     origin.as_ref()?.session
-}
-
-#[cfg(not(feature = "http"))]
-const fn session_of(_: &Origin) -> Option<u64> {
-    None
 }
 
 fn id_of(request: &Request<'_>) -> Option<TaskId> {

@@ -1,11 +1,9 @@
 //! A call that may become a task, and the task that it becomes.
 
 use std::fmt;
-use std::future::Future as _;
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
 use std::mem::replace;
-use std::pin::Pin;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
@@ -18,13 +16,11 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::is_error;
 
-use super::fleet::Again;
-use super::fleet::{call_of, list_of};
+use super::fleet::{Again, call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
-use crate::asynchronous::server::context::ActiveRequest;
-use crate::asynchronous::server::context::owner_text;
+use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
@@ -262,7 +258,6 @@ impl TaskWork {
         place: &mut Option<u64>,
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
-        #[cfg(feature = "http")]
         if let Some(origin) = &active.origin {
             let channel = self.hub.lock().channel(task).filter(|(request, _)| {
                 // Servers of one application have equal keys.
