@@ -1,6 +1,11 @@
 //! Connections, requests and failures of a server as they happen, for logs and metrics: see
 //! [`Observer`].
 
+#![cfg_attr(
+    not(all(feature = "asynchronous", feature = "blocking")),
+    allow(dead_code, reason = "each of the two has something of its own to tell")
+)]
+
 mod stderr;
 #[cfg(feature = "tracing")]
 mod tracing;
@@ -101,7 +106,6 @@ struct Watch {
     limit: Duration,
     state: Mutex<State>,
     changed: Condvar,
-    #[cfg_attr(not(feature = "asynchronous"), expect(dead_code, reason = "blocking has scopes"))]
     started: Once,
 }
 
@@ -188,7 +192,6 @@ impl Watching {
     }
 
     /// Starts the thread the first time. Without one, nothing is reported.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn start_once(&self, observer: &Arc<dyn Observer>) {
         self.0.started.call_once(|| {
             let _ = Self::thread().spawn(self.task(Arc::clone(observer)));
@@ -234,7 +237,6 @@ impl<'o> Hooks<'o> {
     }
 
     /// Code that is no handler has panicked.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn panicked(&self, panic: &Panic) {
         self.tell(Event::Panicked { message: &cut(&panic.0) });
     }
@@ -376,7 +378,6 @@ impl ObservedRequest<'_> {
     }
 
     /// Reports that the request has become a task, whose end is told later.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn became(&self, task: TaskId) {
         self.ended(Ended::Task(task));
         let _ = self.task.set(task);
@@ -384,13 +385,11 @@ impl ObservedRequest<'_> {
     }
 
     /// Reports that a call goes on as a call, since its task cannot be stored.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn store_failed(&self, error: &dyn fmt::Display) {
         self.hooks.tell(Event::StoreFailed { request: &self.info, error: &cut(error) });
     }
 
     /// Records whether a result that was sent says that a tool failed.
-    #[cfg_attr(not(feature = "blocking"), expect(dead_code, reason = "others know their results"))]
     pub(crate) fn sent<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
         let failed = (request.method == Method::ToolsCall)
             .then(|| OwnedJson::new(result, request.revision).ok())

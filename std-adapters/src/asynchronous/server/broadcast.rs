@@ -72,11 +72,6 @@ impl Broadcaster {
         self.0.is_stopping.load(Ordering::Acquire)
     }
 
-    /// Adds a receiver that is not a connection, for the lifetime of the result.
-    pub(crate) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        self.add(receiver, None)
-    }
-
     /// Returns whether there is room for one more connection from this address.
     pub(crate) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
         let connections = &self.lock().connections;
@@ -84,23 +79,18 @@ impl Broadcaster {
             && peer.is_none_or(|peer| connections.taken_by(&peer) < limit.share)
     }
 
-    /// Adds a connection from this address, for the lifetime of the result.
+    /// Adds a receiver, for the lifetime of the result. `connection` has the address of one that is
+    /// a connection, if it is known.
     pub(crate) fn register(
-        &self,
-        receiver: Weak<dyn Receiver>,
-        peer: Option<PeerAddress>,
-    ) -> Registration {
-        // There was room for it, or it is one that the program has made.
-        let _ = self.lock().connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
-        self.add(receiver, Some(peer))
-    }
-
-    fn add(
         &self,
         receiver: Weak<dyn Receiver>,
         connection: Option<Option<PeerAddress>>,
     ) -> Registration {
         let mut receivers = self.lock();
+        if let Some(peer) = &connection {
+            // There was room for it, or it is one that the program has made.
+            let _ = receivers.connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
+        }
         receivers.joined += 1;
         let id = receivers.joined;
         receivers.by_id.insert(id, receiver);
@@ -118,7 +108,7 @@ impl Broadcaster {
     }
 
     fn lock(&self) -> MutexGuard<'_, Receivers> {
-        self.0.lock()
+        lock(&self.0.receivers)
     }
 }
 
@@ -129,11 +119,7 @@ impl Inner {
 
     /// Collected first: receivers have locks of their own, which must not be taken under this one.
     fn receivers(&self) -> Vec<Arc<dyn Receiver>> {
-        self.lock().by_id.values().filter_map(Weak::upgrade).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Receivers> {
-        lock(&self.receivers)
+        lock(&self.receivers).by_id.values().filter_map(Weak::upgrade).collect()
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
-use crate::asynchronous::client::http::authorize::{Authorize, is_quiet};
+use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
 use crate::asynchronous::client::http::builder::HttpTransport;
 use crate::asynchronous::client::http::connector::Connector;
 use crate::auth::flights::{Boxed, Flights};
@@ -78,13 +78,13 @@ impl Login {
         self.oauth.with_setup(&self.url, |setup| call(&mut lock(&self.machine).open(setup)))
     }
 
-    /// Returns the fields of a request, and the generation of its token; none without a token.
+    /// Returns the credentials of a request, without fields if there is no token.
     /// Renews a token that is about to end, and waits for a login that runs.
-    pub(crate) async fn fields(
+    pub(crate) async fn credentials(
         self: &Arc<Self>,
         method: &str,
         url: &str,
-    ) -> io::Result<(Vec<(String, String)>, u32)> {
+    ) -> io::Result<Credentials> {
         self.load().await?;
         let is_quiet = is_quiet(method);
         if self.with(|machine| machine.is_due(now())) {
@@ -96,15 +96,13 @@ impl Login {
             let put = &mut |name: &str, value: &dyn std::fmt::Display| {
                 fields.push((name.to_owned(), value.to_string()));
             };
-            let (done, generation) = self.with(|machine| {
-                (
-                    machine.fields(now(), &mut |out| random.fill(out), method, url, put),
-                    machine.generation(),
-                )
+            let done = self.with(|machine| {
+                machine.fields(now(), &mut |out| random.fill(out), method, url, put)?;
+                Ok(machine.generation())
             });
             random.check()?;
             match done {
-                Ok(()) => return Ok((fields, generation)),
+                Ok(generation) => return Ok(Credentials { fields, generation }),
                 Err(NotReady::Authorizing) => self.fly(is_quiet).await?,
                 Err(error) => return Err(io::Error::other(error)),
             }

@@ -34,10 +34,7 @@ impl Authorize {
         match self {
             Self::Bearer(bearer) => Ok(bearer.credentials()),
             #[cfg(feature = "auth")]
-            Self::Login(login) => {
-                let (fields, generation) = login.fields(method, url).await?;
-                Ok(Credentials { fields, generation })
-            }
+            Self::Login(login) => login.credentials(method, url).await,
         }
     }
 

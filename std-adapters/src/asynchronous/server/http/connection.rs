@@ -37,7 +37,7 @@ pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     let settings = server.settings();
     let shutdown = Arc::<DriverWaker>::default();
     let receiver = Arc::downgrade(&shutdown) as Weak<dyn Receiver>;
-    let registration = settings.broadcaster.register(receiver, peer);
+    let registration = settings.broadcaster.register(receiver, Some(peer));
     // A block and not a function, whose arguments would be moved and take memory twice.
     async move {
         let _registration = registration;

@@ -74,15 +74,6 @@ impl HttpServer {
     /// If the operating system has no random numbers, which ids of sessions need.
     pub fn new<H>(app: &App<H>, options: HttpOptions) -> io::Result<Self> {
         let write_timeout = options.read_timeout;
-        Self::with_write_timeout(app, options, write_timeout)
-    }
-
-    /// As [`new`](Self::new), with a limit of its own for output that is not taken.
-    pub(crate) fn with_write_timeout<H>(
-        app: &App<H>,
-        options: HttpOptions,
-        write_timeout: time::Duration,
-    ) -> io::Result<Self> {
         Self::create(app, &Arc::new(options), write_timeout, Counts::default(), (0, 1))
     }
 
@@ -147,7 +138,7 @@ impl HttpServer {
             registration: OnceLock::new(),
         });
         let receiver: Weak<dyn Receiver> = Arc::<Shared>::downgrade(&shared);
-        let registration = shared.settings.broadcaster.register_uncounted(receiver);
+        let registration = shared.settings.broadcaster.register(receiver, None);
         let _ = shared.registration.set(registration);
         if let Some(bus) = &shared.options.bus {
             let receiver: Weak<dyn BusReceiver> = Arc::<Shared>::downgrade(&shared);
