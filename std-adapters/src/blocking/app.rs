@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 use std::thread;
 use std::time::Duration;
@@ -347,13 +347,13 @@ where
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        let is_due = self.changes.as_ref()?.told().is_some();
+        let is_due = lock(&self.changes.as_ref()?.told).is_some();
         is_due.then_some(Instant::from_millis(0))
     }
 
     fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
         let Some(changes) = &self.changes else { return Ok(()) };
-        let Some(told) = changes.told().take() else { return Ok(()) };
+        let Some(told) = lock(&changes.told).take() else { return Ok(()) };
         let now = changes.catalog.snapshot();
         now.changes_since(&told).try_for_each(|change| ctx.publish(change))
     }
@@ -474,15 +474,11 @@ impl Changes {
         catalog.listen(Arc::<Self>::downgrade(&changes));
         changes
     }
-
-    fn told(&self) -> MutexGuard<'_, Option<Arc<OwnedCatalog>>> {
-        lock(&self.told)
-    }
 }
 
 impl Listener for Changes {
     fn changed(&self, before: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
-        self.told().get_or_insert_with(|| Arc::clone(before));
+        lock(&self.told).get_or_insert_with(|| Arc::clone(before));
         if let Some(waker) = self.waker.get() {
             waker.wake_by_ref();
         }

@@ -13,7 +13,7 @@ mod tracing;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError};
 use std::thread;
 #[cfg(feature = "asynchronous")]
 use std::time::SystemTime;
@@ -128,7 +128,7 @@ impl Watch {
     fn begin(&self, request: &Arc<RequestInfo>) -> Watched<'_> {
         let request = Arc::clone(request);
         let number = request.number;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.running.push(Running { request, since: Instant::now(), is_reported: false });
         // Otherwise it waits for the limit of a handler that began earlier.
         if std::mem::take(&mut state.is_parked) {
@@ -139,7 +139,7 @@ impl Watch {
 
     /// Reports handlers that run too long, until the watch ends.
     fn run(&self, observer: &dyn Observer) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while !state.is_over {
             // They stand in the order in which they began.
             let Some(next) = state.running.iter_mut().find(|running| !running.is_reported) else {
@@ -157,17 +157,13 @@ impl Watch {
             let request = Arc::clone(&next.request);
             drop(state);
             let _ = caught(|| observer.on(Event::Stalled { request: &request, after }));
-            state = self.lock();
+            state = lock(&self.state);
         }
     }
 
     fn end(&self) {
-        self.lock().is_over = true;
+        lock(&self.state).is_over = true;
         self.changed.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
@@ -217,7 +213,7 @@ struct Watched<'w> {
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        self.watch.lock().running.retain(|running| running.request.number != self.number);
+        lock(&self.watch.state).running.retain(|running| running.request.number != self.number);
     }
 }
 

@@ -42,7 +42,7 @@ impl<C: Ord + Clone> Turns<C> {
     pub(crate) async fn take(&self, client: Option<C>) -> Turn<'_, C> {
         let mut turn = Turn { turns: self, client, arrival: None, is_taken: false };
         poll_fn(|cx| {
-            let mut guard = self.lock();
+            let mut guard = lock(&self.state);
             let state = &mut *guard;
             if !state.waiting.is_empty() || state.taken.taken() >= self.limit {
                 let arrived = &mut state.arrived;
@@ -75,10 +75,6 @@ impl<C: Ord + Clone> Turns<C> {
             waker.wake();
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, State<C>> {
-        lock(&self.state)
-    }
 }
 
 impl<C: Ord + Clone> State<C> {
@@ -97,7 +93,7 @@ impl<C: Ord + Clone> State<C> {
 
 impl<C: Ord + Clone> Drop for Turn<'_, C> {
     fn drop(&mut self) {
-        let mut state = self.turns.lock();
+        let mut state = lock(&self.turns.state);
         if let Some(arrival) = self.arrival {
             state.waiting.remove(&arrival);
         }
@@ -170,7 +166,7 @@ mod tests {
         drop(waiting.remove(1));
         let last = waiting[1].turn().expect("the next");
         drop(last);
-        assert!(turns.lock().taken.taken() == 0 && turns.lock().waiting.is_empty());
+        assert!(lock(&turns.state).taken.taken() == 0 && lock(&turns.state).waiting.is_empty());
     }
 
     #[test]
@@ -186,6 +182,6 @@ mod tests {
         let other = other.turn().expect("the next");
         drop((one, other));
         assert!(many[0].turn().is_some());
-        assert_eq!(turns.lock().waiting.len(), 49);
+        assert_eq!(lock(&turns.state).waiting.len(), 49);
     }
 }

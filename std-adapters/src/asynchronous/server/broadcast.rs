@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use event_listener::{Event, EventListener};
 use mcp_sansio::{Change, OwnedCatalog};
@@ -56,7 +56,7 @@ impl Broadcaster {
 
     /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        self.lock().connections.taken()
+        lock(&self.0.receivers).connections.taken()
     }
 
     /// Shuts the application down gracefully: no connection is accepted and no request is started
@@ -74,7 +74,7 @@ impl Broadcaster {
 
     /// Returns whether there is room for one more connection from this address.
     pub(crate) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
-        let connections = &self.lock().connections;
+        let connections = &lock(&self.0.receivers).connections;
         connections.taken() < limit.total
             && peer.is_none_or(|peer| connections.taken_by(&peer) < limit.share)
     }
@@ -86,7 +86,7 @@ impl Broadcaster {
         receiver: Weak<dyn Receiver>,
         connection: Option<Option<PeerAddress>>,
     ) -> Registration {
-        let mut receivers = self.lock();
+        let mut receivers = lock(&self.0.receivers);
         if let Some(peer) = &connection {
             // There was room for it, or it is one that the program has made.
             let _ = receivers.connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
@@ -105,10 +105,6 @@ impl Broadcaster {
     /// Returns what publishes the changes of a catalog, as long as this exists.
     pub(crate) fn listener(&self) -> Weak<dyn Listener> {
         Arc::<Inner>::downgrade(&self.0)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Receivers> {
-        lock(&self.0.receivers)
     }
 }
 
@@ -141,7 +137,7 @@ impl Registration {
     /// The receiver is no connection any more.
     pub(crate) fn uncount(&mut self) {
         if let Some(peer) = self.connection.take() {
-            self.broadcaster.lock().connections.give_back(1, peer.as_ref());
+            lock(&self.broadcaster.0.receivers).connections.give_back(1, peer.as_ref());
         }
     }
 }
@@ -149,7 +145,7 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         self.uncount();
-        self.broadcaster.lock().by_id.remove(&self.id);
+        lock(&self.broadcaster.0.receivers).by_id.remove(&self.id);
     }
 }
 

@@ -99,9 +99,9 @@ where
         return None;
     }
     let mut permit = None;
-    if !work.after().is_zero() {
+    if !work.after.is_zero() {
         permit = Some(request.slot.permit().await);
-        let later = Timer::after(work.after());
+        let later = Timer::after(work.after);
         if let Some(result) = handler.before(later).await {
             return Some(result.response(app, request));
         }
@@ -115,7 +115,7 @@ where
         drop(new);
         return match end {
             Unsaved::Ended(result) => Some(result.response(app, request)),
-            Unsaved::Failed(error) if permit.is_none() || work.is_required() => {
+            Unsaved::Failed(error) if permit.is_none() || work.is_required => {
                 request.tell(|observed| observed.because(&error));
                 let error = RpcError::internal("The task cannot be stored");
                 Some(refused(request, PendingResponse::Refused(error)))

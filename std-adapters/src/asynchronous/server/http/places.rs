@@ -2,7 +2,7 @@
 
 use std::mem::take;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError, Weak};
 
 use mcp_sansio_engine::site::{Holder, SiteCounts};
 use mcp_sansio_engine::{CountPlaces, NoPlace, PlaceLimit, Places};
@@ -74,16 +74,12 @@ impl SharedPlaces {
         holder: Option<Holder>,
         limit: PlaceLimit,
     ) -> Option<Place> {
-        self.lock().places.take(1, holder.as_ref(), limit).ok()?;
+        lock(&self.state).places.take(1, holder.as_ref(), limit).ok()?;
         Some(Place { places: Arc::clone(self), holder })
     }
 
     fn servers(&self) -> impl Iterator<Item = Arc<Shared>> {
         self.servers.get().into_iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        lock(&self.state)
     }
 }
 
@@ -101,7 +97,7 @@ impl CountPlaces<Holder> for Common {
         client: Option<&Holder>,
         limit: PlaceLimit,
     ) -> Result<(), NoPlace> {
-        let Taken { places, is_awaited } = &mut *self.places.lock();
+        let Taken { places, is_awaited } = &mut *lock(&self.places.state);
         let taken = places.take(n, client, limit);
         *is_awaited |= self.wakes && taken == Err(NoPlace::Total);
         taken
@@ -109,7 +105,7 @@ impl CountPlaces<Holder> for Common {
 
     fn give_back(&mut self, n: usize, client: Option<&Holder>) {
         let is_awaited = {
-            let Taken { places, is_awaited } = &mut *self.places.lock();
+            let Taken { places, is_awaited } = &mut *lock(&self.places.state);
             places.give_back(n, client);
             n > 0 && take(is_awaited)
         };
@@ -153,7 +149,7 @@ impl CountPlaces<Holder> for Common {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().places.give_back(1, self.holder.as_ref());
+        lock(&self.places.state).places.give_back(1, self.holder.as_ref());
     }
 }
 

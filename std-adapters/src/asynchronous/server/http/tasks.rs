@@ -23,7 +23,7 @@ use crate::store::TaskRecord;
 impl HttpServer {
     /// Does what the server has to do for the tasks of its fleet.
     pub(crate) async fn share_tasks<M: Live>(&self, table: &Mutex<Table<M>>) {
-        let settings = self.settings();
+        let settings = &*self.0.settings;
         let Settings { tasks, broadcaster, .. } = settings;
         // Whether the store has failed since it last did not: everything is tried again.
         let (mut timer, mut has_failed) = (LazyTimer::new(), false);
@@ -40,10 +40,10 @@ impl HttpServer {
                 Ok(left) => {
                     has_failed = false;
                     for (record, task) in left {
-                        match settings.begin_again(&record, task, self.driver()) {
+                        match settings.begin_again(&record, task, &self.0.driver) {
                             Some(work) => {
-                                lock(table).begin(work, settings);
-                                self.driver().notify();
+                                lock(table).requests.work(work, settings);
+                                self.0.driver.notify();
                             }
                             None => tasks.fail(record.id),
                         }

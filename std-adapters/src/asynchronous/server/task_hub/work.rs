@@ -38,9 +38,9 @@ pub(crate) struct TaskWork {
     /// The time that the client asks for.
     ttl_ms: Option<u64>,
     /// When the call becomes a task.
-    after: Duration,
+    pub(crate) after: Duration,
     /// Whether the call must not be a call.
-    is_required: bool,
+    pub(crate) is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
     pub(crate) again: Again,
     /// The progress that the client was told last, and when.
@@ -75,10 +75,6 @@ impl TaskWork {
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
         }))
-    }
-
-    pub(crate) fn after(&self) -> Duration {
-        self.after
     }
 
     /// Creates the task, which no client knows yet. Returns `None` if the call goes on as a call
@@ -118,11 +114,6 @@ impl TaskWork {
         let _ = self.task.set((new.key, new.info.id()));
         let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
-    }
-
-    /// Returns whether the call must be a task.
-    pub(crate) fn is_required(&self) -> bool {
-        self.is_required
     }
 
     /// Returns the task, once the call is one.
