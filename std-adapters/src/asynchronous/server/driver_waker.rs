@@ -8,8 +8,8 @@ use mcp_sansio::Change;
 
 use super::broadcast::Receiver;
 
-/// Waker of the task that drives a connection. It has no lock, because wakers are called while locks
-/// are held.
+/// Waker of the task that drives a connection. It has no lock, because wakers are called while
+/// locks are held.
 pub(crate) struct DriverWaker {
     /// Waker of the driver, while it waits.
     waker: AtomicWaker,
