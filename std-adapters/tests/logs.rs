@@ -28,7 +28,7 @@ use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, HttpServer, OwnedHead, Principal,
 };
 use mcp_sansio_adapters::asynchronous::{
-    App, Context, HandlerResult, Listener, TaskOptions, serve,
+    Accepted, App, Context, HandlerResult, Listener, TaskOptions, serve,
 };
 use mcp_sansio_adapters::observer::TracingObserver;
 use mcp_sansio_adapters::store::{MemoryStore, TaskStore};
@@ -357,12 +357,9 @@ struct Door(RefCell<Option<Pipe>>);
 impl Listener for Door {
     type Stream = Pipe;
 
-    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Pipe>> {
-        self.0.borrow_mut().take().map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
-    }
-
-    fn peer_address(&self, _: &Pipe) -> Option<IpAddr> {
-        Some(Ipv4Addr::new(192, 0, 2, 9).into())
+    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Pipe>>> {
+        let peer = Some(Ipv4Addr::new(192, 0, 2, 9).into());
+        self.0.borrow_mut().take().map_or(Poll::Pending, |stream| Poll::Ready(Ok((stream, peer))))
     }
 }
 

@@ -28,12 +28,6 @@ impl WakerSet {
         self.by_place.remove(&place);
     }
 
-    /// Returns the place of the future that has waited longest, and its waker.
-    #[inline]
-    pub fn first(&self) -> Option<(u64, &Waker)> {
-        self.by_place.first_key_value().map(|(place, waker)| (*place, waker))
-    }
-
     /// Takes all wakers, to be woken. Futures that go on waiting keep their places.
     #[inline]
     pub fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {

@@ -146,10 +146,11 @@ pub use crate::runtime::Socket;
 #[cfg(feature = "tokio")]
 pub use crate::runtime::TokioStream;
 pub use crate::runtime::{
-    AcceptedStream, BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite,
-    Runtime, RuntimeFuture, within,
+    BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite, Runtime,
+    RuntimeFuture, within,
 };
 pub use server::{
-    App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult, Incoming,
-    IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, TaskOptions, accept, boxed, serve,
+    Accepted, App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult,
+    Incoming, IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, TaskOptions, accept, boxed,
+    serve,
 };

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
+use std::thread;
 use std::time::Duration;
-use std::{fmt, thread};
 
 use mcp_sansio::typed::Tools;
 use mcp_sansio::{
@@ -46,30 +46,22 @@ use crate::{CatalogSource, KeyRing, SharedCatalog};
 ///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`](super::serve).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "an application does nothing until it is served: call `serve`"]
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
     pub(super) catalog: Option<CatalogSource<'c>>,
     pub(super) keys: Option<KeyRing>,
-    observer: Part<Arc<dyn Observer + 'c>>,
+    observer: Option<Arc<dyn Observer + 'c>>,
     watch: Option<Duration>,
 }
 
-/// A part of an [`App`] that may be missing, and is not written by `Debug`.
-#[derive(Clone, Copy)]
-pub(super) struct Part<T>(pub(super) Option<T>);
-
-impl<T> fmt::Debug for Part<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Part").field(&self.0.is_some()).finish()
-    }
-}
+mcp_sansio::opaque_debug!(App<'_> { config, catalog, keys, watch });
 
 impl<'c> App<'c> {
     /// Creates an application without a catalog.
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self { config, catalog: None, keys: None, observer: Part(None), watch: None }
+        Self { config, catalog: None, keys: None, observer: None, watch: None }
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments: a
@@ -92,7 +84,7 @@ impl<'c> App<'c> {
     /// Tells an observer of requests and their ends, of failures and of the connection. It may be a
     /// reference to one.
     pub fn observer(self, observer: impl Observer + 'c) -> Self {
-        Self { observer: Part(Some(Arc::new(observer))), ..self }
+        Self { observer: Some(Arc::new(observer)), ..self }
     }
 
     /// Tells the observer of a request whose function runs for longer than this
@@ -141,7 +133,7 @@ impl<'c> App<'c> {
         on_request: F,
         serve: impl FnOnce(&mut OnRequest<'_, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Some(observer) = self.observer.0.clone() else {
+        let Some(observer) = self.observer.clone() else {
             return serve(&mut OnRequest::new(self, on_request, None));
         };
         thread::scope(|scope| {
@@ -167,7 +159,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        let observer = self.observer.0.clone();
+        let observer = self.observer.clone();
         let hooks = observer.map(|observer| Hooks { observer, watch: None, peer: None });
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
         Memory::new(self.config, OnRequest::new(self.clone(), on_request, observation))
@@ -175,16 +167,17 @@ impl<'c> App<'c> {
 }
 
 /// A request and the connection it came on. Handed to the function of an [`App`].
-#[derive(Debug)]
 pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
     pub(super) target: Target<'r>,
     /// The catalog, until the arguments are known to be valid.
     pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
     pub(super) keys: Option<&'r KeyRing>,
-    pub(super) observed: Part<&'r ObservedRequest<'r>>,
+    pub(super) observed: Option<&'r ObservedRequest<'r>>,
     pub(super) connection: &'r mut Context<'s>,
 }
+
+mcp_sansio::opaque_debug!(RequestContext<'_, '_> { request, target, connection });
 
 impl<'r, 's> RequestContext<'r, 's> {
     /// Returns the entry of the catalog that the request is for.
@@ -230,13 +223,13 @@ impl<'r, 's> RequestContext<'r, 's> {
             && let Target::Tool(tool) = self.target
             && let Err(error) = tool.check_result(result, request.revision)
         {
-            if let Some(observed) = self.observed.0 {
+            if let Some(observed) = self.observed {
                 observed.failed(&error);
             }
             return self.connection.send(|server, tx| error.send(server, request.handle, tx));
         }
         self.connection.respond(request.handle, result)?;
-        if let Some(observed) = self.observed.0 {
+        if let Some(observed) = self.observed {
             observed.sent(request, result);
         }
         Ok(())
@@ -348,19 +341,19 @@ where
 {
     fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
         if let Some(changes) = &self.changes {
-            changes.set_waker(waker()?);
+            let _ = changes.waker.set(waker()?);
         }
         Ok(())
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        let is_due = !self.changes.as_ref()?.is_empty();
+        let is_due = lock(&self.changes.as_ref()?.told).is_some();
         is_due.then_some(Instant::from_millis(0))
     }
 
     fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
         let Some(changes) = &self.changes else { return Ok(()) };
-        let Some(told) = changes.told().take() else { return Ok(()) };
+        let Some(told) = lock(&changes.told).take() else { return Ok(()) };
         let now = changes.catalog.snapshot();
         now.changes_since(&told).try_for_each(|change| ctx.publish(change))
     }
@@ -438,7 +431,7 @@ fn respond(
         target,
         unread: Cell::new(catalog),
         keys: app.keys.as_ref(),
-        observed: Part(observed),
+        observed,
         connection: ctx,
     };
     match on_request(&mut context) {
@@ -475,30 +468,17 @@ struct Changes {
 }
 
 impl Changes {
-    pub(super) fn of(catalog: &SharedCatalog) -> Arc<Self> {
+    fn of(catalog: &SharedCatalog) -> Arc<Self> {
         let (told, waker) = <(Mutex<_>, OnceLock<_>)>::default();
         let changes = Arc::new(Self { catalog: catalog.clone(), told, waker });
         catalog.listen(Arc::<Self>::downgrade(&changes));
         changes
     }
-
-    /// Sets the waker of the server, once.
-    pub(super) fn set_waker(&self, waker: Waker) {
-        let _ = self.waker.set(waker);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.told().is_none()
-    }
-
-    fn told(&self) -> MutexGuard<'_, Option<Arc<OwnedCatalog>>> {
-        lock(&self.told)
-    }
 }
 
 impl Listener for Changes {
     fn changed(&self, before: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
-        self.told().get_or_insert_with(|| Arc::clone(before));
+        lock(&self.told).get_or_insert_with(|| Arc::clone(before));
         if let Some(waker) = self.waker.get() {
             waker.wake_by_ref();
         }

@@ -75,8 +75,7 @@ mod tools;
 
 pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, RequestContext};
-pub use context::Context;
-pub use context::{Error, Handler};
+pub use context::{Context, Error, Handler};
 pub use input::{Input, Threaded};
 pub use memory::Memory;
 #[cfg(unix)]

@@ -63,7 +63,7 @@ impl RequestContext<'_, '_> {
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
         let handler = SyncTools::new(handler);
         let Self { request, target, keys, observed, .. } = self;
-        self.connection.run_tool(request, target, &handler, *keys, observed.0, Waker::noop())
+        self.connection.run_tool(request, target, &handler, *keys, *observed, Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -72,7 +72,7 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
         let Self { request, target, keys, observed, .. } = self;
-        self.connection.run_tool(request, target, handler, *keys, observed.0, &Unpark::waker())
+        self.connection.run_tool(request, target, handler, *keys, *observed, &Unpark::waker())
     }
 }
 

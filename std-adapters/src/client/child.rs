@@ -1,10 +1,10 @@
 //! A child process: its standard error, and its end.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStderr, Stdio};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use crate::lock::lock;
@@ -40,7 +40,7 @@ impl Stderr {
         Self::Lines(Arc::new(Mutex::new(each)))
     }
 
-    pub(crate) fn stdio(&self) -> Stdio {
+    fn stdio(&self) -> Stdio {
         match self {
             Self::Keep | Self::Lines(_) => Stdio::piped(),
             Self::Inherit => Stdio::inherit(),
@@ -49,7 +49,7 @@ impl Stderr {
     }
 
     /// Starts to read the pipe.
-    pub(crate) fn read(&self, pipe: Option<ChildStderr>) -> StderrLines {
+    fn read(&self, pipe: Option<ChildStderr>) -> StderrLines {
         let lines = StderrLines::default();
         let Some(pipe) = pipe else { return lines };
         lines.tail().is_open = true;
@@ -145,49 +145,89 @@ const KEPT_LINES: usize = 10;
 /// Maximum number of bytes that are passed on at once.
 const MAX_PIECE: u64 = 8 << 10;
 
-/// Waits for the exit of a process whose input is closed, and then makes it exit.
-pub(crate) fn end(mut child: Child, [after_input, after_sigterm]: [Duration; 2]) {
-    if exits(&mut child, after_input) || terminate(&child) && exits(&mut child, after_sigterm) {
-        return;
-    }
-    // It has exited meanwhile if this fails.
-    let _ = child.kill();
-    let _ = child.wait();
+/// The means by which a server was ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(not(feature = "blocking"), expect(unreachable_pub, reason = "only blocking tells"))]
+pub enum Shutdown {
+    /// It exited by itself, or when its input ended.
+    #[default]
+    Graceful,
+    /// By SIGTERM. Only on Unix.
+    Terminated,
+    /// By SIGKILL, or its equivalent on other systems.
+    Killed,
 }
 
-/// Waits for the exit of a process. Returns `false` after `limit`.
-fn exits(child: &mut Child, limit: Duration) -> bool {
-    let begun = std::time::Instant::now();
-    let mut pause = Duration::from_millis(1);
-    while let Ok(None) = child.try_wait() {
-        let left = limit.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return false;
-        }
-        thread::sleep(pause.min(left));
-        pause = (pause * 2).min(LONGEST_PAUSE);
+/// Starts a process with pipes for its standard streams.
+pub(crate) fn spawn(
+    command: &mut Command,
+    stderr: &Stderr,
+) -> io::Result<(Child, ChildStdout, ChildStdin, StderrLines)> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr.stdio());
+    let mut child = command.spawn()?;
+    let lines = stderr.read(child.stderr.take());
+    match (child.stdout.take(), child.stdin.take()) {
+        (Some(output), Some(input)) => Ok((child, output, input, lines)),
+        _ => Err(ErrorKind::BrokenPipe.into()),
     }
-    true
+}
+
+/// Ends a process whose input has ended: it may exit within the first time, then it gets SIGTERM,
+/// and after the second time SIGKILL. `pause` waits for as long as it is told.
+pub(crate) fn end(
+    child: &mut Child,
+    [after_input, after_sigterm]: [Duration; 2],
+    mut pause: impl FnMut(Duration),
+) -> io::Result<(Shutdown, ExitStatus)> {
+    if let Some(status) = exit(child, after_input, &mut pause)? {
+        return Ok((Shutdown::Graceful, status));
+    }
+    if terminate(child)
+        && let Some(status) = exit(child, after_sigterm, &mut pause)?
+    {
+        return Ok((Shutdown::Terminated, status));
+    }
+    child.kill()?;
+    Ok((Shutdown::Killed, child.wait()?))
+}
+
+/// Waits for the exit of a process, at most as long as `limit`.
+fn exit(
+    child: &mut Child,
+    limit: Duration,
+    pause: &mut impl FnMut(Duration),
+) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    let mut longest = Duration::from_millis(1);
+    loop {
+        let (status, left) = (child.try_wait()?, limit.saturating_sub(begun.elapsed()));
+        if status.is_some() || left.is_zero() {
+            return Ok(status);
+        }
+        pause(longest.min(left));
+        longest = (longest * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// Sends SIGTERM to a process that has not been waited for. Returns `false` where that does not
 /// exist.
 #[cfg(unix)]
-pub(crate) fn terminate(child: &Child) -> bool {
+fn terminate(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process};
     // The process has not been reaped, so the id is still its own.
     kill_process(Pid::from_child(child), Signal::TERM).is_ok()
 }
 
 #[cfg(not(unix))]
-pub(crate) fn terminate(_: &Child) -> bool {
+fn terminate(_: &Child) -> bool {
     false
 }
 
 /// Default time to exit after the end of its input, and after SIGTERM.
 pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest time between two looks at whether a process has exited.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
 #[cfg(test)]
 mod tests {

@@ -69,6 +69,18 @@ impl<
         }
     }
 
+    /// A future of the handler waits for room, or does not wait any more.
+    fn wait(&self, slot: &Slot<REQUEST>, waker: Option<&Waker>) {
+        let other = slot.waiting.replace(waker.cloned());
+        // Another future of the same handler waits, too, or the responses of others wait for this.
+        if let Some(other) = other
+            && waker.is_none_or(|waker| !other.will_wake(waker))
+        {
+            self.wire.poll_again();
+            other.wake();
+        }
+    }
+
     /// Handles requests in one slot, one after the other.
     pub(super) async fn run(&self, slot: &Slot<REQUEST>) -> Infallible {
         loop {
@@ -120,18 +132,9 @@ impl<
 }
 
 /// The slot of a connection where a request is handled.
-struct Place<
-    's,
-    'c,
-    H: Handler,
-    const RX: usize,
-    const TX: usize,
-    const N: usize,
-    const S: usize,
-    const REQUEST: usize,
-> {
-    connection: &'s Connection<'c, H, RX, TX, N, S, REQUEST>,
-    slot: &'s Slot<REQUEST>,
+struct Place<C, S> {
+    connection: C,
+    slot: S,
 }
 
 impl<
@@ -141,7 +144,7 @@ impl<
     const N: usize,
     const S: usize,
     const REQUEST: usize,
-> Seat for Place<'_, '_, H, RX, TX, N, S, REQUEST>
+> Seat for Place<&Connection<'_, H, RX, TX, N, S, REQUEST>, &Slot<REQUEST>>
 {
     fn is_open(&self, request: RequestHandle) -> bool {
         self.connection.core.borrow_mut().machine().is_request_open(request)
@@ -188,29 +191,7 @@ impl<
     const N: usize,
     const S: usize,
     const REQUEST: usize,
-> Place<'_, '_, H, RX, TX, N, S, REQUEST>
-{
-    /// Sets or clears the waker of the handler, which waits for room.
-    fn wait(&self, waker: Option<&Waker>) {
-        let other = self.slot.waiting.replace(waker.cloned());
-        // Another future of the same handler waits, too, or the responses of others wait for this.
-        if let Some(other) = other
-            && waker.is_none_or(|waker| !other.will_wake(waker))
-        {
-            self.connection.wire.poll_again();
-            other.wake();
-        }
-    }
-}
-
-impl<
-    H: Handler,
-    const RX: usize,
-    const TX: usize,
-    const N: usize,
-    const S: usize,
-    const REQUEST: usize,
-> Link for Place<'_, '_, H, RX, TX, N, S, REQUEST>
+> Link for Place<&Connection<'_, H, RX, TX, N, S, REQUEST>, &Slot<REQUEST>>
 {
     fn now(&self) -> Instant {
         self.connection.wire.now.get()
@@ -228,13 +209,13 @@ impl<
         if sent != Err(SendError::Full) {
             return Poll::Ready(sent);
         }
-        self.wait(Some(cx.waker()));
+        self.connection.wait(self.slot, Some(cx.waker()));
         *place = Some(if has_begun { HAS_BEGUN } else { 0 });
         Poll::Pending
     }
 
     fn leave(&self, _: u64) {
-        self.wait(None);
+        self.connection.wait(self.slot, None);
     }
 }
 

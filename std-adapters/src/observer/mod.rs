@@ -1,6 +1,11 @@
 //! Connections, requests and failures of a server as they happen, for logs and metrics: see
 //! [`Observer`].
 
+#![cfg_attr(
+    not(all(feature = "asynchronous", feature = "blocking")),
+    allow(dead_code, reason = "each of the two has something of its own to tell")
+)]
+
 mod stderr;
 #[cfg(feature = "tracing")]
 mod tracing;
@@ -8,14 +13,12 @@ mod tracing;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError};
 use std::thread;
 #[cfg(feature = "asynchronous")]
 use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "asynchronous")]
-use mcp_sansio::PeerViolation;
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::{Catalog, Encode, Method, OwnedJson, Request, ResponseKind, ToolError};
 #[cfg(feature = "asynchronous")]
@@ -103,7 +106,6 @@ struct Watch {
     limit: Duration,
     state: Mutex<State>,
     changed: Condvar,
-    #[cfg_attr(not(feature = "asynchronous"), expect(dead_code, reason = "blocking has scopes"))]
     started: Once,
 }
 
@@ -126,7 +128,7 @@ impl Watch {
     fn begin(&self, request: &Arc<RequestInfo>) -> Watched<'_> {
         let request = Arc::clone(request);
         let number = request.number;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.running.push(Running { request, since: Instant::now(), is_reported: false });
         // Otherwise it waits for the limit of a handler that began earlier.
         if std::mem::take(&mut state.is_parked) {
@@ -137,7 +139,7 @@ impl Watch {
 
     /// Reports handlers that run too long, until the watch ends.
     fn run(&self, observer: &dyn Observer) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while !state.is_over {
             // They stand in the order in which they began.
             let Some(next) = state.running.iter_mut().find(|running| !running.is_reported) else {
@@ -155,17 +157,13 @@ impl Watch {
             let request = Arc::clone(&next.request);
             drop(state);
             let _ = caught(|| observer.on(Event::Stalled { request: &request, after }));
-            state = self.lock();
+            state = lock(&self.state);
         }
     }
 
     fn end(&self) {
-        self.lock().is_over = true;
+        lock(&self.state).is_over = true;
         self.changed.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
@@ -190,7 +188,6 @@ impl Watching {
     }
 
     /// Starts the thread the first time. Without one, nothing is reported.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn start_once(&self, observer: &Arc<dyn Observer>) {
         self.0.started.call_once(|| {
             let _ = Self::thread().spawn(self.task(Arc::clone(observer)));
@@ -216,7 +213,7 @@ struct Watched<'w> {
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        self.watch.lock().running.retain(|running| running.request.number != self.number);
+        lock(&self.watch.state).running.retain(|running| running.request.number != self.number);
     }
 }
 
@@ -233,6 +230,11 @@ impl<'o> Hooks<'o> {
     pub(crate) fn tell(&self, event: Event<'_>) {
         // The panic hook has reported it.
         let _ = caught(|| self.observer.on(event));
+    }
+
+    /// Code that is no handler has panicked.
+    pub(crate) fn panicked(&self, panic: &Panic) {
+        self.tell(Event::Panicked { message: &cut(&panic.0) });
     }
 
     /// Tells of a task that an earlier process has not ended.
@@ -372,7 +374,6 @@ impl ObservedRequest<'_> {
     }
 
     /// Reports that the request has become a task, whose end is told later.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn became(&self, task: TaskId) {
         self.ended(Ended::Task(task));
         let _ = self.task.set(task);
@@ -380,13 +381,11 @@ impl ObservedRequest<'_> {
     }
 
     /// Reports that a call goes on as a call, since its task cannot be stored.
-    #[cfg(feature = "asynchronous")]
     pub(crate) fn store_failed(&self, error: &dyn fmt::Display) {
         self.hooks.tell(Event::StoreFailed { request: &self.info, error: &cut(error) });
     }
 
     /// Records whether a result that was sent says that a tool failed.
-    #[cfg_attr(not(feature = "blocking"), expect(dead_code, reason = "others know their results"))]
     pub(crate) fn sent<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
         let failed = (request.method == Method::ToolsCall)
             .then(|| OwnedJson::new(result, request.revision).ok())
@@ -428,57 +427,9 @@ impl ObservedRequest<'_> {
     }
 }
 
-/// What an observer is told later, where no mutex is locked.
+/// Tells an observer later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
-pub(crate) enum Telling {
-    #[cfg(feature = "http")]
-    Event(Event<'static>),
-    /// A message that is not a request for the application was refused.
-    Refused { connection: u64, peer: Option<PeerAddress>, why: Refusal, place: Option<String> },
-    /// A request begins and ends: its handler is not called.
-    Ended(Box<ObservedRequest<'static>>, Ended),
-    #[cfg(feature = "http")]
-    Denied(Denial),
-    /// Code that is no handler has panicked.
-    Panicked(Panic),
-}
-
-#[cfg(feature = "asynchronous")]
-impl Telling {
-    pub(crate) fn refused(
-        (connection, peer): (u64, Option<PeerAddress>),
-        found: &PeerViolation<'_>,
-    ) -> Self {
-        let (why, place) = (found.violation.into(), found.place().map(|place| place.to_string()));
-        Self::Refused { connection, peer, why, place }
-    }
-
-    /// Adds to what is known of a denial.
-    #[cfg(feature = "http")]
-    pub(crate) fn denial(&mut self, add: impl FnOnce(&mut Denial)) {
-        if let Self::Denied(denial) = self {
-            add(denial);
-        }
-    }
-
-    pub(crate) fn tell(self, hooks: &Hooks<'_>) {
-        match self {
-            #[cfg(feature = "http")]
-            Self::Event(event) => hooks.tell(event),
-            Self::Refused { connection, peer, why, place } => {
-                let place = place.as_deref();
-                hooks.tell(Event::Refused { connection, peer, why, place });
-            }
-            Self::Ended(request, how) => {
-                request.began();
-                request.ended(how);
-            }
-            #[cfg(feature = "http")]
-            Self::Denied(denial) => hooks.tell(Event::Denied { denial: &denial }),
-            Self::Panicked(panic) => hooks.tell(Event::Panicked { message: &cut(&panic.0) }),
-        }
-    }
-}
+pub(crate) type Telling = Box<dyn FnOnce(&Hooks<'static>) + Send>;
 
 impl Drop for ObservedRequest<'_> {
     fn drop(&mut self) {

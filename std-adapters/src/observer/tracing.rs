@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_sansio::Printable;
@@ -60,13 +60,9 @@ impl TracingObserver {
         Self { on_span: Some(Box::new(on_span)), ..self }
     }
 
-    fn spans(&self) -> MutexGuard<'_, HashMap<u64, Span>> {
-        lock(&self.spans)
-    }
-
     /// Returns the span of a request; an empty one if it has ended.
     fn span(&self, request: Option<&RequestInfo>) -> Span {
-        let span = request.and_then(|request| self.spans().get(&request.number).cloned());
+        let span = request.and_then(|request| lock(&self.spans).get(&request.number).cloned());
         span.unwrap_or_else(Span::none)
     }
 
@@ -94,7 +90,7 @@ impl TracingObserver {
         if let Some(on_span) = &self.on_span {
             on_span(request, &span);
         }
-        self.spans().insert(request.number, span);
+        lock(&self.spans).insert(request.number, span);
     }
 
     /// Writes the event of a request that ends, and completes its span.
@@ -119,7 +115,7 @@ impl TracingObserver {
     }
 
     fn close(&self, request: &RequestInfo, how: Ended) {
-        let span = self.spans().remove(&request.number);
+        let span = lock(&self.spans).remove(&request.number);
         if let Some(span) = span {
             span.record("outcome", display(how)).record("failed", how.is_failure());
         }

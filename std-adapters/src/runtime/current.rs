@@ -214,21 +214,16 @@ impl Runtime for Unnamed {
 #[cfg(feature = "asynchronous")]
 pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::sync::{Arc, Mutex};
 
-    let returned = Arc::new(Mutex::new(None));
-    let to = Arc::clone(&returned);
-    let work = move || {
-        let result = catch_unwind(AssertUnwindSafe(call));
-        *crate::lock::lock(&to) = Some(result);
-    };
+    let (sender, returned) = std::sync::mpsc::channel();
+    // Nobody waits for the result any more if it cannot be sent.
+    let work = move || drop(sender.send(catch_unwind(AssertUnwindSafe(call))));
     current().run_blocking(Box::new(work)).await;
-    let returned = crate::lock::lock(&returned).take();
-    match returned {
-        Some(Ok(value)) => value,
-        Some(Err(panic)) => resume_unwind(panic),
+    match returned.try_recv() {
+        Ok(Ok(value)) => value,
+        Ok(Err(panic)) => resume_unwind(panic),
         // The runtime shuts down, and polls nothing any more.
-        None => std::future::pending().await,
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -1,9 +1,8 @@
 //! Streams of any type, and pairs of a reader and a writer.
 
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::pin::Pin;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,10 @@ use futures_lite::io::{empty, sink};
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::{current, elapsed, now};
+#[cfg(any(feature = "smol", feature = "tokio"))]
+use crate::asynchronous::Accepted;
 use crate::asynchronous::Listener;
-use crate::client::child::{EXIT_TIMEOUT, end};
+use crate::client::child::{EXIT_TIMEOUT, end, spawn};
 use crate::client::{Stderr, StderrLines};
 
 /// A stream of any type.
@@ -24,45 +25,7 @@ pub trait ReadWrite: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> ReadWrite for T {}
 
 /// A listener of any type.
-pub type BoxedListener = Box<dyn Listener<Stream = AcceptedStream> + Send + Sync>;
-
-/// A stream of a [`BoxedListener`].
-pub struct AcceptedStream {
-    /// The stream.
-    pub stream: BoxedStream,
-    /// The address of its client, if it is known: see [`Listener::peer_address`].
-    pub peer_address: Option<IpAddr>,
-}
-
-impl AsyncRead for AcceptedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for AcceptedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_close(cx)
-    }
-}
-
-mcp_sansio::opaque_debug!(AcceptedStream { peer_address });
+pub type BoxedListener = Box<dyn Listener<Stream = BoxedStream> + Send + Sync>;
 
 /// A listener whose streams are boxed.
 #[cfg(any(feature = "smol", feature = "tokio"))]
@@ -70,17 +33,10 @@ pub(super) struct Boxing<L>(pub(super) L);
 
 #[cfg(any(feature = "smol", feature = "tokio"))]
 impl<L: Listener<Stream: Send + 'static>> Listener for Boxing<L> {
-    type Stream = AcceptedStream;
+    type Stream = BoxedStream;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<AcceptedStream>> {
-        self.0.poll_accept(cx).map_ok(|stream| AcceptedStream {
-            peer_address: self.0.peer_address(&stream),
-            stream: Box::new(stream),
-        })
-    }
-
-    fn peer_address(&self, stream: &AcceptedStream) -> Option<IpAddr> {
-        stream.peer_address
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<BoxedStream>>> {
+        self.0.poll_accept(cx).map_ok(|(stream, peer)| (Box::new(stream) as BoxedStream, peer))
     }
 }
 
@@ -168,12 +124,7 @@ impl ChildProcess {
     /// # Errors
     /// Errors of the operating system.
     pub fn spawn(command: &mut Command, stderr: Stderr) -> io::Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr.stdio());
-        let mut child = command.spawn()?;
-        let stderr = stderr.read(child.stderr.take());
-        let (Some(output), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
-            return Err(ErrorKind::BrokenPipe.into());
-        };
+        let (child, output, input, stderr) = spawn(command, &stderr)?;
         Ok(Self {
             pipes: current().pipes(output, input)?,
             child: Some(child),
@@ -232,7 +183,7 @@ impl Drop for ChildProcess {
         if let Ok(None) = child.try_wait() {
             // Without another thread its input is closed all the same.
             let thread = std::thread::Builder::new().name("mcp-child-end".to_owned());
-            let _ = thread.spawn(move || end(child, timeouts));
+            let _ = thread.spawn(move || end(&mut child, timeouts, std::thread::sleep));
         }
     }
 }

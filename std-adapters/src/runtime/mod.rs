@@ -9,6 +9,7 @@ pub(crate) mod tasks;
 pub(crate) mod timer;
 #[cfg(feature = "tokio")]
 mod tokio;
+pub(crate) mod turns;
 
 #[cfg(feature = "http")]
 pub(crate) use current::poll_on_thread;
@@ -16,8 +17,7 @@ pub(crate) use current::poll_on_thread;
 pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};
-pub use io::ChildProcess;
-pub use io::{AcceptedStream, BoxedListener, BoxedStream, JoinedIo, ReadWrite};
+pub use io::{BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;
 #[cfg(feature = "tokio")]

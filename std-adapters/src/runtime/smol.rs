@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
-use crate::asynchronous::Listener;
+use crate::asynchronous::{Accepted, Listener};
 
 /// The runtime of everything that no other polls.
 pub(super) struct Smol;
@@ -145,18 +145,14 @@ mcp_sansio::opaque_debug!([T] Socket<T> {});
 impl Listener for Async<TcpListener> {
     type Stream = Socket<TcpStream>;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
         poll_accept(self, cx, |listener| {
-            let (stream, _) = listener.accept()?;
+            let (stream, peer) = listener.accept()?;
             // Responses are small and awaited by the client. A connection that is closed already is
             // detected by the next read.
             let _ = stream.set_nodelay(true);
-            Async::new(stream).map(Socket::new)
+            Ok((Socket::new(Async::new(stream)?), Some(peer.ip())))
         })
-    }
-
-    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
-        stream.get_ref().peer_addr().ok().map(|address| address.ip())
     }
 }
 
@@ -164,8 +160,8 @@ impl Listener for Async<TcpListener> {
 impl Listener for Async<UnixListener> {
     type Stream = Socket<UnixStream>;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0).map(Socket::new))
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
+        poll_accept(self, cx, |listener| Ok((Socket::new(Async::new(listener.accept()?.0)?), None)))
     }
 }
 

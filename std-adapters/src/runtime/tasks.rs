@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::lock::lock;
@@ -16,7 +16,7 @@ pub(crate) struct Tasks<K, F> {
     free: Vec<usize>,
     /// A free place whose memory is kept for the next future.
     spare: Option<usize>,
-    ready: Arc<Ready>,
+    ready: Arc<Mutex<Queue>>,
 }
 
 struct Task<K, F> {
@@ -35,8 +35,6 @@ pub(crate) struct Place(usize);
 pub(crate) type Ended<K, T> = (K, Result<T, Panic>);
 
 /// Places of the futures that have been woken, in order.
-struct Ready(Mutex<Queue>);
-
 struct Queue {
     places: VecDeque<usize>,
     /// Waker of the task that polls the set.
@@ -47,13 +45,13 @@ struct Woken {
     place: usize,
     /// Whether it is in the queue already.
     queued: AtomicBool,
-    ready: Arc<Ready>,
+    ready: Arc<Mutex<Queue>>,
 }
 
 impl<K, F> Tasks<K, F> {
     pub(crate) fn new() -> Self {
         let queue = Queue { places: VecDeque::new(), waker: None };
-        let ready = Arc::new(Ready(Mutex::new(queue)));
+        let ready = Arc::new(Mutex::new(queue));
         Self { tasks: Vec::new(), free: Vec::new(), spare: None, ready }
     }
 
@@ -68,7 +66,7 @@ impl<K, F> Tasks<K, F> {
     /// Returns the number of futures that have been woken.
     #[cfg(feature = "http")]
     pub(crate) fn ready(&self) -> usize {
-        self.ready.lock().places.len()
+        lock(&self.ready).places.len()
     }
 
     /// Drops all futures for which `is_over` returns true.
@@ -86,7 +84,7 @@ impl<K, F> Tasks<K, F> {
     /// Adds a future. The next [`poll_next`](Self::poll_next) polls it for the first time.
     pub(crate) fn insert(&mut self, name: K, future: F) -> Place {
         let place = self.put(name, future, true);
-        self.ready.lock().places.push_back(place.0);
+        lock(&self.ready).places.push_back(place.0);
         place
     }
 
@@ -161,7 +159,7 @@ impl<K, F: Future> Tasks<K, F> {
     /// `Pending` if no future is woken.
     pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
-            let mut queue = self.ready.lock();
+            let mut queue = lock(&self.ready);
             let Some(place) = queue.places.pop_front() else {
                 if !queue.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                     queue.waker = Some(cx.waker().clone());
@@ -187,12 +185,6 @@ impl<K, F: Future> Tasks<K, F> {
     }
 }
 
-impl Ready {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.0)
-    }
-}
-
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
@@ -203,7 +195,7 @@ impl Wake for Woken {
             return;
         }
         let waker = {
-            let mut queue = self.ready.lock();
+            let mut queue = lock(&self.ready);
             queue.places.push_back(self.place);
             queue.waker.take()
         };

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout};
 use std::task::{Context, Poll};
@@ -16,7 +16,7 @@ use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCo
 
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
-use crate::asynchronous::Listener;
+use crate::asynchronous::{Accepted, Listener};
 
 /// The runtime of what is polled in one of tokio.
 pub(super) struct Tokio;
@@ -122,17 +122,13 @@ impl<T: tokio::io::AsyncWrite + Unpin> AsyncWrite for TokioStream<T> {
 impl Listener for TcpListener {
     type Stream = TokioStream<TcpStream>;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        Self::poll_accept(self, cx).map_ok(|(stream, _)| {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
+        Self::poll_accept(self, cx).map_ok(|(stream, peer)| {
             // Responses are small and awaited by the client. A connection that is closed already is
             // detected by the next read.
             let _ = stream.set_nodelay(true);
-            TokioStream::new(stream)
+            (TokioStream::new(stream), Some(peer.ip()))
         })
-    }
-
-    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
-        stream.get_ref().peer_addr().ok().map(|address| address.ip())
     }
 }
 
@@ -140,7 +136,7 @@ impl Listener for TcpListener {
 impl Listener for UnixListener {
     type Stream = TokioStream<UnixStream>;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        Self::poll_accept(self, cx).map_ok(|(stream, _)| TokioStream::new(stream))
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
+        Self::poll_accept(self, cx).map_ok(|(stream, _)| (TokioStream::new(stream), None))
     }
 }

@@ -1,7 +1,7 @@
 //! A store in memory.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use mcp_sansio_engine::internal::{self, NoRoom, Records};
@@ -37,11 +37,6 @@ impl MemoryStore {
         Self { clock: Box::new(clock), ..self }
     }
 
-    /// Each change of the records is complete before anything can panic, so poison means nothing.
-    fn lock(&self) -> MutexGuard<'_, Records> {
-        lock(&self.records)
-    }
-
     fn put_if(
         &self,
         key: &str,
@@ -49,7 +44,7 @@ impl MemoryStore {
         ttl: Option<Duration>,
         condition: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<bool, StoreError> {
-        let (mut records, now) = (self.lock(), (self.clock)());
+        let (mut records, now) = (lock(&self.records), (self.clock)());
         let put = records.put_if(now, self.limit, (key, bytes), ttl, condition);
         put.map_err(|NoRoom| StoreError::Full)
     }
@@ -57,7 +52,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.lock().get((self.clock)(), key).map(<[u8]>::to_vec))
+        Ok(lock(&self.records).get((self.clock)(), key).map(<[u8]>::to_vec))
     }
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
@@ -75,12 +70,12 @@ impl Store for MemoryStore {
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.lock().remove(key);
+        lock(&self.records).remove(key);
         Ok(())
     }
 
     fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        Ok(self.lock().keys((self.clock)(), prefix))
+        Ok(lock(&self.records).keys((self.clock)(), prefix))
     }
 
     fn blocks(&self) -> bool {
@@ -92,6 +87,8 @@ impl fmt::Debug for MemoryStore {
     /// Shows the bytes that the records take, including those whose time is over. They may be
     /// private.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("cost", &self.lock().cost()).finish_non_exhaustive()
+        f.debug_struct("MemoryStore")
+            .field("cost", &lock(&self.records).cost())
+            .finish_non_exhaustive()
     }
 }

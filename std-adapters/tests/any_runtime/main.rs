@@ -22,7 +22,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::http::{Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Transport};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult, Listener};
+use mcp_sansio_adapters::asynchronous::{self, Accepted, App, Context, HandlerResult, Listener};
 
 use by_hand::{Executor, calls, first, now, sleep};
 use pipe::{Pipe, pipe};
@@ -70,10 +70,10 @@ impl Door {
 impl Listener for Door {
     type Stream = Pipe;
 
-    fn poll_accept(&self, cx: &mut TaskContext<'_>) -> Poll<io::Result<Pipe>> {
+    fn poll_accept(&self, cx: &mut TaskContext<'_>) -> Poll<io::Result<Accepted<Pipe>>> {
         let mut state = self.0.lock().unwrap();
         match state.0.pop_front() {
-            Some(stream) => Poll::Ready(Ok(stream)),
+            Some(stream) => Poll::Ready(Ok((stream, None))),
             None => {
                 state.1 = Some(cx.waker().clone());
                 Poll::Pending

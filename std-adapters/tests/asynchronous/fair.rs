@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{
-    App, Connection, Context, HandlerResult, Limits, Listener, serve,
+    Accepted, App, Connection, Context, HandlerResult, Limits, Listener, serve,
 };
 use serde_json::json;
 
@@ -141,8 +141,8 @@ impl Stream for Pipe {}
 impl Listener for &Door {
     type Stream = Box<dyn Stream>;
 
-    fn poll_accept(&self, _: &mut TaskContext<'_>) -> Poll<Result<Self::Stream>> {
-        self.0.borrow_mut().pop().map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
+    fn poll_accept(&self, _: &mut TaskContext<'_>) -> Poll<Result<Accepted<Self::Stream>>> {
+        self.0.borrow_mut().pop().map_or(Poll::Pending, |stream| Poll::Ready(Ok((stream, None))))
     }
 }
 

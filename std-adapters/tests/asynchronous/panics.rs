@@ -10,7 +10,9 @@ use std::task::{Context as TaskContext, Poll};
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{Json, LogMessage};
-use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, serve};
+use mcp_sansio_adapters::asynchronous::{
+    Accepted, App, ConnectionEnd, Context, HandlerResult, serve,
+};
 use mcp_sansio_adapters::observer::{Ended, Event, MAX_TEXT, Observer};
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -148,8 +150,8 @@ struct Breaking(Pipe, bool);
 impl mcp_sansio_adapters::asynchronous::Listener for &Door {
     type Stream = Breaking;
 
-    fn poll_accept(&self, _: &mut TaskContext<'_>) -> Poll<std::io::Result<Breaking>> {
-        self.0.borrow_mut().pop().map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
+    fn poll_accept(&self, _: &mut TaskContext<'_>) -> Poll<std::io::Result<Accepted<Breaking>>> {
+        self.0.borrow_mut().pop().map_or(Poll::Pending, |stream| Poll::Ready(Ok((stream, None))))
     }
 }
 

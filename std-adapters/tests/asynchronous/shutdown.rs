@@ -11,7 +11,8 @@ use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _, Cursor};
 use mcp_sansio::ServerConfig;
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio_adapters::asynchronous::{
-    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, Listener, accept,
+    Accepted, App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, Listener,
+    accept,
 };
 use tokio::time::{Instant, sleep};
 
@@ -53,8 +54,8 @@ struct Crowd;
 impl Listener for Crowd {
     type Stream = Cursor<Vec<u8>>;
 
-    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        Poll::Ready(Ok(Cursor::default()))
+    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
+        Poll::Ready(Ok((Cursor::default(), None)))
     }
 }
 

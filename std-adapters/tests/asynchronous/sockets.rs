@@ -226,7 +226,7 @@ fn a_reset_connection_is_an_error_of_reading() {
     smol::block_on(async {
         let (listener, address) = listen();
         let client = TcpStream::connect(address).unwrap();
-        let mut served = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+        let (mut served, _) = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
         served.write_all(b"unread").await.unwrap();
         client.peek(&mut [0]).unwrap();
         drop(client);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, Listener};
+use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, HandlerResult, Limits, Listener};
 use smol::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::{Sleep, sleep};
@@ -403,16 +403,13 @@ struct Door(Arc<Mutex<(VecDeque<Peer>, Option<Waker>)>>);
 impl Listener for Door {
     type Stream = Stream;
 
-    fn poll_accept(&self, cx: &mut Cx<'_>) -> Poll<io::Result<Stream>> {
+    fn poll_accept(&self, cx: &mut Cx<'_>) -> Poll<io::Result<Accepted<Stream>>> {
         let mut door = self.0.lock().unwrap();
         if let Some(peer) = door.0.pop_front() {
-            return Poll::Ready(Ok(Stream(peer)));
+            let address = peer.get().address;
+            return Poll::Ready(Ok((Stream(peer), address)));
         }
         door.1 = Some(cx.waker().clone());
         Poll::Pending
-    }
-
-    fn peer_address(&self, stream: &Stream) -> Option<IpAddr> {
-        stream.0.get().address
     }
 }

@@ -11,7 +11,7 @@ use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::TextResult;
 use mcp_sansio::{ToolContext, ToolError};
 use mcp_sansio_adapters::asynchronous::{
-    self as server, App, Limits, Listener, TaskOptions, serve,
+    self as server, Accepted, App, Limits, Listener, TaskOptions, serve,
 };
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -38,10 +38,10 @@ impl Door {
 impl Listener for Door {
     type Stream = Pipe;
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Pipe>> {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<Pipe>>> {
         let mut door = self.0.borrow_mut();
         door.1 = Some(cx.waker().clone());
-        door.0.pop_front().map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
+        door.0.pop_front().map_or(Poll::Pending, |stream| Poll::Ready(Ok((stream, None))))
     }
 }
 

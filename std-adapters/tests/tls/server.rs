@@ -13,7 +13,7 @@ use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::client::http::{BoxedStream, rustls};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{App, Context, Listener};
+use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, Listener};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
@@ -187,9 +187,12 @@ struct Streams(Mutex<Pin<Box<Receiver<BoxedStream>>>>);
 impl Listener for Streams {
     type Stream = BoxedStream;
 
-    fn poll_accept(&self, cx: &mut TaskContext<'_>) -> Poll<std::io::Result<BoxedStream>> {
+    fn poll_accept(
+        &self,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<std::io::Result<Accepted<BoxedStream>>> {
         let next = self.0.lock().unwrap().as_mut().poll_next(cx);
-        next.map(|stream| stream.ok_or_else(|| std::io::ErrorKind::NotConnected.into()))
+        next.map(|stream| Ok((stream.ok_or(std::io::ErrorKind::NotConnected)?, None)))
     }
 }
 

@@ -19,7 +19,7 @@ use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
     self, AuthorizationError, Credentials, HttpOptions, Principal, tokens,
 };
-use mcp_sansio_adapters::asynchronous::{App, HandlerResult, Listener};
+use mcp_sansio_adapters::asynchronous::{Accepted, App, HandlerResult, Listener};
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
@@ -259,7 +259,7 @@ struct Accepts(Cell<Option<Rc<Wire>>>);
 impl Listener for Accepts {
     type Stream = Stream;
 
-    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Stream>> {
-        self.0.take().map_or(Poll::Pending, |wire| Poll::Ready(Ok(Stream(wire))))
+    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Accepted<Stream>>> {
+        self.0.take().map_or(Poll::Pending, |wire| Poll::Ready(Ok((Stream(wire), None))))
     }
 }

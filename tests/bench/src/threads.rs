@@ -15,7 +15,7 @@ use futures_lite::future::block_on;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{
-    AcceptedStream, App, BoxedListener, Broadcaster, Listener, Runtime, RuntimeFuture, within,
+    Accepted, App, BoxedListener, BoxedStream, Broadcaster, Listener, Runtime, RuntimeFuture, within,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -86,12 +86,12 @@ impl Runtime for InMemory {
 struct Accepts(Mutex<Vec<Client>>);
 
 impl Listener for Accepts {
-    type Stream = AcceptedStream;
+    type Stream = BoxedStream;
 
-    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<AcceptedStream>> {
+    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Accepted<BoxedStream>>> {
         let client = self.0.lock().expect("no panic").pop();
         client.map_or(Poll::Pending, |client| {
-            Poll::Ready(Ok(AcceptedStream { stream: Box::new(client), peer_address: None }))
+            Poll::Ready(Ok((Box::new(client) as BoxedStream, None)))
         })
     }
 }

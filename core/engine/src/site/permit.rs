@@ -1,9 +1,9 @@
 //! The scopes that operations take, compared with those that were granted.
 
 use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mcp_sansio::Catalog;
@@ -14,12 +14,12 @@ use super::challenge::AuthorizationError;
 use super::principal::Unpermitted;
 
 /// The rules for scopes of an application, beside those of its [catalog](Catalog::scopes_of).
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Scopes {
     /// Returns the scopes that an operation takes, separated by spaces.
-    pub of: Option<Box<ScopesOf>>,
+    pub of: Option<Arc<ScopesOf>>,
     /// Returns whether a granted scope contains a wanted one. Default: each contains itself only.
-    pub implies: Option<Box<Implies>>,
+    pub implies: Option<Arc<Implies>>,
 }
 
 type ScopesOf = dyn Fn(&Operation<'_>) -> &'static str + Send + Sync;

@@ -124,8 +124,7 @@ pub use crate::client::{
 };
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::Connector;
-pub use handle::Client;
-pub use handle::Subscription;
+pub use handle::{Client, Subscription};
 pub use mcp_sansio_engine::Change;
 pub use task::ToolTask;
 pub use transport::Transport;

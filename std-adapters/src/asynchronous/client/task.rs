@@ -12,8 +12,7 @@ use mcp_sansio_engine::internal::CallEvent;
 use mcp_sansio_engine::{CallError, CallId};
 
 use super::handle::Client;
-use super::inner::PendingCall;
-use super::inner::{Command, Session};
+use super::inner::{Command, PendingCall, Session};
 use crate::client::{Named, TaskRef};
 
 /// Tasks. All calls of tools wait for the end of the tasks that the server makes of them; these

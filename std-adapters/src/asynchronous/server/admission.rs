@@ -1,12 +1,9 @@
 //! Checks of a request before its handler gets it; the catalog responds to some. What it takes.
 
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::{Arc, OnceLock};
 
 use mcp_sansio::{OwnedRequest, Request, ResponseKind, RpcError, Server, Target, Tx};
-use mcp_sansio_engine::internal::WakerSet;
 
 use super::app::Settings;
 use super::catalog::Found;
@@ -17,10 +14,10 @@ use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
 use super::task_hub::{AboutTasks, Again, TaskClient, TaskWork};
-use crate::lock::lock;
-use crate::observer::{Ended, Hooks, ObservedRequest, Refusal, Telling};
+use crate::observer::{Ended, Hooks, ObservedRequest, Refusal};
 use crate::panics::caught;
 use crate::rounds::Round;
+use crate::runtime::turns::{Turn, Turns};
 
 /// Result of admitting a request: `response` has to be sent, a part of it may be written.
 pub(crate) struct Admission<K> {
@@ -36,7 +33,7 @@ impl<K> Admission<K> {
         observed: Option<Box<ObservedRequest<'static>>>,
         refused: Option<Refusal>,
     ) -> Self {
-        let telling = observed.map(|observed| {
+        let work = observed.map(|observed| {
             let how = match refused {
                 Some(why) => Ended::Refused(why),
                 None => {
@@ -44,9 +41,9 @@ impl<K> Admission<K> {
                     response.kind(request.revision).into()
                 }
             };
-            Telling::Ended(observed, how)
+            Work::ended(observed, how)
         });
-        Self { response: Some(response), work: telling.map(Work::tell) }
+        Self { response: Some(response), work }
     }
 }
 
@@ -96,7 +93,7 @@ impl Settings {
             Err(panic) => {
                 let told = observed.map(|observed| {
                     observed.because(&panic.0);
-                    Work::tell(Telling::Ended(observed, Ended::Panicked))
+                    Work::ended(observed, Ended::Panicked)
                 });
                 return Admission { response: Some(PendingResponse::PANICKED), work: told };
             }
@@ -110,7 +107,7 @@ impl Settings {
                 if kind != ResponseKind::Result {
                     observed.refused_by(&catalog, request);
                 }
-                Some(Work::tell(Telling::Ended(observed, kind.into())))
+                Some(Work::ended(observed, kind.into()))
             };
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {
@@ -179,24 +176,19 @@ pub(crate) struct Load {
     /// Bytes of parameters.
     params: AtomicUsize,
     max_params: usize,
-    max_running: usize,
-    running: Mutex<Running>,
+    /// Of handlers.
+    running: Turns<()>,
 }
 
-#[derive(Default)]
-struct Running {
-    handlers: usize,
-    /// Requests whose handlers may not run yet, in order of arrival.
-    waiting: WakerSet,
-}
+/// Lets the handler of a request run, until it is dropped.
+pub(crate) type Permit<'l> = Option<Turn<'l, ()>>;
 
 impl Load {
     pub(crate) fn new(settings: &Settings) -> Arc<Self> {
         Arc::new(Self {
             params: AtomicUsize::new(0),
             max_params: settings.limits.max_params,
-            max_running: settings.limits.max_running,
-            running: Mutex::default(),
+            running: Turns::new(settings.limits.max_running),
         })
     }
 
@@ -254,9 +246,10 @@ impl Slot {
     /// Waits until the handler of the request may run: see
     /// [`Limits::max_running`](super::Limits::max_running).
     pub(crate) async fn permit(&self) -> Permit<'_> {
-        let mut permit = Permit { load: self.load.as_deref(), place: None, is_running: false };
-        poll_fn(|cx| permit.poll(cx)).await;
-        permit
+        match &self.load {
+            Some(load) => Some(load.running.take(None).await),
+            None => None,
+        }
     }
 }
 
@@ -271,51 +264,5 @@ impl Drop for Slot {
         if is_awaited {
             self.driver.notify();
         }
-    }
-}
-
-/// Lets the handler of a request run, until it is dropped.
-pub(crate) struct Permit<'l> {
-    load: Option<&'l Load>,
-    /// Among those that wait.
-    place: Option<u64>,
-    is_running: bool,
-}
-
-impl Permit<'_> {
-    fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let Some(load) = self.load else { return Poll::Ready(()) };
-        let mut running = lock(&load.running);
-        let is_next = running.waiting.first().is_none_or(|(first, _)| Some(first) == self.place);
-        if !is_next || running.handlers >= load.max_running {
-            running.waiting.wait(&mut self.place, cx.waker());
-            return Poll::Pending;
-        }
-        running.handlers += 1;
-        self.is_running = true;
-        self.leave(load, running);
-        Poll::Ready(())
-    }
-
-    /// Does not wait any more. The next one may run if there is room.
-    fn leave(&mut self, load: &Load, mut running: MutexGuard<'_, Running>) {
-        if let Some(place) = self.place.take() {
-            running.waiting.leave(place);
-        }
-        let has_room = running.handlers < load.max_running;
-        let next = running.waiting.first().filter(|_| has_room).map(|(_, waker)| waker.clone());
-        drop(running);
-        if let Some(next) = next {
-            next.wake();
-        }
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let Some(load) = self.load else { return };
-        let mut running = lock(&load.running);
-        running.handlers -= usize::from(self.is_running);
-        self.leave(load, running);
     }
 }

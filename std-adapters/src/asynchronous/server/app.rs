@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use mcp_sansio::{GrowingServerState, ServerConfig};
 use mcp_sansio_engine::internal::StateSeal;
-#[cfg(feature = "http")]
 use mcp_sansio_engine::site::Principal;
 
 use super::broadcast::Broadcaster;
-#[cfg(feature = "http")]
 use super::catalog::CatalogOf;
 use super::context::{Context, Origin, owner_text};
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::observer::{Hooks, Observer, STALLED, Telling, Watching};
+use crate::observer::{Hooks, Observer, STALLED, Watching};
 use crate::rounds::state_seal;
 use crate::store::{DamagedRecord, StoreError};
 use crate::{CatalogSource, KeyRing};
@@ -36,7 +34,6 @@ pub struct App<H> {
 pub(crate) struct Settings {
     pub(crate) config: &'static ServerConfig<'static>,
     pub(crate) catalog: Option<CatalogSource<'static>>,
-    #[cfg(feature = "http")]
     pub(crate) catalog_of: Option<Arc<CatalogOf>>,
     pub(crate) keys: Option<KeyRing>,
     observer: Option<Arc<dyn Observer>>,
@@ -56,7 +53,6 @@ impl<H> App<H> {
         let settings = Settings {
             config,
             catalog: None,
-            #[cfg(feature = "http")]
             catalog_of: None,
             keys: None,
             observer: None,
@@ -99,7 +95,6 @@ impl<H> App<H> {
     /// internal error (-32603). Clients are not told of changes of a
     /// [`SharedCatalog`](crate::SharedCatalog) that was chosen: publish them with the
     /// [`broadcaster`](Self::broadcaster).
-    #[cfg(feature = "http")]
     pub fn catalog_of<C: Into<CatalogSource<'static>>>(
         self,
         choose: impl Fn(&Principal) -> C + Send + Sync + 'static,
@@ -183,15 +178,14 @@ impl Settings {
     }
 
     /// Returns whether there is an observer.
-    #[cfg(feature = "http")]
     pub(crate) const fn is_observed(&self) -> bool {
         self.observer.is_some()
     }
 
     /// Tells the observer, where no mutex is locked.
-    pub(crate) fn tell(&self, telling: Telling) {
+    pub(crate) fn tell(&self, tell: impl FnOnce(&Hooks<'static>)) {
         if let Some(hooks) = self.hooks() {
-            telling.tell(&hooks);
+            tell(&hooks);
         }
     }
 

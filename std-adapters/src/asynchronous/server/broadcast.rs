@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::Waker;
+use std::sync::{Arc, Mutex, Weak};
 
+use event_listener::{Event, EventListener};
 use mcp_sansio::{Change, OwnedCatalog};
-use mcp_sansio_engine::internal::WakerSet;
 use mcp_sansio_engine::{PeerAddress, PlaceLimit, Places};
 
 use crate::lock::lock;
@@ -21,6 +20,8 @@ pub struct Broadcaster(Arc<Inner>);
 struct Inner {
     /// Outside of the lock, because every connection reads it in every round.
     is_stopping: AtomicBool,
+    /// Wakes those that accept connections.
+    stopping: Event,
     receivers: Mutex<Receivers>,
 }
 
@@ -30,8 +31,6 @@ struct Receivers {
     joined: u64,
     /// The places of those that are connections.
     connections: Places<PeerAddress>,
-    /// Futures that wait until the application shuts down.
-    waiting: WakerSet,
 }
 
 /// A connection, session or stream that changes are sent to.
@@ -42,7 +41,8 @@ pub(crate) trait Receiver: Send + Sync {
 
 impl Broadcaster {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Inner { is_stopping: AtomicBool::new(false), receivers: Mutex::default() }))
+        let (is_stopping, stopping) = (AtomicBool::new(false), Event::new());
+        Self(Arc::new(Inner { is_stopping, stopping, receivers: Mutex::default() }))
     }
 
     /// Notifies all subscribers of a change, such as [`Change::tools`]. Repeated changes that a
@@ -56,7 +56,7 @@ impl Broadcaster {
 
     /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        self.lock().connections.taken()
+        lock(&self.0.receivers).connections.taken()
     }
 
     /// Shuts the application down gracefully: no connection is accepted and no request is started
@@ -64,8 +64,7 @@ impl Broadcaster {
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.0.receivers().iter().for_each(|receiver| receiver.wake());
-        let waiting = self.lock().waiting.take();
-        waiting.for_each(Waker::wake);
+        self.0.stopping.notify(usize::MAX);
     }
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
@@ -73,35 +72,25 @@ impl Broadcaster {
         self.0.is_stopping.load(Ordering::Acquire)
     }
 
-    /// Adds a receiver that is not a connection, for the lifetime of the result.
-    pub(crate) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        self.add(receiver, None)
-    }
-
     /// Returns whether there is room for one more connection from this address.
     pub(crate) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
-        let connections = &self.lock().connections;
+        let connections = &lock(&self.0.receivers).connections;
         connections.taken() < limit.total
             && peer.is_none_or(|peer| connections.taken_by(&peer) < limit.share)
     }
 
-    /// Adds a connection from this address, for the lifetime of the result.
+    /// Adds a receiver, for the lifetime of the result. `connection` has the address of one that is
+    /// a connection, if it is known.
     pub(crate) fn register(
-        &self,
-        receiver: Weak<dyn Receiver>,
-        peer: Option<PeerAddress>,
-    ) -> Registration {
-        // There was room for it, or it is one that the program has made.
-        let _ = self.lock().connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
-        self.add(receiver, Some(peer))
-    }
-
-    fn add(
         &self,
         receiver: Weak<dyn Receiver>,
         connection: Option<Option<PeerAddress>>,
     ) -> Registration {
-        let mut receivers = self.lock();
+        let mut receivers = lock(&self.0.receivers);
+        if let Some(peer) = &connection {
+            // There was room for it, or it is one that the program has made.
+            let _ = receivers.connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
+        }
         receivers.joined += 1;
         let id = receivers.joined;
         receivers.by_id.insert(id, receiver);
@@ -109,17 +98,13 @@ impl Broadcaster {
     }
 
     /// Returns what wakes a future when the application shuts down.
-    pub(crate) fn shutdown(&self) -> Shutdown<'_> {
-        Shutdown { broadcaster: self, place: None }
+    pub(crate) fn shutdown(&self) -> EventListener {
+        self.0.stopping.listen()
     }
 
     /// Returns what publishes the changes of a catalog, as long as this exists.
     pub(crate) fn listener(&self) -> Weak<dyn Listener> {
         Arc::<Inner>::downgrade(&self.0)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Receivers> {
-        self.0.lock()
     }
 }
 
@@ -130,11 +115,7 @@ impl Inner {
 
     /// Collected first: receivers have locks of their own, which must not be taken under this one.
     fn receivers(&self) -> Vec<Arc<dyn Receiver>> {
-        self.lock().by_id.values().filter_map(Weak::upgrade).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Receivers> {
-        lock(&self.receivers)
+        lock(&self.receivers).by_id.values().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -152,33 +133,19 @@ pub(crate) struct Registration {
     connection: Option<Option<PeerAddress>>,
 }
 
+impl Registration {
+    /// The receiver is no connection any more.
+    pub(crate) fn uncount(&mut self) {
+        if let Some(peer) = self.connection.take() {
+            lock(&self.broadcaster.0.receivers).connections.give_back(1, peer.as_ref());
+        }
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut receivers = self.broadcaster.lock();
-        receivers.by_id.remove(&self.id);
-        if let Some(peer) = &self.connection {
-            receivers.connections.give_back(1, peer.as_ref());
-        }
-    }
-}
-
-/// The place of a future among those that a shutdown wakes, until it is dropped.
-pub(crate) struct Shutdown<'b> {
-    broadcaster: &'b Broadcaster,
-    place: Option<u64>,
-}
-
-impl Shutdown<'_> {
-    pub(crate) fn register(&mut self, waker: &Waker) {
-        self.broadcaster.lock().waiting.wait(&mut self.place, waker);
-    }
-}
-
-impl Drop for Shutdown<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.broadcaster.lock().waiting.leave(place);
-        }
+        self.uncount();
+        lock(&self.broadcaster.0.receivers).by_id.remove(&self.id);
     }
 }
 

@@ -3,22 +3,17 @@
 use std::sync::Arc;
 
 use mcp_sansio::{Catalog, OwnedCatalog, Target, TargetPlace};
-#[cfg(feature = "http")]
 use mcp_sansio_engine::site::Principal;
 
 use super::app::Settings;
-use super::context::Origin;
-#[cfg(feature = "http")]
-use super::context::principal_of;
+use super::context::{Origin, principal_of};
 use crate::CatalogSource;
 
 /// Chooses the catalog of a principal.
-#[cfg(feature = "http")]
 pub(crate) type CatalogOf = dyn Fn(&Principal) -> CatalogSource<'static> + Send + Sync;
 
 impl Settings {
     /// Returns whether an entry of a catalog has scopes, now or later.
-    #[cfg(feature = "http")]
     pub(crate) fn may_have_scopes(&self) -> bool {
         self.catalog_of.is_some()
             || match &self.catalog {
@@ -29,7 +24,6 @@ impl Settings {
     }
 
     /// Returns the catalog for requests of this principal, which the application may choose.
-    #[cfg(feature = "http")]
     pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot> {
         match (principal, &self.catalog_of) {
             (Some(principal), Some(choose)) => {
@@ -41,10 +35,7 @@ impl Settings {
 
     /// Returns the catalog for a request.
     pub(crate) fn snapshot_of(&self, origin: &Origin) -> Option<Snapshot> {
-        #[cfg(feature = "http")]
-        return self.snapshot_for(principal_of(origin));
-        #[cfg(not(feature = "http"))]
-        return self.catalog.as_ref().filter(|_| origin.is_none()).map(CatalogSource::snapshot);
+        self.snapshot_for(principal_of(origin))
     }
 }
 

@@ -79,7 +79,7 @@ where
     ) -> Self {
         let shared = Arc::new(SharedStream::new(Arc::clone(&app.settings)));
         let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
-        let registration = app.settings.broadcaster.register(receiver, accepted.flatten());
+        let registration = app.settings.broadcaster.register(receiver, Some(accepted.flatten()));
         Self { app, stream, transport, accepted, shared, registration }
     }
 
@@ -236,8 +236,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         self.io.drop_stream();
         self.shared.close();
         // It does not count as a connection any more, but is still to be told of a shutdown.
-        let receiver = Arc::downgrade(&self.shared) as Weak<dyn Receiver>;
-        self.registration = self.shared.settings.broadcaster.register_uncounted(receiver);
+        self.registration.uncount();
         true
     }
 
@@ -366,7 +365,7 @@ mod tests {
             let settings = Arc::clone(&app.settings);
             let shared = Arc::new(SharedStream::new(Arc::clone(&settings)));
             let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
-            let registration = settings.broadcaster.register(receiver, None);
+            let registration = settings.broadcaster.register(receiver, Some(None));
             let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
             let mut driver = Driver::new(shared, stream, registration, |_| std::future::pending());
             let by_default = driver.idle_timeout;

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-#[cfg(feature = "http")]
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{Prompts, Tools};
@@ -17,14 +16,11 @@ use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::internal::{
     completion_of, method_not_found, nothing_found, result_of, text_of,
 };
-#[cfg(feature = "http")]
-use mcp_sansio_engine::site::{OwnedHead, Principal, ServerKey};
+use mcp_sansio_engine::site::{OwnedHead, Principal, Scopes, ServerKey};
 
 use super::admission::Slot;
 use super::broadcast::Broadcaster;
 use super::catalog::{Found, Snapshot};
-#[cfg(feature = "http")]
-use super::http::HttpOptions;
 use super::reply::{HandlerResult, PendingResponse, Reply};
 use super::source::RequestSource;
 use super::task_hub::TaskWork;
@@ -63,12 +59,8 @@ pub(crate) struct ActiveRequest {
 }
 
 /// The HTTP request that a request came with. `None` on a stream.
-#[cfg(feature = "http")]
 pub(crate) type Origin = Option<HttpOrigin>;
-#[cfg(not(feature = "http"))]
-pub(crate) type Origin = Option<std::convert::Infallible>;
 
-#[cfg(feature = "http")]
 pub(crate) struct HttpOrigin {
     pub(crate) server: ServerKey,
     pub(crate) principal: Option<Arc<Principal>>,
@@ -76,67 +68,46 @@ pub(crate) struct HttpOrigin {
     /// The number of its session at all nodes of a fleet.
     pub(crate) session: Option<u64>,
     /// The rules for scopes, of a request for a list that shows only what the principal may use.
-    pub(crate) filter: Option<Arc<HttpOptions>>,
+    pub(crate) filter: Option<Scopes>,
 }
 
 /// Whether the principal of a request for a list may see a part of it. A catalog without scopes has
 /// the same lists for all.
-#[cfg(feature = "http")]
 pub(crate) fn is_part(snapshot: &Snapshot, origin: &Origin) -> bool {
     let has_filter = origin.as_ref().is_some_and(|origin| origin.filter.is_some());
     has_filter && snapshot.catalog().has_scopes()
 }
 
-#[cfg(not(feature = "http"))]
-pub(crate) const fn is_part(_: &Snapshot, _: &Origin) -> bool {
-    false
-}
-
 /// Returns who has made a request.
-#[cfg(feature = "http")]
 pub(crate) fn principal_of(origin: &Origin) -> Option<&Principal> {
     origin.as_ref()?.principal.as_deref()
 }
 
 /// Returns a text that names the principal of a request.
-#[cfg(feature = "http")]
 pub(crate) fn owner_text(origin: &Origin) -> Option<String> {
     let Principal { issuer, subject, .. } = principal_of(origin)?;
     Some(format!("{}:{issuer}{subject}", issuer.len()))
 }
 
 /// Returns issuer and subject of a principal that a text names.
-#[cfg(feature = "http")]
 pub(crate) fn parts_of_owner(text: &str) -> Option<(&str, &str)> {
     let (length, both) = text.split_once(':')?;
     both.split_at_checked(length.parse().ok()?)
 }
 
-#[cfg(not(feature = "http"))]
-pub(crate) const fn owner_text(_: &Origin) -> Option<String> {
-    None
-}
-
 /// Returns what an observer is told of the client of an HTTP request: address and subject.
-#[cfg(feature = "http")]
 pub(crate) fn client_of(origin: &Origin) -> (Option<PeerAddress>, Option<&str>) {
     let Some(HttpOrigin { principal, head, .. }) = origin else { return (None, None) };
     let subject = principal.as_deref().map(|principal| principal.subject.as_str());
     (head.as_ref().and_then(OwnedHead::peer_address), subject)
 }
 
-#[cfg(not(feature = "http"))]
-pub(crate) const fn client_of(_: &Origin) -> (Option<PeerAddress>, Option<&str>) {
-    (None, None)
-}
-
 impl ActiveRequest {
     /// Returns the response to a request for a list of which its principal may see a part.
-    #[cfg(feature = "http")]
     pub(crate) fn part_of_list(self: &Arc<Self>) -> Option<PendingResponse> {
         let snapshot = self.listed.as_ref()?;
         let HttpOrigin { principal, filter, .. } = self.origin.as_ref()?;
-        let scopes = &filter.as_ref()?.access_control.scopes;
+        let scopes = filter.as_ref()?;
         let principal = principal.as_deref()?;
         Some(match caught(|| scopes.granted(&snapshot.catalog(), principal)) {
             Ok(granted) => PendingResponse::Part(Arc::clone(self), granted),
@@ -148,11 +119,6 @@ impl ActiveRequest {
     }
 
     /// Without HTTP there is no principal, and no such list.
-    #[cfg(not(feature = "http"))]
-    pub(crate) fn part_of_list(&self) -> Option<PendingResponse> {
-        self.listed.as_ref().and(None)
-    }
-
     fn target(&self) -> Target<'_> {
         self.found.as_ref().map_or(Target::Other, Found::target)
     }
@@ -376,14 +342,12 @@ impl Context {
     /// Returns the principal that
     /// [`HttpOptions::authorize`](crate::asynchronous::http::HttpOptions::authorize) returned.
     /// `None` without such a check.
-    #[cfg(feature = "http")]
     pub fn principal(&self) -> Option<&Principal> {
         self.active.origin.as_ref()?.principal.as_deref()
     }
 
     /// Returns the head of the HTTP request: method, target and header fields. `None` on a stream.
     /// Its fields are what the client or a proxy claims.
-    #[cfg(feature = "http")]
     pub fn http_head(&self) -> Option<RequestHead<'_>> {
         Some(self.active.origin.as_ref()?.head.as_ref()?.as_head())
     }

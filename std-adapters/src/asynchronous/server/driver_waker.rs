@@ -1,49 +1,37 @@
 //! The waker of the task that drives a connection.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use atomic_waker::AtomicWaker;
 use mcp_sansio::Change;
 
 use super::broadcast::Receiver;
-use crate::lock::lock;
 
-/// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
-/// while other locks are held.
+/// Waker of the task that drives a connection. It has no lock, because wakers are called while
+/// locks are held.
 pub(crate) struct DriverWaker {
-    state: Mutex<State>,
+    /// Waker of the driver, while it waits.
+    waker: AtomicWaker,
+    /// Whether there was a notification since the driver last looked.
+    is_notified: AtomicBool,
     /// No other of the process has it.
     pub(crate) number: u64,
 }
 
 impl Default for DriverWaker {
     fn default() -> Self {
-        use std::sync::atomic::{AtomicU64, Ordering};
-
         static MADE: AtomicU64 = AtomicU64::new(1);
-        Self { state: Mutex::default(), number: MADE.fetch_add(1, Ordering::Relaxed) }
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Self { waker: AtomicWaker::new(), is_notified: AtomicBool::new(false), number }
     }
-}
-
-#[derive(Default)]
-struct State {
-    /// Waker of the driver, while it waits.
-    waker: Option<Waker>,
-    /// Whether there was a notification since the driver last looked.
-    is_notified: bool,
 }
 
 impl DriverWaker {
     /// Wakes the driver, or keeps it from waiting after this round.
     pub(crate) fn notify(&self) {
-        let waker = {
-            let mut state = self.lock();
-            state.is_notified = true;
-            state.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.is_notified.store(true, Ordering::Release);
+        self.waker.wake();
     }
 
     /// Makes rounds of the driver until one returns a result, or has nothing left to do
@@ -53,7 +41,7 @@ impl DriverWaker {
         cx: &mut Context<'_>,
         mut round: impl FnMut(&mut Context<'_>) -> Poll<Option<R>>,
     ) -> Poll<R> {
-        self.lock().waker = None;
+        self.waker.take();
         for _ in 0..ROUNDS {
             match round(cx) {
                 Poll::Ready(Some(result)) => return Poll::Ready(result),
@@ -69,16 +57,12 @@ impl DriverWaker {
 
     /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
     pub(crate) fn register(&self, waker: &Waker) -> bool {
-        let mut state = self.lock();
-        if std::mem::take(&mut state.is_notified) {
-            return false;
+        self.waker.register(waker);
+        let is_notified = self.is_notified.swap(false, Ordering::AcqRel);
+        if is_notified {
+            self.waker.take();
         }
-        state.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
-        true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        !is_notified
     }
 }
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use mcp_sansio::RpcError;
-use mcp_sansio::{RequestHandle, ServerEvent};
+use mcp_sansio::{RequestHandle, RpcError, ServerEvent};
 use mcp_sansio_engine::PeerAddress;
 
 use super::admission::Permit;
@@ -17,9 +16,8 @@ use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::reply::{HandlerResult, IntoReply, PendingResponse};
 use super::source::RequestSource;
-use super::task_hub::NewTask;
-use super::task_hub::{LiveTask, TaskWork};
-use crate::observer::{Ended, ObservedRequest, Telling};
+use super::task_hub::{LiveTask, NewTask, TaskWork};
+use crate::observer::{Ended, Event, ObservedRequest, Refusal, Telling};
 use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::tasks::{Place, Tasks};
@@ -101,9 +99,9 @@ where
         return None;
     }
     let mut permit = None;
-    if !work.after().is_zero() {
+    if !work.after.is_zero() {
         permit = Some(request.slot.permit().await);
-        let later = Timer::after(work.after());
+        let later = Timer::after(work.after);
         if let Some(result) = handler.before(later).await {
             return Some(result.response(app, request));
         }
@@ -117,7 +115,7 @@ where
         drop(new);
         return match end {
             Unsaved::Ended(result) => Some(result.response(app, request)),
-            Unsaved::Failed(error) if permit.is_none() || work.is_required() => {
+            Unsaved::Failed(error) if permit.is_none() || work.is_required => {
                 request.tell(|observed| observed.because(&error));
                 let error = RpcError::internal("The task cannot be stored");
                 Some(refused(request, PendingResponse::Refused(error)))
@@ -296,15 +294,23 @@ fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
 pub(crate) enum Work<K> {
     Begin(K, Arc<ActiveRequest>),
     Cancel(K, RequestHandle, Ended),
-    #[cfg(feature = "http")]
     End(K),
     /// An observer is told in the order of the work. Few servers need its memory.
-    Tell(Box<Telling>),
+    Tell(Telling),
 }
 
 impl<K> Work<K> {
-    pub(crate) fn tell(telling: Telling) -> Self {
-        Self::Tell(Box::new(telling))
+    /// An observer is told of this.
+    pub(crate) fn event(event: Event<'static>) -> Self {
+        Self::Tell(Box::new(move |hooks| hooks.tell(event)))
+    }
+
+    /// An observer is told of a request that begins and ends: its handler is not called.
+    pub(crate) fn ended(observed: Box<ObservedRequest<'static>>, how: Ended) -> Self {
+        Self::Tell(Box::new(move |_| {
+            observed.began();
+            observed.ended(how);
+        }))
     }
 
     /// Returns what an event leaves to be done that is neither a request nor a response. `from` is
@@ -321,7 +327,15 @@ impl<K> Work<K> {
             ServerEvent::RequestTimedOut { request } => {
                 Self::Cancel(server, *request, Ended::TimedOut)
             }
-            ServerEvent::Violation(found) => Self::tell(Telling::refused(from?, found)),
+            ServerEvent::Violation(found) => {
+                let (connection, peer) = from?;
+                let why = Refusal::from(found.violation);
+                let place = found.place().map(|place| place.to_string());
+                Self::Tell(Box::new(move |hooks| {
+                    let place = place.as_deref();
+                    hooks.tell(Event::Refused { connection, peer, why, place });
+                }))
+            }
             // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions.
             _ => return None,
         })
@@ -424,9 +438,8 @@ impl<K: Copy + Ord, M: Live> Requests<K, M> {
         match work {
             Work::Begin(server, request) => return self.begin(server, request),
             Work::Cancel(server, request, how) => self.cancel(server, request, how),
-            #[cfg(feature = "http")]
             Work::End(server) => self.end(server),
-            Work::Tell(telling) => settings.tell(*telling),
+            Work::Tell(telling) => settings.tell(telling),
         }
         None
     }

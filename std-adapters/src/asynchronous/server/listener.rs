@@ -15,7 +15,7 @@ use super::app::{App, Limits};
 use super::connection::Incoming;
 use super::context::Context;
 use super::reply::IntoReply;
-use crate::observer::{Telling, Transport};
+use crate::observer::Transport;
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::Timer;
 
@@ -24,29 +24,22 @@ pub trait Listener {
     /// Stream of a connection.
     type Stream: AsyncRead + AsyncWrite + Unpin;
 
-    /// Polls for the next connection.
+    /// Polls for the next connection. The address of its client, if it is known, has a
+    /// [share](Limits::address_share) of the connections.
     ///
     /// # Errors
     /// I/O errors of the operating system.
-    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>>;
-
-    /// Returns the address of the client of a connection, if it is known: it has a
-    /// [share](Limits::address_share) of the connections. Default: unknown.
-    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
-        let _ = stream;
-        None
-    }
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>>;
 }
+
+/// A stream, and the address of its client, if it is known.
+pub type Accepted<S> = (S, Option<IpAddr>);
 
 impl<L: Listener + ?Sized> Listener for &L {
     type Stream = L::Stream;
 
-    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
         (**self).poll_accept(cx)
-    }
-
-    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
-        (**self).peer_address(stream)
     }
 }
 
@@ -82,16 +75,16 @@ where
     loop {
         match accept_stream(&app, &listener).await? {
             None => return Ok(None),
-            Some(Accepted::Served(stream, peer)) => {
+            Some(Place::Served(stream, peer)) => {
                 return Ok(Some(Incoming::new(app, stream, Transport::Stream, Some(peer))));
             }
-            Some(Accepted::Refused(_)) => future::yield_now().await,
+            Some(Place::Refused(_)) => future::yield_now().await,
         }
     }
 }
 
 /// A stream that was accepted.
-enum Accepted<S> {
+enum Place<S> {
     /// With the address of its client.
     Served(S, Option<PeerAddress>),
     /// There is no place for it.
@@ -102,11 +95,11 @@ enum Accepted<S> {
 async fn accept_stream<H, L: Listener>(
     app: &App<H>,
     listener: &L,
-) -> io::Result<Option<Accepted<L::Stream>>> {
+) -> io::Result<Option<Place<L::Stream>>> {
     let (mut shutdown, mut pause) = (app.broadcaster().shutdown(), None);
     poll_fn(|cx| {
-        // Registered before the state is read, so that no change is missed.
-        shutdown.register(cx.waker());
+        // Polled before the state is read, so that no change is missed.
+        let _ = Pin::new(&mut shutdown).poll(cx);
         poll_stream(app, listener, &mut pause, cx)
     })
     .await
@@ -161,13 +154,13 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                 }
                 Poll::Ready(Some(((), Ok((Ok(Some(accepted)), listener))))) => {
                     match accepted {
-                        Accepted::Served(stream, peer) => {
+                        Place::Served(stream, peer) => {
                             connections.insert((), serve(stream, peer));
                         }
-                        Accepted::Refused(stream) if refused.len() < MAX_REFUSED => {
+                        Place::Refused(stream) if refused.len() < MAX_REFUSED => {
                             refused.insert((), refuse(stream));
                         }
-                        Accepted::Refused(_) => {}
+                        Place::Refused(_) => {}
                     }
                     acceptor.insert((), accept(listener));
                 }
@@ -179,7 +172,7 @@ pub(crate) async fn serve_streams<H, L: Listener, S: Future, R: Future>(
                 is_still = false;
                 // The result of one connection does not matter to the others.
                 if let Some(((), Err(panic))) = served {
-                    app.settings.tell(Telling::Panicked(panic));
+                    app.settings.tell(|hooks| hooks.panicked(&panic));
                 }
             }
             is_still &= refused.poll_next(cx).is_pending();
@@ -207,12 +200,12 @@ fn poll_stream<H, L: Listener>(
     listener: &L,
     pause: &mut Option<Timer>,
     cx: &mut task::Context<'_>,
-) -> Poll<io::Result<Option<Accepted<L::Stream>>>> {
+) -> Poll<io::Result<Option<Place<L::Stream>>>> {
     let broadcaster = app.broadcaster();
     if broadcaster.is_shutting_down() {
         // The operating system has accepted these already. It would reset them.
         let accepted = match listener.poll_accept(cx) {
-            Poll::Ready(Ok(stream)) => Some(Accepted::Refused(stream)),
+            Poll::Ready(Ok((stream, _))) => Some(Place::Refused(stream)),
             _ => None,
         };
         return Poll::Ready(Ok(accepted));
@@ -232,13 +225,13 @@ fn poll_stream<H, L: Listener>(
             *pause = Some(timer);
             Poll::Pending
         }
-        accepted => accepted.map_ok(|stream| {
-            let peer = listener.peer_address(&stream).map(PeerAddress::from);
+        accepted => accepted.map_ok(|(stream, peer)| {
+            let peer = peer.map(PeerAddress::from);
             let Limits { max_connections, address_share, .. } = app.settings.limits;
             let limit = PlaceLimit::percent(max_connections, address_share);
             Some(match broadcaster.has_room(peer, limit) {
-                true => Accepted::Served(stream, peer),
-                false => Accepted::Refused(stream),
+                true => Place::Served(stream, peer),
+                false => Place::Refused(stream),
             })
         }),
     }

@@ -1,4 +1,8 @@
 //! The server: one application, many connections.
+#![cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "requests have principals and sessions only over HTTP")
+)]
 
 mod admission;
 mod app;
@@ -24,6 +28,6 @@ pub use app::{App, Limits};
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd, Incoming};
 pub use context::Context;
-pub use listener::{Listener, accept, serve};
+pub use listener::{Accepted, Listener, accept, serve};
 pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};
 pub use task_hub::TaskOptions;

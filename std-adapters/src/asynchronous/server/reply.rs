@@ -1,6 +1,5 @@
 //! Results of handlers, and responses that wait for room.
 
-#[cfg(feature = "http")]
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
@@ -111,7 +110,6 @@ pub(crate) enum PendingResponse {
         _slot: Slot,
     },
     /// The entries of a list that take no scopes, or these.
-    #[cfg(feature = "http")]
     Part(Arc<ActiveRequest>, BTreeSet<String>),
     /// A response about a task.
     Task(Box<TaskResponse>),
@@ -169,7 +167,6 @@ impl PendingResponse {
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
             Self::Task(response) => response.kind(revision),
-            #[cfg(feature = "http")]
             Self::Part(..) => ResponseKind::Result,
             Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
@@ -187,7 +184,6 @@ impl Outcome<Server<'_>> for PendingResponse {
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
             }
-            #[cfg(feature = "http")]
             Self::Part(request, granted) => {
                 let Some(snapshot) = &request.listed else { return Ok(()) };
                 let permits = |scopes: &str| granted.contains(scopes);

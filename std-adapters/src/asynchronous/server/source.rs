@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-#[cfg(feature = "http")]
 use mcp_sansio::http::{Principal, RequestHead};
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
@@ -174,12 +173,10 @@ impl Link for Context {
             .is_some_and(|(task, _)| task.set_progress(progress, self.active.revision()))
     }
 
-    #[cfg(feature = "http")]
     fn principal(&self) -> Option<&Principal> {
         self.principal()
     }
 
-    #[cfg(feature = "http")]
     fn http_head(&self) -> Option<RequestHead<'_>> {
         self.http_head()
     }

@@ -77,6 +77,8 @@ impl Context {
     pub async fn call_tool<H: ToolHandler>(self, handler: &Mutex<H>) -> HandlerResult {
         let request = self.unread_request();
         let mut own_round: Option<Round> = None;
+        // Input requests to an older client, and those of a task, go to the client one by one.
+        let makes_rounds = || Link::task(&self).is_some() || !request.revision.is_modern();
         loop {
             let round = own_round.as_ref().unwrap_or(&self.active.round);
             let result = {
@@ -87,7 +89,7 @@ impl Context {
                 handler.call(call, context).into_reply(&request)
             };
             match result {
-                Err(error) if error.is_input_required() && self.makes_rounds() => {
+                Err(error) if error.is_input_required() && makes_rounds() => {
                     let missing = round.take_missing();
                     if missing.is_empty() {
                         return Err(error);
@@ -116,15 +118,6 @@ impl Context {
 }
 
 impl Context {
-    /// Whether input requests go to the client one by one: those to an older client, and those of a
-    /// task.
-    fn makes_rounds(&self) -> bool {
-        if Link::task(self).is_some() {
-            return true;
-        }
-        !self.unread_request().revision.is_modern()
-    }
-
     /// Sends input requests to an older client, and waits for its responses.
     async fn responses(
         &self,

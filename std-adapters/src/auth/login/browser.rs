@@ -268,12 +268,13 @@ impl LoopbackListener {
             for _ in 0..MAX_VISITS {
                 let mut is_idle = true;
                 for listener in &listeners {
-                    if let Poll::Ready(stream) = listener.poll_accept(cx) {
+                    if let Poll::Ready(accepted) = listener.poll_accept(cx) {
                         is_idle = false;
                         if visits.len() >= MAX_VISITS {
                             visits.pop_front();
                         }
-                        visits.push_back(Box::pin(timeout(MAX_VISIT, self.visit(stream?, state))));
+                        let (stream, _) = accepted?;
+                        visits.push_back(Box::pin(timeout(MAX_VISIT, self.visit(stream, state))));
                     }
                 }
                 let mut found = None;

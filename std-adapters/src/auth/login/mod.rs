@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
-use crate::asynchronous::client::http::authorize::is_quiet;
+use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
 use crate::asynchronous::client::http::builder::HttpTransport;
 use crate::asynchronous::client::http::connector::Connector;
 use crate::auth::flights::{Boxed, Flights};
@@ -43,7 +43,7 @@ impl HttpTransport {
     /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
     pub fn oauth(self, oauth: OAuth) -> Self {
         let login = Arc::new(Login::new(oauth, &self.url(), Arc::clone(&self.connector)));
-        Self { authorize: Some(Arc::new(Arc::clone(&login))), login: Some(login), ..self }
+        Self { authorize: Some(Authorize::Login(login)), ..self }
     }
 
     /// Logs in now, also if there is a login already.
@@ -53,8 +53,10 @@ impl HttpTransport {
     /// # Errors
     /// The reason, for the person. [`ErrorKind::Unsupported`] without [`oauth`](Self::oauth).
     pub async fn login(&self) -> io::Result<()> {
-        let none = || io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth");
-        self.login.as_ref().ok_or_else(none)?.log_in().await
+        match &self.authorize {
+            Some(Authorize::Login(login)) => login.log_in().await,
+            _ => Err(io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth")),
+        }
     }
 }
 
@@ -76,13 +78,13 @@ impl Login {
         self.oauth.with_setup(&self.url, |setup| call(&mut lock(&self.machine).open(setup)))
     }
 
-    /// Returns the fields of a request, and the generation of its token; none without a token.
+    /// Returns the credentials of a request, without fields if there is no token.
     /// Renews a token that is about to end, and waits for a login that runs.
-    pub(crate) async fn fields(
+    pub(crate) async fn credentials(
         self: &Arc<Self>,
         method: &str,
         url: &str,
-    ) -> io::Result<(Vec<(String, String)>, u32)> {
+    ) -> io::Result<Credentials> {
         self.load().await?;
         let is_quiet = is_quiet(method);
         if self.with(|machine| machine.is_due(now())) {
@@ -94,15 +96,13 @@ impl Login {
             let put = &mut |name: &str, value: &dyn std::fmt::Display| {
                 fields.push((name.to_owned(), value.to_string()));
             };
-            let (done, generation) = self.with(|machine| {
-                (
-                    machine.fields(now(), &mut |out| random.fill(out), method, url, put),
-                    machine.generation(),
-                )
+            let done = self.with(|machine| {
+                machine.fields(now(), &mut |out| random.fill(out), method, url, put)?;
+                Ok(machine.generation())
             });
             random.check()?;
             match done {
-                Ok(()) => return Ok((fields, generation)),
+                Ok(generation) => return Ok(Credentials { fields, generation }),
                 Err(NotReady::Authorizing) => self.fly(is_quiet).await?,
                 Err(error) => return Err(io::Error::other(error)),
             }

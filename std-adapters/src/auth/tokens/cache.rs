@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::hint::black_box;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use zeroize::Zeroizing;
 
@@ -50,7 +50,7 @@ impl TokenCache {
     /// Returns a token's entry. Entries of other generations than the one given are forgotten.
     pub(super) fn get(&self, token: &[u8], generation: u64, now: u64) -> Option<Arc<Verified>> {
         let place = self.place(token);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.enter(generation);
         let entry = state.entries.get(&place).filter(|entry| is_same(&entry.token, token))?;
         if entry.until <= now {
@@ -69,7 +69,7 @@ impl TokenCache {
         max_bytes: usize,
     ) {
         let place = self.place(token);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.enter(generation);
         state.remove(place);
         let principal = &verified.principal;
@@ -99,10 +99,6 @@ impl TokenCache {
         first.iter().for_each(|byte| add(u64::from(*byte)));
         words.iter().for_each(|word| add(u64::from_le_bytes(*word)));
         place
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
@@ -187,7 +183,7 @@ mod tests {
         assert_eq!(cache.get(b"a", 1, 99).unwrap().principal.subject, "a");
         assert!(cache.get(b"b", 1, 99).is_none());
         assert!(cache.get(b"a", 1, 100).is_none());
-        let state = cache.lock();
+        let state = lock(&cache.state);
         assert_eq!((state.bytes, state.by_age.len(), state.entries.len()), (0, 0, 0));
     }
 
@@ -219,7 +215,7 @@ mod tests {
         insert(&cache, b"header.bob.same", "bob");
         assert_eq!(subject(&cache, b"header.bob.same").as_deref(), Some("bob"));
         assert_eq!(subject(&cache, b"header.ada.same"), None);
-        let state = cache.lock();
+        let state = lock(&cache.state);
         assert_eq!((state.entries.len(), state.by_age.len()), (1, 1));
     }
 
@@ -229,7 +225,7 @@ mod tests {
         for n in 0..100 {
             insert(&cache, format!("{n}-of-the-same-tenant").as_bytes(), "");
         }
-        assert_eq!(cache.lock().entries.len(), 100);
+        assert_eq!(lock(&cache.state).entries.len(), 100);
     }
 
     #[test]
@@ -253,7 +249,7 @@ mod tests {
             // The same token again takes no second place.
             cache.insert(n.as_bytes(), 1, 100, &entry(&n[1..]), max_bytes);
         }
-        let state = cache.lock();
+        let state = lock(&cache.state);
         assert_eq!((state.entries.len(), state.by_age.len()), (100, 100));
         assert_eq!(state.bytes, 100 * (ENTRY + 9));
         drop(state);

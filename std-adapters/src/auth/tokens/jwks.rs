@@ -2,20 +2,19 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures_lite::future;
 use mcp_sansio::Printable;
 use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
 
 use super::memory_for;
+use crate::asynchronous::client::http::exchange::timeout;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::auth::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
-use crate::runtime::timer::Timer;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///
@@ -76,7 +75,7 @@ impl Jwks {
         let keys = KeySet::parse(set.as_bytes(), 1)
             .map_err(|reason| SourceError::new("key set", reason))?;
         let jwks = Self::at(KeysAt::Fixed);
-        jwks.lock().keys = Some(Arc::new(keys));
+        lock(&jwks.state).keys = Some(Arc::new(keys));
         Ok(jwks)
     }
 
@@ -102,7 +101,7 @@ impl Jwks {
 
     /// Returns the keys if it is not time to fetch them.
     pub(super) fn fresh(&self, now: Instant) -> Option<Arc<KeySet>> {
-        let state = self.lock();
+        let state = lock(&self.state);
         let is_fresh = match state.last {
             _ if matches!(self.place, KeysAt::Fixed) => true,
             None => false,
@@ -131,7 +130,7 @@ impl Jwks {
         if self.may_fetch(now, PAUSE_WITHOUT_KEYS) {
             let _ = self.refresh(source, now).await;
         }
-        self.lock().keys.clone().ok_or(Refusal::Unavailable)
+        lock(&self.state).keys.clone().ok_or(Refusal::Unavailable)
     }
 
     /// Returns the keys after a token had an unknown one: the same, or newer ones.
@@ -146,7 +145,7 @@ impl Jwks {
         if self.may_fetch(now, PAUSE) {
             let _ = self.refresh(source, now).await;
         }
-        let state = self.lock();
+        let state = lock(&self.state);
         match (&state.keys, state.last) {
             (Some(keys), Some((_, Attempt::Succeeded))) => Ok(Arc::clone(keys)),
             // The keys that cannot be had may include the one of the token.
@@ -156,7 +155,7 @@ impl Jwks {
 
     /// Whether an attempt may be made or joined.
     fn may_fetch(&self, now: Instant, pause: Duration) -> bool {
-        let is_due = self.lock().last.is_none_or(|(at, attempt)| {
+        let is_due = lock(&self.state).last.is_none_or(|(at, attempt)| {
             let pause = if attempt == Attempt::Begun { PAUSE_AFTER_BEGUN } else { pause };
             now.saturating_duration_since(at) >= pause
         });
@@ -165,9 +164,9 @@ impl Jwks {
 
     async fn refresh(&self, source: &Source, now: Instant) -> Result<(), SourceError> {
         let attempt = async {
-            self.lock().last = Some((now, Attempt::Begun));
+            lock(&self.state).last = Some((now, Attempt::Begun));
             let fetched = source.in_time(self.fetch_set(source)).await;
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             let next = state.keys.as_ref().map_or(1, |keys| keys.generation + 1);
             let set = fetched.and_then(|(url, body)| {
                 KeySet::parse(&body, next).map_err(|reason| SourceError::new(&url, reason))
@@ -195,15 +194,11 @@ impl Jwks {
         let body = source.get(&url, MAX_SET).await?;
         Ok((url, body))
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
 }
 
 impl fmt::Debug for Jwks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.lock().keys.as_ref().map(|set| set.keys.len());
+        let keys = lock(&self.state).keys.as_ref().map(|set| set.keys.len());
         f.debug_struct("Jwks").field("keys", &keys).finish_non_exhaustive()
     }
 }
@@ -333,11 +328,8 @@ impl Source {
         &self,
         work: impl Future<Output = Result<T, SourceError>>,
     ) -> Result<T, SourceError> {
-        let late = async {
-            Timer::after(self.time).await;
-            Err(SourceError::new(&self.issuer, "no complete response in time"))
-        };
-        future::or(work, late).await
+        let late = |_| Err(SourceError::new(&self.issuer, "no complete response in time"));
+        timeout(self.time, work).await.unwrap_or_else(late)
     }
 
     /// Returns a URL from the metadata of the issuer (RFC 8414, 3; OpenID Connect Discovery 1.0,

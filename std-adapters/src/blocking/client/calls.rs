@@ -474,8 +474,8 @@ impl Client<'_> {
     /// Reads and writes once, and waits for either for at most `timeout`.
     fn transfer(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
         #[cfg(all(feature = "http", feature = "smol"))]
-        if self.transport.http().is_some() {
-            return self.exchange_messages(timeout);
+        if let Some(http) = self.transport.http() {
+            return http.exchange(&mut self.engine, &mut self.app, timeout);
         }
         let done = self.engine.io(|out, into| {
             // Limited although a long line may have grown the buffer.
@@ -487,16 +487,6 @@ impl Client<'_> {
         if done.ended {
             self.engine.end_of_input();
         }
-        Ok(done)
-    }
-
-    /// Does the same over HTTP, and handles the message that was received.
-    #[cfg(all(feature = "http", feature = "smol"))]
-    fn exchange_messages(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
-        let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
-        let done = http.exchange(&mut self.engine, timeout)?;
-        let now = self.app.now();
-        http.deliver(&mut self.engine, now, &mut self.app);
         Ok(done)
     }
 }

@@ -1,15 +1,15 @@
 //! Streamable HTTP for a blocking client.
 
-use std::future::{Future as _, poll_fn};
+use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use async_io::Timer;
-use mcp_sansio::Instant;
-use mcp_sansio_engine::{ClientEngine, Driver};
+use futures_lite::future;
+use mcp_sansio_engine::ClientEngine;
 
+use super::connector::Application;
 use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{HttpLink, HttpTransport};
 
@@ -41,33 +41,28 @@ impl BlockingHttpTransport {
     pub(super) fn exchange(
         &mut self,
         client: &mut ClientEngine<'_>,
+        app: &mut Application<'_>,
         timeout: Option<Duration>,
     ) -> io::Result<Transferred> {
         let mut done = Transferred::default();
         let Some(link) = &mut self.link else { return Ok(Transferred { ended: true, ..done }) };
-        let mut timer = timeout.map_or_else(Timer::never, Timer::after);
-        async_io::block_on(poll_fn(|cx| {
+        let exchange = poll_fn(|cx| {
             done.written += link.take_posts(client);
             link.work(cx);
             if client.reads() {
                 link.check()?;
                 (done.read, done.ended) = (usize::from(link.has_received()), link.is_over());
             }
-            let is_over = done != Transferred::default() || pin!(&mut timer).poll(cx).is_ready();
-            if is_over { Poll::Ready(Ok(done)) } else { Poll::Pending }
-        }))
-    }
-
-    /// Hands what was received to the client.
-    pub(super) fn deliver(
-        &self,
-        client: &mut ClientEngine<'_>,
-        now: Instant,
-        driver: &mut impl Driver,
-    ) {
-        if let Some(link) = &self.link {
-            link.deliver(client, now, driver);
-        }
+            if done == Transferred::default() { Poll::Pending } else { Poll::Ready(Ok(done)) }
+        });
+        let late = async {
+            timeout.map_or_else(Timer::never, Timer::after).await;
+            Ok(Transferred::default())
+        };
+        let done: io::Result<Transferred> = async_io::block_on(future::or(exchange, late));
+        let done = done?;
+        link.deliver(client, app.now(), app);
+        Ok(done)
     }
 }
 
@@ -88,15 +83,8 @@ impl Transport for BlockingHttpTransport {
 
     fn close(&mut self) -> io::Result<ConnectionEnd> {
         if let Some(mut link) = self.link.take() {
-            let mut timer = Timer::after(CLOSE_TIMEOUT);
-            async_io::block_on(poll_fn(|cx| {
-                let is_closed = link.poll_end(cx).is_ready();
-                if is_closed || pin!(&mut timer).poll(cx).is_ready() {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            }));
+            let late = async { _ = Timer::after(CLOSE_TIMEOUT).await };
+            async_io::block_on(future::or(poll_fn(|cx| link.poll_end(cx)), late));
         }
         Ok(ConnectionEnd::new(self.name()))
     }

@@ -87,6 +87,7 @@ mod transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
+pub use crate::client::child::Shutdown;
 pub use crate::client::{
     Before, Cache, CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse,
     LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware,
@@ -94,8 +95,7 @@ pub use crate::client::{
     Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
 };
 pub use calls::{CallResult, Client};
-pub use connector::Handler;
-pub use connector::{Clock, Connector, Direction, Trace};
+pub use connector::{Clock, Connector, Direction, Handler, Trace};
 pub use error::Error;
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
@@ -104,4 +104,4 @@ pub use mcp_sansio_engine::CallId;
 pub use polled::PolledStreams;
 pub use process::Process;
 pub use threaded::ThreadedStreams;
-pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
+pub use transport::{ConnectionEnd, Transferred, Transport};

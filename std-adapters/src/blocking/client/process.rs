@@ -1,11 +1,11 @@
 //! A server as a child process.
 
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 use std::{io, thread};
 
-use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
-use crate::client::child::{EXIT_TIMEOUT, LONGEST_PAUSE, terminate};
+use super::transport::{ConnectionEnd, Transferred, Transport};
+use crate::client::child::{EXIT_TIMEOUT, end, spawn};
 use crate::client::{Stderr, StderrLines};
 
 /// A server that is started as a child process and connected over its standard input and output.
@@ -67,12 +67,7 @@ impl Transport for Process {
         if self.running.is_some() {
             return Ok(());
         }
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
-        let mut child = self.command.spawn()?;
-        let stderr_lines = self.stderr.read(child.stderr.take());
-        let (Some(output), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        };
+        let (child, output, input, stderr_lines) = spawn(&mut self.command, &self.stderr)?;
         #[cfg(unix)]
         let pipes = Pipes::new(self.name(), output, input)?;
         #[cfg(not(unix))]
@@ -96,19 +91,19 @@ impl Transport for Process {
     fn close(&mut self) -> io::Result<ConnectionEnd> {
         let mut ended = ConnectionEnd::new(self.name());
         let Some(mut running) = self.running.take() else { return Ok(ended) };
-        let [after_input, after_sigterm] = self.exit_timeouts;
         running.pipes.close_output();
-        let mut status = running.wait(after_input)?;
-        if status.is_none() && terminate(&running.child) {
-            ended.how = Shutdown::Terminated;
-            status = running.wait(after_sigterm)?;
-        }
-        if status.is_none() {
-            ended.how = Shutdown::Killed;
-            running.child.kill()?;
-            status = Some(running.child.wait()?);
-        }
-        (ended.status, ended.stderr) = (status, running.stderr_lines.wait());
+        let (mut scratch, mut reads) = ([0; 4096], true);
+        let (how, status) = end(&mut running.child, self.exit_timeouts, |pause| {
+            // The process could not exit while a write blocks. Its output usually ends just before
+            // it does, unless a child of the process keeps it open.
+            if reads {
+                let transferred = running.pipes.transfer(&[], &mut scratch, Some(pause));
+                reads = transferred.is_ok_and(|transferred| !transferred.ended);
+            } else {
+                thread::sleep(pause);
+            }
+        })?;
+        (ended.how, ended.status, ended.stderr) = (how, Some(status), running.stderr_lines.wait());
         Ok(ended)
     }
 }
@@ -116,35 +111,5 @@ impl Transport for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.close();
-    }
-}
-
-impl Running {
-    /// Waits for the exit of the process. Reads and discards its output, since the process could
-    /// not exit while a write blocks.
-    fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
-        let until = Instant::now().checked_add(limit);
-        let mut scratch = [0; 4096];
-        let (mut pause, mut reads) = (Duration::from_millis(1), true);
-        loop {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(Some(status));
-            }
-            // `until` is `None` if the limit is beyond the range of the clock.
-            let left = until
-                .map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return Ok(None);
-            }
-            // The output usually ends just before the process, unless a child of the process keeps
-            // it open.
-            if reads {
-                let transferred = self.pipes.transfer(&[], &mut scratch, Some(pause.min(left)));
-                reads = transferred.is_ok_and(|transferred| !transferred.ended);
-            } else {
-                thread::sleep(pause.min(left));
-            }
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
     }
 }

@@ -6,6 +6,8 @@ use std::{fmt, io};
 
 use mcp_sansio::Printable;
 
+use crate::client::child::Shutdown;
+
 /// A byte stream to a server: a child process ([`Process`](super::Process)), a socket, a serial
 /// port.
 ///
@@ -102,19 +104,6 @@ pub struct ConnectionEnd {
     /// The last lines that a process wrote to standard error, if they were kept
     /// ([`Stderr`](super::Stderr)).
     pub stderr: Vec<String>,
-}
-
-/// The means by which a server was ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Shutdown {
-    /// It exited by itself, or when its input ended.
-    #[default]
-    Graceful,
-    /// By SIGTERM. Only on Unix.
-    Terminated,
-    /// By SIGKILL, or its equivalent on other systems.
-    Killed,
 }
 
 impl ConnectionEnd {

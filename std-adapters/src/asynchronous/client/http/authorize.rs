@@ -20,19 +20,46 @@ use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 
 /// A source of credentials.
-pub(crate) trait Authorize: Send + Sync {
+#[derive(Clone)]
+pub(crate) enum Authorize {
+    Bearer(Arc<Bearer>),
+    #[cfg(feature = "auth")]
+    Login(Arc<Login>),
+}
+
+#[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "a token needs none of them"))]
+impl Authorize {
     /// Returns the credentials of a request, after renewing them if that is due.
-    fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials>;
+    async fn credentials(&self, method: &str, url: &str) -> io::Result<Credentials> {
+        match self {
+            Self::Bearer(bearer) => Ok(bearer.credentials()),
+            #[cfg(feature = "auth")]
+            Self::Login(login) => login.credentials(method, url).await,
+        }
+    }
 
     /// Takes the head of any response.
-    fn observed(&self, _: &ResponseHead<'_>) {}
+    fn observed(&self, head: &ResponseHead<'_>) {
+        #[cfg(feature = "auth")]
+        if let Self::Login(login) = self {
+            login.observed(head);
+        }
+    }
 
     /// Takes a response with status 401 or 403. Returns whether there are other credentials, with
     /// which the request is sent again.
-    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool>;
+    async fn refused(&self, refused: &Refused, tried: &mut Tried) -> io::Result<bool> {
+        match self {
+            Self::Bearer(bearer) => Ok(bearer.refused(refused, tried).await),
+            #[cfg(feature = "auth")]
+            Self::Login(login) => {
+                let head = ResponseHead::new(refused.status, &refused.fields);
+                let Tried { is_quiet, attempts, .. } = tried;
+                login.challenged(&head, refused.generation, *is_quiet, attempts).await
+            }
+        }
+    }
 }
-
-pub(crate) type Waiting<'a, R> = Pin<Box<dyn Future<Output = io::Result<R>> + Send + 'a>>;
 
 /// Header fields of one request.
 #[derive(Default)]
@@ -101,57 +128,28 @@ impl Bearer {
     fn with<R>(&self, call: impl FnOnce(&mut (Option<String>, u32)) -> R) -> R {
         call(&mut lock(&self.token))
     }
-}
 
-impl Authorize for Bearer {
-    fn credentials<'a>(&'a self, _: &'a str, _: &'a str) -> Waiting<'a, Credentials> {
+    fn credentials(&self) -> Credentials {
         let (token, generation) = self.with(|state| state.clone());
         let fields = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
-        let credentials = Credentials { fields: fields.into_iter().collect(), generation };
-        Box::pin(std::future::ready(Ok(credentials)))
+        Credentials { fields: fields.into_iter().collect(), generation }
     }
 
-    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
-        Box::pin(async move {
-            let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else {
-                return Ok(false);
-            };
-            tried.is_asked = true;
-            // Another request has got a token meanwhile.
-            if self.with(|state| state.1) != refused.generation {
-                return Ok(true);
-            }
-            // The function may ask a person.
-            if tried.is_quiet {
-                return Ok(false);
-            }
-            let token = caught_future(caught(|| renew(refused.challenge())).ok()).await.flatten();
-            Ok(token.is_some_and(|token| {
-                self.with(|state| *state = (Some(token), state.1.wrapping_add(1)));
-                true
-            }))
-        })
-    }
-}
-
-#[cfg(feature = "auth")]
-impl Authorize for Arc<Login> {
-    fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials> {
-        Box::pin(async move {
-            let (fields, generation) = self.fields(method, url).await?;
-            Ok(Credentials { fields, generation })
-        })
-    }
-
-    fn observed(&self, head: &ResponseHead<'_>) {
-        Login::observed(self, head);
-    }
-
-    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
-        Box::pin(async move {
-            let head = ResponseHead::new(refused.status, &refused.fields);
-            let Tried { is_quiet, attempts, .. } = tried;
-            self.challenged(&head, refused.generation, *is_quiet, attempts).await
+    async fn refused(&self, refused: &Refused, tried: &mut Tried) -> bool {
+        let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else { return false };
+        tried.is_asked = true;
+        // Another request has got a token meanwhile.
+        if self.with(|state| state.1) != refused.generation {
+            return true;
+        }
+        // The function may ask a person.
+        if tried.is_quiet {
+            return false;
+        }
+        let token = caught_future(caught(|| renew(refused.challenge())).ok()).await.flatten();
+        token.is_some_and(|token| {
+            self.with(|state| *state = (Some(token), state.1.wrapping_add(1)));
+            true
         })
     }
 }

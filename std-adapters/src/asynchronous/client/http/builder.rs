@@ -22,11 +22,9 @@ pub struct HttpTransport {
     pub(crate) target: String,
     pub(crate) connector: Connector,
     pub(crate) fields: Vec<(String, String)>,
-    pub(crate) authorize: Option<Arc<dyn Authorize>>,
+    pub(crate) authorize: Option<Authorize>,
     pub(crate) token: Option<String>,
     pub(crate) renew: Option<Renew>,
-    #[cfg(feature = "auth")]
-    pub(crate) login: Option<Arc<crate::auth::login::Login>>,
     pub(crate) on_diagnostic: Option<OnDiagnostic>,
     pub(crate) limits: HttpLimits,
 }
@@ -65,8 +63,6 @@ impl HttpTransport {
             authorize: None,
             token: None,
             renew: None,
-            #[cfg(feature = "auth")]
-            login: None,
             on_diagnostic: None,
             limits: HttpLimits::new(),
         })
@@ -99,7 +95,7 @@ impl HttpTransport {
 
     fn with_bearer(self) -> Self {
         let bearer = Bearer::new(self.token.clone(), self.renew.clone());
-        Self { authorize: Some(Arc::new(bearer)), ..self }
+        Self { authorize: Some(Authorize::Bearer(Arc::new(bearer))), ..self }
     }
 
     /// Sets the function that gets diagnostics that belong to no call.

@@ -5,9 +5,10 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::{Duration, Instant as SystemInstant};
 
+use event_listener::Event;
 use mcp_sansio::Instant;
 use mcp_sansio::http::client::Origin;
 use mcp_sansio_engine::{Diagnostic, HttpClient, HttpExchangeId, Reading};
@@ -26,6 +27,8 @@ use crate::runtime::timer::Timer;
 pub(crate) struct TransportState {
     pub(crate) http: HttpTransport,
     state: Mutex<State>,
+    /// Tells the exchanges that wait for room that there is room.
+    room: Event,
 }
 
 /// The state behind the mutex of the transport.
@@ -34,8 +37,6 @@ struct State {
     /// The time at which the clock of the client began, by the runtime that polls it.
     began: Option<SystemInstant>,
     idle: Vec<Wire>,
-    /// Of the exchanges that wait for room.
-    wakers: Vec<Waker>,
 }
 
 impl TransportState {
@@ -47,8 +48,8 @@ impl TransportState {
             port: http.port,
         };
         let client = HttpClient::new(&origin, &http.target, http.limits);
-        let state = State { client, began: None, idle: Vec::new(), wakers: Vec::new() };
-        Self { http, state: Mutex::new(state) }
+        let state = State { client, began: None, idle: Vec::new() };
+        Self { http, state: Mutex::new(state), room: Event::new() }
     }
 
     /// Locks the client; never held across an await.
@@ -68,16 +69,8 @@ impl TransportState {
 
     /// Wakes the exchanges that wait for room, if there is room.
     pub(crate) fn wake(&self) {
-        let state = &mut *lock(&self.state);
-        if !state.wakers.is_empty() && state.client.has_room() {
-            std::mem::take(&mut state.wakers).into_iter().for_each(Waker::wake);
-        }
-    }
-
-    pub(crate) fn wait_for_room(&self, waker: &Waker) {
-        let wakers = &mut lock(&self.state).wakers;
-        if !wakers.iter().any(|waiting| waiting.will_wake(waker)) {
-            wakers.push(waker.clone());
+        if lock(&self.state).client.has_room() {
+            self.room.notify(usize::MAX);
         }
     }
 
@@ -236,15 +229,10 @@ impl TransportState {
 
     /// Waits until there is room for the messages of the response.
     async fn room(&self, id: HttpExchangeId) {
-        let poll = |cx: &mut std::task::Context<'_>| {
-            if self.with(|client, _| client.waits_for_room(id)) {
-                self.wait_for_room(cx.waker());
-                Poll::Pending
-            } else {
-                Poll::Ready(())
-            }
-        };
-        poll_fn(poll).await;
+        // The same task makes the room, so that none is made before this listens.
+        while self.with(|client, _| client.waits_for_room(id)) {
+            self.room.listen().await;
+        }
     }
 
     /// Returns the head of a request and its body; `None` if the exchange is over.

@@ -34,14 +34,14 @@ pub(crate) fn serve<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     peer: Option<PeerAddress>,
 ) -> impl Future<Output = io::Result<()>> {
     let server = servers.get(own);
-    let settings = server.settings();
+    let settings = &server.0.settings;
     let shutdown = Arc::<DriverWaker>::default();
     let receiver = Arc::downgrade(&shutdown) as Weak<dyn Receiver>;
-    let registration = settings.broadcaster.register(receiver, peer);
+    let registration = settings.broadcaster.register(receiver, Some(peer));
     // A block and not a function, whose arguments would be moved and take memory twice.
     async move {
         let _registration = registration;
-        let (max_body, read_timeout) = (settings.limits.max_line, server.options().read_timeout);
+        let (max_body, read_timeout) = (settings.limits.max_line, server.0.options.read_timeout);
         let turns = Turns::new();
         let mut wire = Wire::new(socket, peer, max_body, read_timeout, &turns);
         let mut served = pin!(serve_requests((servers, server), table, &mut wire));
@@ -67,7 +67,7 @@ pub(crate) async fn refuse_connection<T>(server: &HttpServer, socket: T) -> io::
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let time = server.options().read_timeout.min(REFUSAL_TIME);
+    let time = server.0.options.read_timeout.min(REFUSAL_TIME);
     let turns = Turns::new();
     let mut wire = Wire::new(socket, None, 0, time, &turns);
     let mut refused = pin!(async {
@@ -87,7 +87,7 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
     table: &Mutex<Table<M>>,
     wire: &mut Wire<'_, T>,
 ) -> io::Result<()> {
-    let Settings { broadcaster, limits, .. } = server.settings();
+    let Settings { broadcaster, limits, .. } = &*server.0.settings;
     let mut idle = None;
     loop {
         let head = match wire.head(idle, || broadcaster.is_shutting_down()).await? {
@@ -107,7 +107,7 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
             .head_only(wire.reader.is_head());
         // Another thread runs the handlers of a session that it has opened.
         let (server, table) = match servers.with_session(&head.head) {
-            Some(other) if !other.is(server) => (other, None),
+            Some(other) if !Arc::ptr_eq(&other.0, &server.0) => (other, None),
             _ => (server, Some(table)),
         };
         let begun = respond(server, table, wire, head, &mut response);
@@ -304,7 +304,7 @@ fn poll_output(
     out: &mut Vec<u8>,
     cx: &mut Context<'_>,
 ) -> bool {
-    let key = exchange.key();
+    let key = exchange.key;
     let moved = exchange.poll(cx, |site, now| {
         output(site, now, key, response, out);
         (!out.is_empty() || response.is_done()).then_some(())

@@ -8,7 +8,10 @@ use mcp_sansio::Instant;
 use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 
 use super::authorizer::Check;
+use super::observed::denied;
 use super::server::HttpServer;
+use super::shared::{Shared, State};
+use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 
 /// An exchange of an [`HttpServer`]: takes the body of the request, and gives the response.
@@ -18,7 +21,7 @@ use crate::asynchronous::server::reply::PendingResponse;
 /// stream. It can be moved to other threads.
 pub struct HttpExchange {
     server: HttpServer,
-    key: ExchangeKey,
+    pub(super) key: ExchangeKey,
     /// The check of its credentials, until it has a result.
     check: Option<Check>,
     /// Whether its response is complete, and the site has forgotten it.
@@ -50,42 +53,63 @@ impl HttpExchange {
     /// Makes progress with the check, without which the exchange waits. Returns whether it has
     /// ended, and the body is wanted.
     pub(crate) fn drive(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(check) = &mut self.check
-            && let Poll::Ready(wants_body) = self.server.poll_check(self.key, check, cx)
-        {
-            self.check = None;
-            return wants_body;
-        }
-        false
+        let Shared { options, counts, .. } = &*self.server.0;
+        let Some(check) = &mut self.check else { return false };
+        let polled = check.poll(cx, options.authorize_timeout, &counts.checks);
+        let Poll::Ready(result) = polled else { return false };
+        self.check = None;
+        let key = self.key;
+        self.server.0.with(|State { site, work, observed, .. }, now| {
+            if observed.is_some() {
+                let told = denied(&result, site.peer_address(key), |_| ());
+                work.extend(told.map(Work::Tell));
+            }
+            let result = options.result(result).map(|authorized| {
+                if let Some(nonce) = authorized.next_nonce {
+                    site.add_field(key, "dpop-nonce", nonce);
+                }
+                authorized.principal
+            });
+            site.authorized(now, key, result);
+            site.wants_body(key)
+        })
     }
 
-    /// Polls the output: see [`HttpServer::poll_exchange`].
+    /// Polls the exchange until `call` returns something.
     pub(crate) fn poll<R>(
         &mut self,
         cx: &mut Context<'_>,
         call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> Option<R>,
     ) -> Poll<R> {
         self.drive(cx);
-        self.server.poll_exchange(self.key, cx, call)
-    }
-
-    pub(crate) const fn key(&self) -> ExchangeKey {
-        self.key
+        self.server.0.with(|state, now| {
+            let result = call(&mut state.site, now);
+            if result.is_none() {
+                // Before the steps, so that no change is missed.
+                state.watch(self.key, cx);
+            }
+            result.map_or(Poll::Pending, Poll::Ready)
+        })
     }
 
     /// Waits until more of the body can be fed, and returns `true`, or until there is a response
     /// without it, and returns `false`. Cancel safe.
     pub async fn wants_body(&mut self) -> bool {
-        poll_fn(|cx| match self.drive(cx) {
-            true => Poll::Ready(true),
-            false => self.server.poll_wants_body(self.key, cx),
-        })
-        .await
+        poll_fn(|cx| self.poll_wants_body(cx)).await
     }
 
+    /// Returns whether more of the body is wanted, or `Pending`. In any case the task is woken when
+    /// that changes.
     pub(crate) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         self.drive(cx);
-        self.server.poll_wants_body(self.key, cx)
+        self.server.0.with(|state, _| {
+            state.watch(self.key, cx);
+            match state.site.wants_body(self.key) {
+                true => Poll::Ready(true),
+                false if state.site.response(self.key).is_some() => Poll::Ready(false),
+                false => Poll::Pending,
+            }
+        })
     }
 
     /// Feeds a piece of the body. Waits while the [budget](super::HttpOptions::body_budget) has no
@@ -167,7 +191,10 @@ impl HttpExchange {
 impl Drop for HttpExchange {
     fn drop(&mut self) {
         if !self.is_closed {
-            self.server.close(self.key);
+            self.server.0.with(|state, now| {
+                state.exchanges.remove(&self.key);
+                state.site.close(now, self.key);
+            });
         }
     }
 }

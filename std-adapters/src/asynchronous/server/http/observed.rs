@@ -27,7 +27,7 @@ impl ObservedSessions {
     pub(crate) fn connection(
         &mut self,
         turn: &SiteTurn<'_, PendingResponse>,
-    ) -> (u64, Option<Telling>) {
+    ) -> (u64, Option<Event<'static>>) {
         if !turn.is_session() {
             return (0, None);
         }
@@ -35,15 +35,19 @@ impl ObservedSessions {
         let (number, _) = *self.sessions.entry(turn.server_key()).or_insert_with(|| {
             let (connection, transport) = (next_number(), Transport::Http);
             let peer = turn.head().and_then(OwnedHead::peer_address);
-            connected = Some(Telling::Event(Event::Connected { connection, transport, peer }));
+            connected = Some(Event::Connected { connection, transport, peer });
             (connection, Instant::now())
         });
         (number, connected)
     }
 
     /// Returns what has to be told of the end of a session.
-    pub(crate) fn ended(&mut self, server: ServerKey, how: Disconnect<'static>) -> Option<Telling> {
-        self.sessions.remove(&server).map(|session| Telling::Event(disconnected(session, how)))
+    pub(crate) fn ended(
+        &mut self,
+        server: ServerKey,
+        how: Disconnect<'static>,
+    ) -> Option<Event<'static>> {
+        self.sessions.remove(&server).map(|session| disconnected(session, how))
     }
 }
 
@@ -51,24 +55,31 @@ impl ObservedSessions {
 pub(crate) fn foreign(why: ForeignSession, peer: Option<PeerAddress>) -> Telling {
     let mut denial = Denial::default();
     (denial.status, denial.error, denial.peer) = (404, cut(&why), peer);
-    Telling::Denied(denial)
+    Box::new(move |hooks| hooks.tell(Event::Denied { denial: &denial }))
 }
 
-/// Returns what has to be told of a check that a request did not pass.
+/// Returns what has to be told of a check that a request did not pass. `complete` adds to what is
+/// known of it.
 pub(crate) fn denied<T>(
     result: &Result<Result<T, AuthorizationError>, Panic>,
-) -> Option<Box<Telling>> {
+    peer: Option<PeerAddress>,
+    complete: impl FnOnce(&mut Denial),
+) -> Option<Telling> {
     let error = match result {
         Ok(Ok(_)) => return None,
         Ok(Err(error)) => error,
-        Err(Panic(text)) => return Some(Box::new(Telling::Panicked(Panic(text.clone())))),
+        Err(Panic(text)) => {
+            let panic = Panic(text.clone());
+            return Some(Box::new(move |hooks| hooks.panicked(&panic)));
+        }
     };
     let mut denial = Denial::default();
-    (denial.status, denial.error) = (error.status(), cut(error));
+    (denial.status, denial.error, denial.peer) = (error.status(), cut(error), peer);
     if error.status() == 403 {
         denial.missing_scope = error.wanted_scope().map(|scope| cut(&scope)).unwrap_or_default();
     }
-    Some(Box::new(Telling::Denied(denial)))
+    complete(&mut denial);
+    Some(Box::new(move |hooks| hooks.tell(Event::Denied { denial: &denial })))
 }
 
 fn disconnected((connection, since): (u64, Instant), how: Disconnect<'static>) -> Event<'static> {

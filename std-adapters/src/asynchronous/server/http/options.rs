@@ -217,7 +217,7 @@ impl HttpOptions {
     where
         F: Fn(&Operation<'_>) -> &'static str + Send + Sync + 'static,
     {
-        self.access_control.scopes.of = Some(Box::new(scopes_of));
+        self.access_control.scopes.of = Some(Arc::new(scopes_of));
         self
     }
 
@@ -233,7 +233,7 @@ impl HttpOptions {
     where
         F: Fn(&str, &str) -> bool + Send + Sync + 'static,
     {
-        self.access_control.scopes.implies = Some(Box::new(implies));
+        self.access_control.scopes.implies = Some(Arc::new(implies));
         self
     }
 

@@ -1,8 +1,8 @@
 //! Counts what the requests of a client take of a server, beside what the site counts.
 
 use std::mem::take;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, OnceLock, TryLockError, Weak};
 
 use mcp_sansio_engine::site::{Holder, SiteCounts};
 use mcp_sansio_engine::{CountPlaces, NoPlace, PlaceLimit, Places};
@@ -74,16 +74,12 @@ impl SharedPlaces {
         holder: Option<Holder>,
         limit: PlaceLimit,
     ) -> Option<Place> {
-        self.lock().places.take(1, holder.as_ref(), limit).ok()?;
+        lock(&self.state).places.take(1, holder.as_ref(), limit).ok()?;
         Some(Place { places: Arc::clone(self), holder })
     }
 
     fn servers(&self) -> impl Iterator<Item = Arc<Shared>> {
         self.servers.get().into_iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        lock(&self.state)
     }
 }
 
@@ -101,7 +97,7 @@ impl CountPlaces<Holder> for Common {
         client: Option<&Holder>,
         limit: PlaceLimit,
     ) -> Result<(), NoPlace> {
-        let Taken { places, is_awaited } = &mut *self.places.lock();
+        let Taken { places, is_awaited } = &mut *lock(&self.places.state);
         let taken = places.take(n, client, limit);
         *is_awaited |= self.wakes && taken == Err(NoPlace::Total);
         taken
@@ -109,13 +105,13 @@ impl CountPlaces<Holder> for Common {
 
     fn give_back(&mut self, n: usize, client: Option<&Holder>) {
         let is_awaited = {
-            let Taken { places, is_awaited } = &mut *self.places.lock();
+            let Taken { places, is_awaited } = &mut *lock(&self.places.state);
             places.give_back(n, client);
             n > 0 && take(is_awaited)
         };
         if is_awaited {
             for server in self.places.servers() {
-                server.released.add(0, None);
+                let _ = server.released.send((0, None));
                 server.driver.notify();
             }
         }
@@ -153,58 +149,29 @@ impl CountPlaces<Holder> for Common {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().places.give_back(1, self.holder.as_ref());
+        lock(&self.places.state).places.give_back(1, self.holder.as_ref());
     }
 }
 
-/// Bytes of bodies that handlers no longer keep, by client.
-#[derive(Default)]
-pub(crate) struct Released {
-    has_any: AtomicBool,
-    bytes: Mutex<Vec<(usize, Option<Holder>)>>,
-}
-
-impl Released {
-    pub(crate) fn has_any(&self) -> bool {
-        self.has_any.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn take(&self) -> Vec<(usize, Option<Holder>)> {
-        if !self.has_any() {
-            return Vec::new();
-        }
-        let mut bytes = self.lock();
-        self.has_any.store(false, Ordering::Release);
-        take(&mut *bytes)
-    }
-
-    fn add(&self, bytes: usize, holder: Option<Holder>) {
-        let mut all = self.lock();
-        all.push((bytes, holder));
-        self.has_any.store(true, Ordering::Release);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Option<Holder>)>> {
-        lock(&self.bytes)
-    }
-}
+/// Bytes of the budget of bodies that a request has given back, and of whom. They are sent, because
+/// a request may end while the state is locked.
+pub(crate) type Released = (usize, Option<Holder>);
 
 /// Holds the place of a request with a handler, and its bytes of the budget of bodies.
 pub(crate) struct Held {
     place: Place,
-    bytes: Option<(usize, Arc<Released>)>,
+    bytes: Option<(usize, Sender<Released>)>,
 }
 
 impl Held {
-    pub(crate) fn new(place: Place, bytes: usize, released: &Arc<Released>) -> Self {
-        Self { place, bytes: (bytes > 0).then(|| (bytes, Arc::clone(released))) }
+    pub(crate) fn new(place: Place, bytes: usize, released: &Sender<Released>) -> Self {
+        Self { place, bytes: (bytes > 0).then(|| (bytes, released.clone())) }
     }
 
     /// Gives all of it back. Returns whether the site has bytes to take back.
     pub(crate) fn give_back(self) -> bool {
         let Some((bytes, released)) = self.bytes else { return false };
-        released.add(bytes, self.place.holder.clone());
-        true
+        released.send((bytes, self.place.holder.clone())).is_ok()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll, Waker};
 use std::{fmt, io, time};
@@ -14,19 +15,16 @@ use mcp_sansio_engine::site::{
     ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteNode, SiteRequest, with_number,
 };
 
-use super::authorizer::Check;
 use super::exchange::HttpExchange;
-use super::observed::{ObservedSessions, denied};
+use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::places::Counts;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
-use crate::asynchronous::server::app::{App, Settings};
+use crate::asynchronous::server::app::App;
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::context::Context;
-use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Requests, Work, live};
-use crate::asynchronous::server::reply::IntoReply;
-use crate::asynchronous::server::reply::PendingResponse;
+use crate::asynchronous::server::reply::{IntoReply, PendingResponse};
 use crate::asynchronous::server::source::RequestSource;
 use crate::bus::BusReceiver;
 use crate::lock::lock;
@@ -65,7 +63,7 @@ use crate::runtime::timer::LazyTimer;
 /// # Ok(()) }) }
 /// ```
 #[derive(Clone)]
-pub struct HttpServer(Arc<Shared>);
+pub struct HttpServer(pub(super) Arc<Shared>);
 
 impl HttpServer {
     /// Creates a server for an application, of which it keeps everything but the handler.
@@ -74,15 +72,6 @@ impl HttpServer {
     /// If the operating system has no random numbers, which ids of sessions need.
     pub fn new<H>(app: &App<H>, options: HttpOptions) -> io::Result<Self> {
         let write_timeout = options.read_timeout;
-        Self::with_write_timeout(app, options, write_timeout)
-    }
-
-    /// As [`new`](Self::new), with a limit of its own for output that is not taken.
-    pub(crate) fn with_write_timeout<H>(
-        app: &App<H>,
-        options: HttpOptions,
-        write_timeout: time::Duration,
-    ) -> io::Result<Self> {
         Self::create(app, &Arc::new(options), write_timeout, Counts::default(), (0, 1))
     }
 
@@ -120,6 +109,7 @@ impl HttpServer {
             site.add_document(path, json);
         }
         let observed = settings.hooks().map(ObservedSessions::new);
+        let (sender, released) = channel();
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 site,
@@ -134,6 +124,7 @@ impl HttpServer {
                 closes_at: None,
                 observed,
                 announces: shard == 0,
+                released,
             }),
             settings,
             options,
@@ -141,11 +132,11 @@ impl HttpServer {
             counts,
             is_attended: AtomicBool::new(false),
             driver: Arc::default(),
-            released: Arc::default(),
+            released: sender,
             registration: OnceLock::new(),
         });
         let receiver: Weak<dyn Receiver> = Arc::<Shared>::downgrade(&shared);
-        let registration = shared.settings.broadcaster.register_uncounted(receiver);
+        let registration = shared.settings.broadcaster.register(receiver, None);
         let _ = shared.registration.set(registration);
         if let Some(bus) = &shared.options.bus {
             let receiver: Weak<dyn BusReceiver> = Arc::<Shared>::downgrade(&shared);
@@ -189,15 +180,15 @@ impl HttpServer {
         });
         // A check of credentials that does not wait ends here.
         if fed < body.len() && exchange.drive(&mut task::Context::from_waker(Waker::noop())) {
-            fed = self.with(|site, now| site.feed_whole(now, exchange.key(), body));
+            fed = self.with(|site, now| site.feed_whole(now, exchange.key, body));
         }
         let table = &mut *lock(table);
         self.work(table);
         if fed == body.len() {
             exchange.is_closed = self.answer(table, |state, now| {
-                let is_over = output(&mut state.site, now, exchange.key());
+                let is_over = output(&mut state.site, now, exchange.key);
                 if is_over {
-                    state.site.close(now, exchange.key());
+                    state.site.close(now, exchange.key);
                 }
                 is_over
             });
@@ -236,34 +227,6 @@ impl HttpServer {
         }
         self.0.leave(state, now);
         (HttpExchange::new(self.clone(), key, None), opened)
-    }
-
-    /// Polls the check of an exchange, and reports its result. Returns whether the body is wanted.
-    pub(crate) fn poll_check(
-        &self,
-        key: ExchangeKey,
-        check: &mut Check,
-        cx: &mut task::Context<'_>,
-    ) -> Poll<bool> {
-        let Shared { options, counts, .. } = &*self.0;
-        check.poll(cx, options.authorize_timeout, &counts.checks).map(|result| {
-            self.0.with(|State { site, work, observed, .. }, now| {
-                if observed.is_some() {
-                    work.extend(denied(&result).map(|mut told| {
-                        told.denial(|denial| denial.peer = site.peer_address(key));
-                        Work::Tell(told)
-                    }));
-                }
-                let result = options.result(result).map(|authorized| {
-                    if let Some(nonce) = authorized.next_nonce {
-                        site.add_field(key, "dpop-nonce", nonce);
-                    }
-                    authorized.principal
-                });
-                site.authorized(now, key, result);
-                site.wants_body(key)
-            })
-        })
     }
 
     /// Runs handlers, and handles deadlines, until the application has [shut
@@ -322,7 +285,7 @@ impl HttpServer {
             let until = [state.until, ends_at.filter(|_| !is_late)].into_iter().flatten().min();
             let wakes_at = state.wakes_at.filter(|at| *at > now);
             state.wakes_at = wakes_at.into_iter().chain(until).min();
-            (until, state.has_steps, is_over)
+            (until, state.take_released() || state.has_steps, is_over)
         };
         let mut moved = self.work(table);
         let Table { requests, responses, .. } = table;
@@ -342,7 +305,7 @@ impl HttpServer {
             self.with(|_, _| ());
             moved = true;
         }
-        if has_steps || self.0.released.has_any() {
+        if has_steps {
             self.with(|_, _| ());
             moved = true;
         }
@@ -409,47 +372,6 @@ impl HttpServer {
         self.0.with(|state, now| call(&mut state.site, now))
     }
 
-    /// As [`with`](Self::with), for an exchange that waits until `call` returns something.
-    pub(crate) fn poll_exchange<R>(
-        &self,
-        key: ExchangeKey,
-        cx: &mut task::Context<'_>,
-        call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> Option<R>,
-    ) -> Poll<R> {
-        self.0.with(|state, now| {
-            let result = call(&mut state.site, now);
-            if result.is_none() {
-                // Before the steps, so that no change is missed.
-                state.watch(key, cx);
-            }
-            result.map_or(Poll::Pending, Poll::Ready)
-        })
-    }
-
-    /// Returns whether more of a body is wanted, or `Pending`. In any case the task is woken when
-    /// that changes.
-    pub(crate) fn poll_wants_body(
-        &self,
-        key: ExchangeKey,
-        cx: &mut task::Context<'_>,
-    ) -> Poll<bool> {
-        self.0.with(|state, _| {
-            state.watch(key, cx);
-            match state.site.wants_body(key) {
-                true => Poll::Ready(true),
-                false if state.site.response(key).is_some() => Poll::Ready(false),
-                false => Poll::Pending,
-            }
-        })
-    }
-
-    pub(crate) fn close(&self, key: ExchangeKey) {
-        self.0.with(|state, now| {
-            state.exchanges.remove(&key);
-            state.site.close(now, key);
-        });
-    }
-
     /// Ends everything that waits for [`run`](Self::run), which has ended.
     pub(crate) fn end_now(&self) {
         self.0.with(|state, now| state.site.shut_down(now));
@@ -457,32 +379,11 @@ impl HttpServer {
             self.with(|_, _| ());
         }
     }
-
-    /// Returns whether this is the other server.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    pub(crate) fn downgrade(&self) -> Weak<Shared> {
-        Arc::downgrade(&self.0)
-    }
-
-    pub(crate) fn options(&self) -> &HttpOptions {
-        &self.0.options
-    }
-
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.0.settings
-    }
-
-    pub(crate) fn driver(&self) -> &Arc<DriverWaker> {
-        &self.0.driver
-    }
 }
 
 /// The requests of a server, and the work for them.
 pub(crate) struct Table<M: Live> {
-    requests: Requests<ServerKey, M>,
+    pub(super) requests: Requests<ServerKey, M>,
     work: VecDeque<Work<ServerKey>>,
     /// To be handed in.
     responses: Vec<(ServerKey, RequestHandle, PendingResponse)>,
@@ -491,11 +392,6 @@ pub(crate) struct Table<M: Live> {
 impl<M: Live> Table<M> {
     pub(crate) fn new(live: M) -> Self {
         Self { requests: Requests::new(live), work: VecDeque::new(), responses: Vec::new() }
-    }
-
-    /// Begins a request that no client waits for.
-    pub(crate) fn begin(&mut self, work: Work<ServerKey>, settings: &Settings) {
-        self.requests.work(work, settings);
     }
 }
 

@@ -44,7 +44,7 @@ impl Servers {
         let others = (1..count).map(server);
         let all: Arc<[_]> =
             iter::once(Ok(first.clone())).chain(others).collect::<Result<_, _>>()?;
-        counts.set_servers(&all.iter().map(HttpServer::downgrade).collect());
+        counts.set_servers(&all.iter().map(|server| Arc::downgrade(&server.0)).collect());
         Ok(Self { first, all })
     }
 
@@ -56,7 +56,7 @@ impl Servers {
 
     /// Returns the server with the session that a request names. `None` if it names none.
     pub(crate) fn with_session(&self, head: &OwnedHead) -> Option<&HttpServer> {
-        let HttpOptions { has_sessions, sse_path, .. } = self.first.options();
+        let HttpOptions { has_sessions, sse_path, .. } = &*self.first.0.options;
         if self.all.len() == 1 || !has_sessions && sse_path.is_none() {
             return None;
         }

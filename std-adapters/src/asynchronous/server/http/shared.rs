@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Waker};
 use std::time;
@@ -9,8 +10,8 @@ use std::time;
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
 use mcp_sansio_engine::observer::cut;
 use mcp_sansio_engine::site::{
-    AuthorizationError, ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep,
-    SiteTurn, UnknownEnvelope, Unpermitted,
+    ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep, SiteTurn,
+    UnknownEnvelope, Unpermitted,
 };
 
 use super::observed::{ObservedSessions, denied, foreign};
@@ -26,8 +27,8 @@ use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::bus::BusReceiver;
 use crate::lock::lock;
-use crate::observer::{Denial, Event, Telling};
-use crate::panics::{Panic, caught};
+use crate::observer::{Denial, Event};
+use crate::panics::caught;
 use crate::runtime;
 use crate::runtime::timer::later;
 
@@ -42,7 +43,7 @@ pub(crate) struct Shared {
     /// Wakes [`HttpServer::run`].
     pub(crate) driver: Arc<DriverWaker>,
     /// Bytes of bodies that handlers no longer keep.
-    pub(crate) released: Arc<Released>,
+    pub(crate) released: Sender<Released>,
     pub(crate) registration: OnceLock<Registration>,
 }
 
@@ -68,6 +69,7 @@ pub(crate) struct State {
     pub(crate) observed: Option<ObservedSessions>,
     /// Whether it tells other nodes of changes: one of the servers of an application does.
     pub(crate) announces: bool,
+    pub(crate) released: mpsc::Receiver<Released>,
 }
 
 /// While it lives, a connection does the work that its calls cause, and the driver is not woken for
@@ -91,6 +93,13 @@ impl Drop for Attended<'_> {
 }
 
 impl State {
+    /// Takes back the bytes that requests have released. Returns whether there were any.
+    pub(crate) fn take_released(&mut self) -> bool {
+        let Self { site, released, .. } = self;
+        let release = |(bytes, holder): Released| site.release_bytes(bytes, holder.as_ref());
+        released.try_iter().map(release).count() > 0
+    }
+
     /// Wakes a task when there is something to do for an exchange.
     pub(crate) fn watch(&mut self, key: ExchangeKey, cx: &task::Context<'_>) {
         let waker = self.exchanges.entry(key).or_insert_with(|| cx.waker().clone());
@@ -104,7 +113,7 @@ impl Drop for State {
         let Some(observed) = &self.observed else { return };
         for work in self.work.drain(..) {
             if let Work::Tell(telling) = work {
-                telling.tell(&observed.hooks);
+                telling(&observed.hooks);
             }
         }
     }
@@ -138,16 +147,15 @@ impl Shared {
     /// is not locked, one request after the other: code of the application may use the server.
     pub(crate) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
         for left in (0..CHECKS).rev() {
-            for (bytes, holder) in self.released.take() {
-                state.site.release_bytes(bytes, holder.as_ref());
-            }
+            state.take_released();
             let mut wakers = Wakers::default();
             self.take_steps(&mut state, now, &mut wakers);
-            let mut next = None;
+            let (mut next, mut peer) = (None, None);
             if !state.is_checking {
                 if left > 0 {
                     next = state.unpermitted.pop_front();
                     state.is_checking = next.is_some();
+                    peer = next.as_ref().and_then(|it| state.site.peer_address(it.exchange()));
                 } else if !state.unpermitted.is_empty() {
                     state.has_steps = true;
                     self.driver.notify();
@@ -161,29 +169,17 @@ impl Shared {
                 let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
                 self.options.access_control.scopes.check(catalog.as_ref(), &next)
             });
-            let told =
-                if matches!(result, Ok(Ok(()))) { None } else { self.denied(&result, &next) };
+            // Scopes are compared by code of the application.
+            let told = self
+                .settings
+                .is_observed()
+                .then(|| denied(&result, peer, |denial| self.describe(denial, &next)));
             (state, now) = self.enter();
             let State { site, work, is_checking, .. } = &mut *state;
             *is_checking = false;
-            if let Some(mut told) = told {
-                told.denial(|denial| denial.peer = site.peer_address(next.exchange()));
-                work.push_back(Work::Tell(told));
-            }
+            work.extend(told.flatten().map(Work::Tell));
             site.permitted(now, next, self.options.result(result));
         }
-    }
-
-    /// Returns what an observer is told of a request that was not permitted, but for its address.
-    /// The state is not locked: scopes are compared by code of the application.
-    fn denied(
-        &self,
-        result: &Result<Result<(), AuthorizationError>, Panic>,
-        request: &Unpermitted,
-    ) -> Option<Box<Telling>> {
-        let mut told = if self.settings.is_observed() { denied(result)? } else { return None };
-        told.denial(|denial| self.describe(denial, request));
-        Some(told)
     }
 
     /// Completes what is known of a request that was not permitted.
@@ -238,7 +234,7 @@ impl Shared {
                     }
                     work.push_back(Work::End(server));
                     if let Some(observed) = observed {
-                        work.extend(observed.ended(server, how).map(Work::tell));
+                        work.extend(observed.ended(server, how).map(Work::event));
                     }
                 }
                 SiteStep::Publish { topic, envelope } => {
@@ -248,7 +244,7 @@ impl Shared {
                 }
                 SiteStep::Foreign(exchange, why) if self.settings.is_observed() => {
                     let peer = site.peer_address(exchange);
-                    work.push_back(Work::tell(foreign(why, peer)));
+                    work.push_back(Work::Tell(foreign(why, peer)));
                 }
                 SiteStep::Wait(next) => {
                     let is_sooner = next.is_some_and(|next| wakes_at.is_none_or(|at| next < at));
@@ -279,7 +275,7 @@ impl Shared {
     ) -> Option<(usize, Option<Holder>)> {
         let connection = observed.map(|observed| {
             let (connection, connected) = observed.connection(&turn);
-            work.extend(connected.map(Work::tell));
+            work.extend(connected.map(Work::event));
             (&observed.hooks, connection)
         });
         let server = turn.server_key();
@@ -316,7 +312,7 @@ impl Shared {
                 | Method::ResourcesTemplatesList
         );
         let filters = is_list && principal.is_some() && !self.options.lists_unpermitted;
-        let filter = filters.then(|| Arc::clone(&self.options));
+        let filter = filters.then(|| self.options.access_control.scopes.clone());
         let session = self.options.node.as_ref().and_then(|_| turn.session_number());
         let origin = (server, Some(HttpOrigin { server, principal, head, session, filter }));
         let (mut machine, tx) = turn.parts(request.handle);
@@ -408,7 +404,7 @@ impl BusReceiver for Shared {
             let delivered = site.deliver(now, envelope);
             if delivered.is_err() && self.settings.is_observed() {
                 let event = Event::FleetFailed { error: UnknownEnvelope::TEXT };
-                work.push_back(Work::tell(Telling::Event(event)));
+                work.push_back(Work::event(event));
             }
             delivered.ok().flatten()
         });

@@ -1,8 +1,11 @@
 //! The tasks that the servers of a fleet share.
 
+use std::future::poll_fn;
+use std::mem::replace;
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::{Frame, Instant, Messages, OwnedJson, Revision, ServerEvent, TxBuffer};
+use mcp_sansio_engine::internal::FleetStep;
 use mcp_sansio_engine::site::{Principal, ServerKey};
 
 use super::server::{HttpServer, Table};
@@ -11,35 +14,45 @@ use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::context::{HttpOrigin, parts_of_owner};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::{Live, Work};
-use crate::asynchronous::server::task_hub::{FleetState, FleetWork, NewTask};
+use crate::asynchronous::server::task_hub::NewTask;
 use crate::lock::lock;
 use crate::observer::Event;
+use crate::runtime::timer::LazyTimer;
 use crate::store::TaskRecord;
 
 impl HttpServer {
     /// Does what the server has to do for the tasks of its fleet.
     pub(crate) async fn share_tasks<M: Live>(&self, table: &Mutex<Table<M>>) {
-        let settings = self.settings();
-        let mut state = FleetState::new();
+        let settings = &*self.0.settings;
+        let Settings { tasks, broadcaster, .. } = settings;
+        // Whether the store has failed since it last did not: everything is tried again.
+        let (mut timer, mut has_failed) = (LazyTimer::new(), false);
         loop {
-            match settings.tasks.next_work(&mut state, &settings.broadcaster).await {
-                FleetWork::Tell(id) => self.with(|site, _| site.announce_task(id)),
-                FleetWork::Begin(left) => {
+            let done = match poll_fn(|cx| tasks.poll_step(&mut timer, cx)).await {
+                FleetStep::Tell(id) => {
+                    self.with(|site, _| site.announce_task(id));
+                    continue;
+                }
+                FleetStep::Sweep if broadcaster.is_shutting_down() => continue,
+                step => tasks.work_in_store(step, broadcaster).await,
+            };
+            match done {
+                Ok(left) => {
+                    has_failed = false;
                     for (record, task) in left {
-                        match settings.begin_again(&record, task, self.driver()) {
+                        match settings.begin_again(&record, task, &self.0.driver) {
                             Some(work) => {
-                                lock(table).begin(work, settings);
-                                self.driver().notify();
+                                lock(table).requests.work(work, settings);
+                                self.0.driver.notify();
                             }
-                            None => settings.tasks.fail(record.id),
+                            None => tasks.fail(record.id),
                         }
                     }
                 }
-                FleetWork::Failed(error) => {
-                    if let Some(hooks) = settings.hooks() {
-                        hooks.tell(Event::FleetFailed { error: &error.to_string() });
-                    }
-                }
+                Err(error) if !replace(&mut has_failed, true) => settings.tell(|hooks| {
+                    hooks.tell(Event::FleetFailed { error: &error.to_string() });
+                }),
+                Err(_) => {}
             }
         }
     }

@@ -409,7 +409,7 @@ mod tests {
         let (turns, mut cx) = (Turns::new(), Context::from_waker(Waker::noop()));
         for sent in [&b""[..], b"GET / HT"] {
             let mut wire = Wire::new(Peer(sent, 4), None, 0, LINGER, &turns);
-            assert!(pin!(wire.head(false, || false)).poll(&mut cx).is_pending());
+            assert!(pin!(wire.head(Some(NEVER), || false)).poll(&mut cx).is_pending());
             assert_eq!(wire.reader.replace_storage(Vec::new()), sent);
             wire.out = memory::lend_output();
             wire.out.reserve(1000);

@@ -1,7 +1,5 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
-#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP servers form fleets"))]
 
-use std::future::poll_fn;
 use std::mem::replace;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
@@ -23,28 +21,6 @@ use crate::lock::lock;
 use crate::runtime::timer::{LazyTimer, later};
 use crate::store::{StoreError, TaskCall, TaskOutcome, TaskRecord, TaskStore};
 
-/// The next thing that the server of an application does for the tasks of its fleet.
-pub(crate) enum FleetWork {
-    /// To tell the others that the record of a task has changed.
-    Tell(TaskId),
-    /// To call the handlers of tasks that other servers have left.
-    Begin(Vec<(TaskRecord, NewTask)>),
-    /// The store has failed since it last did not: everything is tried again.
-    Failed(StoreError),
-}
-
-/// The state of the loop over [`FleetWork`].
-pub(crate) struct FleetState {
-    timer: LazyTimer,
-    has_failed: bool,
-}
-
-impl FleetState {
-    pub(crate) const fn new() -> Self {
-        Self { timer: LazyTimer::new(), has_failed: false }
-    }
-}
-
 impl TaskHub {
     /// Makes the tasks those of a fleet, if there is a store. `name` is that of the server, and
     /// `random` tells its runs apart.
@@ -60,50 +36,40 @@ impl TaskHub {
         self.with(|hub, time| hub.signal(time.now, id));
     }
 
-    /// Returns the next thing for the server to do, until when it works in the store.
-    pub(crate) async fn next_work(
+    /// Does a step in the store. Returns tasks that other servers have left, whose handlers are to
+    /// be called.
+    pub(crate) async fn work_in_store(
         self: &Arc<Self>,
-        FleetState { timer, has_failed }: &mut FleetState,
+        step: FleetStep,
         broadcaster: &Broadcaster,
-    ) -> FleetWork {
-        loop {
-            let step = poll_fn(|cx| self.poll_step(timer, cx)).await;
-            let (Some(store), Some(node)) = (self.store(), self.node()) else { continue };
-            let hub = Arc::clone(self);
-            let done = match step {
-                FleetStep::Tell(id) => return FleetWork::Tell(id),
-                FleetStep::Renew => {
-                    let put =
-                        move |it: &TaskStore| it.store.put(&lease_of(&node), &[], Some(LEASE));
-                    let renewed = store.run(put).await;
-                    if renewed.is_err() {
-                        self.with(|hub, time| hub.renewal_failed(time.now));
-                    }
-                    renewed.map(|()| Vec::new())
+    ) -> Result<Vec<(TaskRecord, NewTask)>, StoreError> {
+        let (Some(store), Some(node)) = (self.store(), self.node()) else { return Ok(Vec::new()) };
+        let hub = Arc::clone(self);
+        match step {
+            FleetStep::Renew => {
+                let put = move |it: &TaskStore| it.store.put(&lease_of(&node), &[], Some(LEASE));
+                let renewed = store.run(put).await;
+                if renewed.is_err() {
+                    self.with(|hub, time| hub.renewal_failed(time.now));
                 }
-                FleetStep::Sweep if broadcaster.is_shutting_down() => continue,
-                FleetStep::Sweep => store.run(move |store| hub.sweep(store, &node)).await,
-                FleetStep::Compare(id) => {
-                    let compared = store.run(move |store| hub.compare(store, id)).await;
-                    self.publish_foreign(id, broadcaster);
-                    compared.map(|()| Vec::new())
-                }
-                FleetStep::Wait(_) => continue,
-            };
-            match done {
-                Ok(left) => {
-                    *has_failed = false;
-                    if !left.is_empty() {
-                        return FleetWork::Begin(left);
-                    }
-                }
-                Err(error) if !replace(has_failed, true) => return FleetWork::Failed(error),
-                Err(_) => {}
+                renewed.map(|()| Vec::new())
             }
+            FleetStep::Sweep => store.run(move |store| hub.sweep(store, &node)).await,
+            FleetStep::Compare(id) => {
+                let compared = store.run(move |store| hub.compare(store, id)).await;
+                self.publish_foreign(id, broadcaster);
+                compared.map(|()| Vec::new())
+            }
+            FleetStep::Tell(_) | FleetStep::Wait(_) => Ok(Vec::new()),
         }
     }
 
-    fn poll_step(&self, timer: &mut LazyTimer, cx: &mut task::Context<'_>) -> Poll<FleetStep> {
+    /// Polls for the next thing to do for the tasks of the fleet.
+    pub(crate) fn poll_step(
+        &self,
+        timer: &mut LazyTimer,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<FleetStep> {
         loop {
             // Without a fleet there is none, ever.
             let step = self.with(|hub, time| hub.next_step(time.now, cx.waker()));
@@ -390,11 +356,8 @@ impl TaskHub {
             let known = found.and_then(|sealed| store.keys.open_record(list, sealed));
             let known: Vec<_> = entries_of(known.unwrap_or_default(), now).collect();
             is_full = known.len() >= self.options.config.max_per_owner;
-            let entries = known.into_iter().chain([(record.id, until)]).filter(|_| !is_full);
-            let bytes =
-                entries.flat_map(|(id, until)| [&id.as_bytes()[..], &until.to_be_bytes()].concat());
-            let bytes: Vec<u8> = bytes.collect();
-            (!is_full).then(|| store.keys.seal_record(list, bytes))
+            let entries = known.into_iter().chain([(record.id, until)]);
+            (!is_full).then(|| store.keys.seal_record(list, bytes_of(entries)))
         })?;
         match is_full {
             true => Err(StoreError::Unavailable(TaskError::FullForOwner.into())),
@@ -578,14 +541,8 @@ pub(super) fn list_of(origin: &Origin) -> Option<String> {
 }
 
 /// Returns the number of the session of a request.
-#[cfg(feature = "http")]
 fn session_of(origin: &Origin) -> Option<u64> {
     origin.as_ref()?.session
-}
-
-#[cfg(not(feature = "http"))]
-const fn session_of(_: &Origin) -> Option<u64> {
-    None
 }
 
 fn id_of(request: &Request<'_>) -> Option<TaskId> {

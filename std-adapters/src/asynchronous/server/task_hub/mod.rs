@@ -4,31 +4,24 @@ mod fleet;
 mod work;
 
 pub(crate) use fleet::Again;
-#[cfg(feature = "http")]
-pub(crate) use fleet::{FleetState, FleetWork};
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
-#[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
-use mcp_sansio::RpcError;
 use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
-    Change, Instant, JsonStr, Method, OwnedRequest, Remaining, Request, Revision, SendError,
-    Server, Tx,
+    Change, Instant, JsonStr, Method, OwnedRequest, Remaining, Request, Revision, RpcError,
+    SendError, Server, Tx,
 };
 use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, TaskQuestion};
-#[cfg(feature = "http")]
 use mcp_sansio_engine::site::OwnedHead;
 
 use super::broadcast::Broadcaster;
-#[cfg(feature = "http")]
-use super::context::parts_of_owner;
-use super::context::{ActiveRequest, Origin};
+use super::context::{ActiveRequest, Origin, parts_of_owner};
 use super::reply::PendingResponse;
 use super::source::RequestSource;
 use crate::lock::lock;
@@ -138,7 +131,6 @@ impl Default for TaskOptions {
 pub(crate) struct TaskHub {
     options: TaskOptions,
     begun: time::Instant,
-    #[cfg(feature = "http")]
     owners: RandomState,
     state: Mutex<State>,
 }
@@ -173,7 +165,6 @@ impl TaskHub {
         Self {
             options,
             begun: runtime::now(),
-            #[cfg(feature = "http")]
             owners: RandomState::new(),
             state: Mutex::new(State::new(limits)),
         }
@@ -209,7 +200,6 @@ impl TaskHub {
         origin: &Origin,
         connection: u64,
     ) -> TaskClient {
-        #[cfg(feature = "http")]
         if let Some(origin) = origin {
             if let Some(principal) = &origin.principal {
                 let owner = self.owner_of(&principal.issuer, &principal.subject);
@@ -222,12 +212,10 @@ impl TaskHub {
             let owner = TaskOwner(if is_bound { session } else { 0 });
             return TaskClient { owner, session: Some(session) };
         }
-        let _ = (request, origin);
         let owner = TaskOwner(if self.options.bind_to_connection { connection } else { 0 });
         TaskClient { owner, session: None }
     }
 
-    #[cfg(feature = "http")]
     fn owner_of(&self, issuer: &str, subject: &str) -> TaskOwner {
         TaskOwner(self.owners.hash_one((issuer, subject)))
     }
@@ -319,7 +307,6 @@ impl TaskHub {
     /// Returns in whose share a `tasks/result` waits, and the share in percent: that of a principal
     /// or a connection, or of all without a principal from an address.
     fn waiter(&self, request: &ActiveRequest, address_share: u8) -> (Option<u64>, u8) {
-        #[cfg(feature = "http")]
         if let Some(origin) = &request.origin {
             let peer = origin.head.as_ref().and_then(OwnedHead::peer_address);
             return match &origin.principal {
@@ -327,7 +314,6 @@ impl TaskHub {
                 None => (peer.map(|peer| self.owners.hash_one(peer)), address_share),
             };
         }
-        let _ = address_share;
         (Some(request.slot.connection()), CLIENT_SHARE)
     }
 }
@@ -374,7 +360,6 @@ impl TaskHub {
 
     /// Returns whose task a record is of.
     fn owner_of_record(&self, record: &TaskRecord) -> TaskOwner {
-        #[cfg(feature = "http")]
         if let Some((issuer, subject)) = record.owner.as_deref().and_then(parts_of_owner) {
             return self.owner_of(issuer, subject);
         }

@@ -1,11 +1,9 @@
 //! A call that may become a task, and the task that it becomes.
 
 use std::fmt;
-use std::future::Future as _;
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
 use std::mem::replace;
-use std::pin::Pin;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
@@ -18,13 +16,11 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::is_error;
 
-use super::fleet::Again;
-use super::fleet::{call_of, list_of};
+use super::fleet::{Again, call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
-use crate::asynchronous::server::context::ActiveRequest;
-use crate::asynchronous::server::context::owner_text;
+use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
 use crate::asynchronous::server::source::{Attempt, RequestSource};
 use crate::lock::lock;
@@ -42,9 +38,9 @@ pub(crate) struct TaskWork {
     /// The time that the client asks for.
     ttl_ms: Option<u64>,
     /// When the call becomes a task.
-    after: Duration,
+    pub(crate) after: Duration,
     /// Whether the call must not be a call.
-    is_required: bool,
+    pub(crate) is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
     pub(crate) again: Again,
     /// The progress that the client was told last, and when.
@@ -81,10 +77,6 @@ impl TaskWork {
         }))
     }
 
-    pub(crate) fn after(&self) -> Duration {
-        self.after
-    }
-
     /// Creates the task, which no client knows yet. Returns `None` if the call goes on as a call
     /// because there are too many tasks.
     ///
@@ -104,14 +96,7 @@ impl TaskWork {
             self.hub.with(|hub, time| hub.create(time, id, client, ttl_ms, features, session))
         });
         match created {
-            Ok((key, info)) => Ok(Some(NewTask {
-                hub: Arc::clone(&self.hub),
-                key,
-                info,
-                expires: Timer::after(Duration::from_millis(info.ttl_ms())),
-                is_told: false,
-                record: Arc::default(),
-            })),
+            Ok((key, info)) => Ok(Some(NewTask::new(&self.hub, (key, info), info.ttl_ms(), false))),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
             }
@@ -129,11 +114,6 @@ impl TaskWork {
         let _ = self.task.set((new.key, new.info.id()));
         let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
-    }
-
-    /// Returns whether the call must be a task.
-    pub(crate) fn is_required(&self) -> bool {
-        self.is_required
     }
 
     /// Returns the task, once the call is one.
@@ -269,7 +249,6 @@ impl TaskWork {
         place: &mut Option<u64>,
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
-        #[cfg(feature = "http")]
         if let Some(origin) = &active.origin {
             let channel = self.hub.lock().channel(task).filter(|(request, _)| {
                 // Servers of one application have equal keys.
@@ -312,18 +291,22 @@ enum Record {
 }
 
 impl NewTask {
+    fn new(
+        hub: &Arc<TaskHub>,
+        (key, info): (TaskKey, TaskInfo),
+        left_ms: u64,
+        is_told: bool,
+    ) -> Self {
+        let (hub, record) = (Arc::clone(hub), Arc::default());
+        let expires = Timer::after(Duration::from_millis(left_ms));
+        Self { hub, key, info, expires, is_told, record }
+    }
+
     /// A task that clients know, of which this server calls the handler again.
     pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
         let left =
             info.ttl_ms().saturating_sub(hub.time().unix_ms.saturating_sub(info.created_unix_ms()));
-        Self {
-            hub: Arc::clone(hub),
-            key,
-            info,
-            expires: Timer::after(Duration::from_millis(left)),
-            is_told: true,
-            record: Arc::default(),
-        }
+        Self::new(hub, (key, info), left, true)
     }
 
     /// Saves the record of the task, if there is a store.
