@@ -328,16 +328,6 @@ impl ToolSupport {
     }
 }
 
-impl fmt::Debug for FollowedTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task")
-            .field("tool", &self.kept.tool)
-            .field("status", &self.status())
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Returns the result of a request of a server with these parameters. If the request belongs to a
 /// task, so does the result (2025-11-25): it has the id of the task in its `_meta`.
 pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
@@ -352,10 +342,10 @@ pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision
 }
 
 /// An object with this value in place of the member of this name, if it has one.
-struct With<'a> {
-    object: RawJson<'a>,
-    name: &'static str,
-    value: &'a dyn Encode,
+pub(crate) struct With<'a> {
+    pub(crate) object: RawJson<'a>,
+    pub(crate) name: &'static str,
+    pub(crate) value: &'a dyn Encode,
 }
 
 impl Encode for With<'_> {

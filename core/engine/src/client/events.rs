@@ -17,7 +17,6 @@ use super::{
     tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
-use crate::hosted::HostedStep;
 use crate::tasks::{FollowedTask, TaskResponses, of_task};
 
 impl State {
@@ -504,19 +503,9 @@ impl State {
         let revision = self.revision;
         let (time, handle) = (driver.time(now), request.handle);
         self.expire_hosted(now, driver);
-        match self.hosted.handle(time, request) {
-            Some(HostedStep::Respond(reply)) => {
-                return self.unsent.push_back(Unsent::Hosted(handle, reply));
-            }
-            Some(HostedStep::Page(page)) => {
-                return self.unsent.push_back(Unsent::Response(handle, Ok(page)));
-            }
-            Some(HostedStep::Cancel(key, reply)) => {
-                self.unsent.push_back(Unsent::Hosted(handle, reply));
-                return self.stop_hosted(key, driver);
-            }
-            Some(HostedStep::Wait) => return,
-            None => {}
+        if let Some((response, stopped)) = self.hosted.handle(time, request) {
+            self.unsent.extend(response);
+            return stopped.into_iter().for_each(|key| self.stop_hosted(key, driver));
         }
         let Ok(question) = request.input_request() else {
             let error = InputRefusal::Error(RpcError::invalid_params("Invalid params").into());

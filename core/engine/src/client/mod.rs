@@ -129,7 +129,7 @@ enum Waiting {
     CancelTask(String),
 }
 
-enum Unsent {
+pub(crate) enum Unsent {
     Cancel(Call),
     Response(RequestHandle, InputResponse),
     Hosted(RequestHandle, TaskResponse),

@@ -12,13 +12,14 @@ use core::time::Duration;
 
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskTime};
 use mcp_sansio::{
-    Amount, ClientFeatures, Encode, Encoder, Instant, OwnedJson, Progress, RawJson, Request,
-    Revision, RpcError, ToolError,
+    Amount, ClientFeatures, Instant, OwnedJson, Progress, RawJson, Request, Revision, RpcError,
+    ToolError,
 };
 
 use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, TaskResponse, len, share_of};
 use crate::places::PlaceLimit;
 use crate::record::{TaskInput, TaskOutcome, TaskRecord};
+use crate::tasks::With;
 
 /// The part that a server has in the tasks of its fleet.
 pub(super) struct Fleet {
@@ -61,6 +62,7 @@ pub enum Claim {
 }
 
 /// The hub's part of a task in a fleet.
+#[derive(Default)]
 pub(super) struct Shared {
     /// Whether another server runs it.
     is_foreign: bool,
@@ -365,7 +367,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             client: call
                 .map_or(ClientFeatures::NONE, |it| ClientFeatures::from_bits(it.capabilities)),
             created_in: call.and_then(|call| call.session),
-            shared: Shared { is_foreign: true, ..Shared::NONE },
+            shared: Shared { is_foreign: true, ..Shared::default() },
             ..Kept::new(task)
         });
         Some(task)
@@ -408,7 +410,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             state.info(found)
         };
         let infos: Vec<TaskInfo> = tasks.iter().filter_map(visible).collect();
-        OwnedJson::new(&Page(infos), request.revision).ok()
+        // An owner has a limited number of them in the fleet, so the list is in one piece.
+        let list = With { object: RawJson::EMPTY, name: "tasks", value: &infos };
+        OwnedJson::new(&list, request.revision).ok()
     }
 
     /// Forgets a task of another server that no client follows here.
@@ -516,17 +520,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 }
 
-/// A list of tasks, in one piece: an owner has a limited number of them in the fleet.
-struct Page(Vec<TaskInfo>);
-
-impl Encode for Page {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("tasks", self.0.as_slice());
-        to.end_object();
-    }
-}
-
 impl<S, C> Kept<S, C> {
     /// Whether it asks something that the store does not have.
     pub(super) const fn is_unstored(&self) -> bool {
@@ -575,16 +568,6 @@ impl<S, C> Kept<S, C> {
 }
 
 impl Shared {
-    pub(super) const NONE: Self = Self {
-        is_foreign: false,
-        due: None,
-        compared: None,
-        asked: Vec::new(),
-        is_end_stored: false,
-        answered: Vec::new(),
-        earlier: VecDeque::new(),
-    };
-
     /// Records a response for the store.
     pub(super) fn answered(&mut self, number: u32, answer: Option<OwnedJson>) {
         if !self.answered.iter().any(|(answered, _)| *answered == number) {

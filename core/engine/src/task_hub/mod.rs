@@ -735,7 +735,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 }
 
 impl<S, C> Kept<S, C> {
-    const fn new(key: TaskKey) -> Self {
+    fn new(key: TaskKey) -> Self {
         Self {
             key,
             life: None,
@@ -751,7 +751,7 @@ impl<S, C> Kept<S, C> {
             waiting: Vec::new(),
             is_changed: false,
             #[cfg(feature = "store")]
-            shared: fleet::Shared::NONE,
+            shared: fleet::Shared::default(),
         }
     }
 
