@@ -205,7 +205,7 @@ impl<'m> Arena<'m> {
         text: impl FnOnce(Entries<'_>, &mut Writer<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let key = key.into();
-        let end = *self.len;
+        let (end, had_one) = (*self.len, self.has(key));
         let (entries, free) = self.memory.split_at_mut_checked(end).ok_or(NoRoom)?;
         let (head, free) = free.split_first_chunk_mut::<ENTRY_HEAD>().ok_or(NoRoom)?;
         let room = free.len().min(usize::from(u16::MAX));
@@ -218,7 +218,9 @@ impl<'m> Arena<'m> {
                 let [low, high] = (len as u16).to_le_bytes();
                 *head = [key.number, key.group, low, high];
                 *self.len = end + ENTRY_HEAD + len;
-                self.remove_first(key, end);
+                if had_one {
+                    self.remove_first(key);
+                }
                 Ok(())
             }
             Err(error) => {
@@ -247,7 +249,7 @@ impl<'m> Arena<'m> {
 
     pub(super) fn remove(&mut self, key: impl Into<Key>) {
         let key = key.into();
-        self.remove_first(key, *self.len);
+        self.retain(|other| other != key);
     }
 
     /// Erases the texts whose key does not fit.
@@ -290,19 +292,10 @@ impl<'m> Arena<'m> {
         self.memory.zeroize();
     }
 
-    /// Erases the first text with the key among those before `end`.
-    fn remove_first(&mut self, key: Key, end: usize) {
-        let mut at = 0;
-        while let Some((other, size)) = self.header(at, end) {
-            if other == key {
-                let len = *self.len;
-                self.shift(at + size, at, len.saturating_sub(at + size));
-                *self.len = len - size;
-                self.erase(len - size, len);
-                return;
-            }
-            at += size;
-        }
+    /// Erases the first text with the key.
+    fn remove_first(&mut self, key: Key) {
+        let mut is_gone = false;
+        self.retain(|other| other != key || core::mem::replace(&mut is_gone, true));
     }
 
     /// Returns the key of the text at a place, and its size with the header.
@@ -621,6 +614,13 @@ pub fn put_base64url(bytes: &[u8], out: &mut Writer<'_>) {
     let mut base64 = Base64::url(out);
     base64.put(bytes);
     base64.finish();
+}
+
+/// Returns bytes as base64url without padding; empty if it does not fit.
+pub(super) fn base64url<'m>(bytes: &[u8], memory: &'m mut [u8]) -> &'m str {
+    let mut out = Writer::new(memory);
+    put_base64url(bytes, &mut out);
+    out.finish().unwrap_or_default()
 }
 
 /// Decodes base64url without padding into the beginning of `out` and returns the bytes; `None` if

@@ -5,9 +5,7 @@ use core::fmt::{self, Write as _};
 use super::arena::{Arena, Entries, Key, MAX_ISSUERS, NoRoom, Tag, Writer, write_to};
 use super::flow_start::ServerFlags;
 use super::metadata::{ClientMetadata, RegistrationResponse};
-use super::setup::{
-    Failure, Grant, Lost, Reason, RegisteredClient, Setup, Signer, TokenEndpointAuth,
-};
+use super::setup::{Failure, Grant, Lost, Reason, RegisteredClient, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, UnixTime};
 use super::url::Url;
 use mcp_sansio::Revision;
@@ -627,27 +625,18 @@ const MAX_ANSWER: usize = 512;
 
 // Registration: the client's id at an authorization server.
 
-/// The client as an authorization server knows it.
-#[derive(Clone, Copy)]
-pub(super) struct Client<'m> {
-    pub(super) id: &'m str,
-    pub(super) secret: Option<&'m str>,
-    pub(super) method: Option<TokenEndpointAuth>,
-    pub(super) key: Option<&'m dyn Signer>,
-}
-
-impl<'m> Client<'m> {
+impl<'m> RegisteredClient<'m> {
     /// Returns the client for an issuer: configured, kept, or with a metadata document.
     pub(super) fn find(setup: &Setup<'m>, entries: Entries<'m>, issuer: u8) -> Option<Self> {
         let name = entries.get(Tag::Issuer.of(issuer))?;
         if let Some(client) = configured(setup, entries.get(Tag::BoundIssuer), name) {
-            return Some(Self::registered(client));
+            return Some(*client);
         }
         if let Some(id) = entries.get(Tag::ClientId.of(issuer)) {
             let method = entries.get(Tag::ClientMethod.of(issuer));
             let named = TokenEndpointAuth::ALL.iter().find(|known| Some(known.name()) == method);
             let secret = entries.get(Tag::ClientSecret.of(issuer));
-            return Some(Self { id, secret, method: named.copied(), key: None });
+            return Some(Self { secret, method: named.copied(), ..Self::new(id) });
         }
         let flags = entries.get(Tag::ServerFlags.of(issuer)).and_then(|bits| bits.parse().ok());
         let flags = ServerFlags(flags.unwrap_or_default());
@@ -659,17 +648,12 @@ impl<'m> Client<'m> {
         };
         let id = setup.metadata_document.filter(is_document);
         let id = id.filter(|_| may_be_document && flags.has(ServerFlags::METADATA_DOCUMENTS));
-        id.map(|id| Self { id, secret: None, method: None, key: setup.document_key })
-    }
-
-    /// Returns a client that was registered beforehand.
-    pub(super) const fn registered(client: &RegisteredClient<'m>) -> Self {
-        Self { id: client.id, secret: client.secret, method: client.method, key: client.key }
+        id.map(|id| Self { key: setup.document_key, ..Self::new(id) })
     }
 
     /// Returns how the client authenticates: as it was registered, else by what the metadata lists,
     /// else with what it has.
-    pub(super) fn method(&self, flags: ServerFlags) -> TokenEndpointAuth {
+    pub(super) fn method_for(&self, flags: ServerFlags) -> TokenEndpointAuth {
         let can = |method: TokenEndpointAuth| match method {
             TokenEndpointAuth::None => true,
             TokenEndpointAuth::Basic | TokenEndpointAuth::Post => self.secret.is_some(),
@@ -717,7 +701,8 @@ impl Authorization<'_> {
         if self.configured(issuer).is_some_and(|client| client.issuer.is_none()) {
             self.arena.copy(Tag::Issuer.of(number), Tag::BoundIssuer)?;
         }
-        self.flow.phase = if Client::find(self.setup, self.arena.entries(), number).is_some() {
+        let client = RegisteredClient::find(self.setup, self.arena.entries(), number);
+        self.flow.phase = if client.is_some() {
             match self.setup.grant {
                 Grant::AuthorizationCode => Phase::Show,
                 Grant::ClientCredentials => Phase::Token,

@@ -2,14 +2,14 @@
 
 use super::arena::{Entries, Tag, Writer, put_base64url};
 use super::dpop::{Proof, put_proof, put_thumbprint};
-use super::flow::{Authorization, Client, FlowResult, Phase, is_token};
+use super::flow::{Authorization, FlowResult, Phase, is_token};
 use super::flow_start::ServerFlags;
 use super::form::{self, Form};
 use super::jws;
 use super::metadata::{RedirectAnswer, RedirectOutcome};
 use super::pkce::put_challenge;
 use super::scope::{self, MAX_SCOPE};
-use super::setup::{Grant, IdentityProvider, Reason, Setup, TokenEndpointAuth};
+use super::setup::{Grant, IdentityProvider, Reason, RegisteredClient, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, TokenResponse, TokenType, UnixTime};
 use mcp_sansio::JsonStr;
 use mcp_sansio::http::ResponseHead;
@@ -30,7 +30,7 @@ impl Authorization<'_> {
         let (setup, issuer) = (self.setup, self.flow.issuer);
         let offline = self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
         self.arena.write(Tag::Shown, |entries, out| {
-            let client = Client::find(setup, entries, issuer).ok_or(Reason::NoClient)?;
+            let client = client_of(setup, None, entries, issuer)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
             let mut challenge = [0; 43];
@@ -166,7 +166,7 @@ impl Authorization<'_> {
             random(&mut bytes);
             Ok((now.ok_or(Reason::NoClock)?, bytes))
         };
-        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method(flags);
+        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method_for(flags);
         match method {
             TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
                 let client = client_of(setup, provider, entries, issuer)?;
@@ -329,8 +329,7 @@ impl Authorization<'_> {
         }
         let setup = self.setup;
         self.arena.write(Tag::NewClient, |entries, out| {
-            let client = Client::find(setup, entries, issuer);
-            out.put(client.ok_or(Reason::NoClient)?.id);
+            out.put(client_of(setup, None, entries, issuer)?.id);
             Ok::<_, Reason>(())
         })?;
         if let Some(key) = setup.dpop.filter(|_| token_type == TokenType::Dpop) {
@@ -399,10 +398,10 @@ fn client_of<'m>(
     provider: Option<&IdentityProvider<'m>>,
     entries: Entries<'m>,
     issuer: u8,
-) -> FlowResult<Client<'m>> {
+) -> FlowResult<RegisteredClient<'m>> {
     match provider {
-        Some(provider) => Ok(Client::registered(&provider.client)),
-        None => Client::find(setup, entries, issuer).ok_or(Reason::NoClient),
+        Some(provider) => Ok(provider.client),
+        None => RegisteredClient::find(setup, entries, issuer).ok_or(Reason::NoClient),
     }
 }
 
@@ -468,7 +467,8 @@ impl Authorization<'_> {
             self.drop_removed(record);
         }
         let issuer = self.flow.issuer;
-        let client = Client::find(self.setup, self.arena.entries(), issuer).map(|client| client.id);
+        let client = client_of(self.setup, None, self.arena.entries(), issuer);
+        let client = client.map(|client| client.id).ok();
         let is_same = client.is_some() && client == self.of_issuer(Tag::TokenClient);
         let has = |tag| self.of_issuer(tag).is_some();
         let can_refresh = is_same && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
