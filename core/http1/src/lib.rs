@@ -140,6 +140,8 @@ enum Body {
     Length(u64),
     Chunked(Chunk),
     UntilClose,
+    /// What was received before the connection was closed.
+    Rest,
 }
 
 /// The next element of a chunked body.
@@ -171,12 +173,13 @@ impl Body {
         loop {
             match self {
                 Self::Length(0) => return Ok(Some(Found::End)),
+                Self::Rest if window.is_empty() => return Ok(Some(Found::End)),
                 Self::Length(left) | Self::Chunked(Chunk::Data(left @ 1..)) => {
                     let n = usize::try_from(*left).unwrap_or(usize::MAX).min(window.len());
                     *left -= n as u64;
                     return Ok(piece(window, n));
                 }
-                Self::UntilClose => return Ok(piece(window, window.len())),
+                Self::UntilClose | Self::Rest => return Ok(piece(window, window.len())),
                 Self::Chunked(chunk) => match chunk.line(window)? {
                     None => return Ok(None),
                     Some(rest) => *self = rest,

@@ -13,7 +13,7 @@ use mcp_sansio::{
 
 use super::calls::{Asked, Inputs, Pending};
 use super::{
-    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Times as _, Unsent, Waiting,
+    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Unsent, Waiting, task_time,
     tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
@@ -219,7 +219,7 @@ impl State {
             }
             CallOutcome::Task(task) => {
                 let (server, tool) = (self.server.clone(), tool(pending.params.as_ref()));
-                let (now, random) = (driver.time(now), driver.random());
+                let (now, random) = (task_time(driver, now), driver.random());
                 match FollowedTask::created(now, random, self.revision, server, tool, *task) {
                     Some(followed) => {
                         pending.task = Some(followed.into());
@@ -501,7 +501,7 @@ impl State {
 
     fn request(&mut self, now: Instant, request: &ServerRequest<'_>, driver: &mut impl Driver) {
         let revision = self.revision;
-        let (time, handle) = (driver.time(now), request.handle);
+        let (time, handle) = (task_time(driver, now), request.handle);
         self.expire_hosted(now, driver);
         if let Some((response, stopped)) = self.hosted.handle(time, request) {
             self.unsent.extend(response);
@@ -550,13 +550,13 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let outcome = answer.map_err(|refusal| refusal.as_error().into());
-        let late = self.hosted.end(driver.time(now), task, outcome);
+        let late = self.hosted.end(task_time(driver, now), task, outcome);
         self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
     }
 
     fn expire_hosted(&mut self, now: Instant, driver: &mut impl Driver) {
         if self.hosted.next_timeout().is_some_and(|due| due <= now) {
-            let time = driver.time(now);
+            let time = task_time(driver, now);
             while let Some(key) = self.hosted.expire(time) {
                 self.stop_hosted(key, driver);
             }

@@ -410,7 +410,7 @@ impl<'c> ClientEngine<'c> {
         if !self.knows(task) {
             return None;
         }
-        let mut followed = FollowedTask::resumed(driver.time(now), task.clone());
+        let mut followed = FollowedTask::resumed(task_time(driver, now), task.clone());
         followed.poll.next(now);
         let options = CallOptions::new().progress(true);
         let method = methods::TOOLS_CALL.to_owned();
@@ -975,13 +975,9 @@ fn tool(params: Option<&OwnedJson>) -> String {
     name.map(|name| alloc::string::ToString::to_string(&name)).unwrap_or_default()
 }
 
-trait Times: Driver {
-    fn time(&mut self, now: Instant) -> TaskTime {
-        TaskTime::new(now, self.unix_ms())
-    }
+fn task_time(driver: &mut impl Driver, now: Instant) -> TaskTime {
+    TaskTime::new(now, driver.unix_ms())
 }
-
-impl<D: Driver + ?Sized> Times for D {}
 
 impl fmt::Debug for ClientEngine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -309,7 +309,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             let life = kept.life.take();
             let inputs = take(&mut kept.inputs);
             self.woken.extend(life);
-            self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
+            self.woken.extend(inputs.into_values().filter_map(|input| input.waker));
             self.own -= 1;
         }
     }
@@ -452,7 +452,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 let request = OpenInput::of(&next)?;
                 let response = Some(Ok(answer));
                 let input = Input { response, ..Input::new(request, false) };
-                kept.inputs.push(input);
+                kept.inputs.insert(number, input);
             }
             return Some(number);
         }
@@ -473,8 +473,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let Some(kept) = self.kept(task) else { return };
         if !kept.shared.is_foreign && record.outcome.is_none() {
             let Kept { inputs, .. } = kept;
-            let unanswered = inputs.iter().filter(|input| input.response.is_none());
-            let numbers: Vec<u32> = unanswered.map(|input| input.request.number).collect();
+            let unanswered = inputs.iter().filter(|(_, input)| input.response.is_none());
+            let numbers: Vec<u32> = unanswered.map(|(number, _)| *number).collect();
             for stored in record.inputs.iter().filter(|stored| numbers.contains(&stored.number)) {
                 let answer = match stored.answer.as_deref().and_then(parsed) {
                     Some(answer) => Ok(answer),
@@ -486,11 +486,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             return;
         }
         let travels = record.is_legacy();
-        kept.inputs.retain(|input| open.contains(&input.request.number));
+        kept.inputs.retain(|number, _| open.contains(number));
         for stored in record.inputs.iter().filter(|stored| open.contains(&stored.number)) {
-            if !kept.inputs.iter().any(|input| input.request.number == stored.number) {
-                kept.inputs
-                    .extend(OpenInput::of(stored).map(|request| Input::new(request, travels)));
+            if !kept.inputs.contains_key(&stored.number) {
+                let request = OpenInput::of(stored).map(|it| (it.number, Input::new(it, travels)));
+                kept.inputs.extend(request);
             }
         }
         kept.progress = record.numbers().map(Arc::new);
