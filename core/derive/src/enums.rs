@@ -137,7 +137,7 @@ impl Objects {
                 Fields::Named(fields) => {
                     Members::new(&fields.named, options.rename_all.unwrap_or_default(), derived)?
                 }
-                Fields::Unit => Members::NONE,
+                Fields::Unit => Members::default(),
                 Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
                     let inner = &fields.unnamed[0].ty;
                     let of_type = derived.of(inner);

@@ -31,6 +31,7 @@ impl Trait<'_> {
 }
 
 /// Code for the members of an object.
+#[derive(Default)]
 pub(crate) struct Members {
     pub(crate) count: usize,
     /// Names of the fields, and of the members.
@@ -45,21 +46,12 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    pub(crate) const NONE: Self = Self {
-        count: 0,
-        idents: Vec::new(),
-        names: Vec::new(),
-        rules: Vec::new(),
-        docs: Vec::new(),
-        fields: Vec::new(),
-    };
-
     pub(crate) fn new(
         fields: &Punctuated<Field, Token![,]>,
         case: Case,
         derived: Trait<'_>,
     ) -> Result<Self> {
-        let mut members = Self { count: fields.len(), ..Self::NONE };
+        let mut members = Self { count: fields.len(), ..Self::default() };
         for (place, field) in fields.iter().enumerate() {
             let code = MemberCode::new(field, derived)?;
             let Some(ident) = &field.ident else {

@@ -44,7 +44,7 @@ impl<'f> Contents<'f> {
                 let case = options.rename_all.unwrap_or_default();
                 Members::new(&fields.named, case, derived).map(Self::Members)
             }
-            Fields::Unit => Ok(Self::Members(Members::NONE)),
+            Fields::Unit => Ok(Self::Members(Members::default())),
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
                 let member = MemberCode::new(&fields.unnamed[0], derived)?;
                 let named = [&member.options.name, &member.options.header, &member.options.title];

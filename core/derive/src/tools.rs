@@ -18,12 +18,14 @@ pub(crate) fn prompts(item: &DeriveInput, target: &Target) -> TokenStream {
 }
 
 /// The trait that is derived.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 enum Kind {
+    #[default]
     Tools,
     Prompts,
 }
 
+#[derive(Default)]
 struct Code {
     kind: Kind,
     /// Structs of variants with named fields, and errors. The rest is implemented beside these.
@@ -41,15 +43,7 @@ struct Code {
 
 impl Code {
     fn expand(item: &DeriveInput, kind: Kind, target: &Target) -> TokenStream {
-        let mut code = Self {
-            kind,
-            structs: TokenStream::new(),
-            entries: Vec::new(),
-            rules: Vec::new(),
-            names: Vec::new(),
-            reads: Vec::new(),
-            flattened: Vec::new(),
-        };
+        let mut code = Self { kind, ..Self::default() };
         let message = match (&item.data, kind) {
             (Data::Enum(data), _) if data.variants.is_empty() => {
                 Some("an enum without variants offers nothing")

@@ -1,9 +1,7 @@
 //! A cache of results, which a client asks before it asks the server.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use mcp_sansio::types::CacheHint;
@@ -11,6 +9,7 @@ use mcp_sansio::{Changed, ClientEvent, Instant, OwnedJson, RawJson, methods};
 
 use crate::client::{Before, Middleware, OutgoingCall};
 use crate::errors::CallError;
+use crate::expiring::Expiring;
 
 /// Keeps the results of one client, as long as the server says that they are fresh (`ttlMs` of
 /// 2026-07-28, server/utilities/caching), and serves them to calls of the same method with the same
@@ -25,71 +24,35 @@ use crate::errors::CallError;
 #[derive(Debug)]
 #[must_use]
 pub struct Cache {
-    /// By method and parameters.
-    entries: BTreeMap<(String, String), Entry>,
-    /// Bytes of all entries.
-    used: usize,
+    /// By method and parameters, as long as they are fresh.
+    results: Expiring<(String, String), OwnedJson, Instant>,
     max_bytes: usize,
     /// The latest change: results that were requested before it are not kept.
     changed: Option<Instant>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    result: OwnedJson,
-    fresh_until: Instant,
 }
 
 impl Cache {
     /// Creates a cache. An entry counts for its method, parameters, result, and 128 bytes more. At
     /// the limit, the entries go that are fresh for the shortest time.
     pub const fn new(max_bytes: usize) -> Self {
-        Self { entries: BTreeMap::new(), used: 0, max_bytes, changed: None }
+        Self { results: Expiring::new(), max_bytes, changed: None }
     }
 
     /// Drops all entries.
     pub fn clear(&mut self) {
-        self.retain(|_, _, _| false);
+        self.results = Expiring::new();
     }
 
-    /// Keeps the entries for which a function of method, parameters and entry returns `true`.
-    fn retain(&mut self, mut keeps: impl FnMut(&str, &str, &Entry) -> bool) {
-        let used = &mut self.used;
-        self.entries.retain(|key, entry| {
-            let is_kept = keeps(&key.0, &key.1, entry);
-            *used -= if is_kept { 0 } else { cost(key, entry) };
-            is_kept
-        });
-    }
-
-    fn insert(&mut self, key: (String, String), entry: Entry) {
-        let cost = cost(&key, &entry);
+    fn insert(&mut self, key: (String, String), result: OwnedJson, fresh_until: Instant) {
+        let cost = key.0.len() + key.1.len() + result.as_json().as_str().len() + 128;
         if cost > self.max_bytes {
             return;
         }
-        if let Some(old) = self.entries.remove(&key) {
-            self.used -= self::cost(&key, &old);
+        self.results.remove(&key);
+        while self.results.cost() + cost > self.max_bytes {
+            self.results.pop_first(|_| true);
         }
-        self.make_room(cost);
-        self.used += cost;
-        self.entries.insert(key, entry);
-    }
-
-    /// Drops the entries that are fresh for the shortest time, and those that are as long, until so
-    /// many bytes are free.
-    fn make_room(&mut self, bytes: usize) {
-        let mut lacking = (self.used + bytes).saturating_sub(self.max_bytes);
-        if lacking == 0 {
-            return;
-        }
-        let times = self.entries.iter().map(|(key, entry)| (entry.fresh_until, cost(key, entry)));
-        let mut times: Vec<_> = times.collect();
-        times.sort_unstable();
-        let last = times.into_iter().find(|(_, freed)| {
-            lacking = lacking.saturating_sub(*freed);
-            lacking == 0
-        });
-        self.retain(|_, _, entry| last.is_some_and(|(until, _)| until < entry.fresh_until));
+        self.results.insert(key, result, Some(fresh_until), cost);
     }
 }
 
@@ -98,8 +61,8 @@ impl Middleware for Cache {
         if !CACHEABLE.contains(&call.method) {
             return Before::Send;
         }
-        match self.entries.get(&key(call)).filter(|entry| call.now < entry.fresh_until) {
-            Some(entry) => Before::Finish(Ok(entry.result.clone())),
+        match self.results.by_key().get(&key(call)).filter(|it| Some(call.now) < it.end) {
+            Some(entry) => Before::Finish(Ok(entry.value.clone())),
             None => Before::Send,
         }
     }
@@ -117,13 +80,12 @@ impl Middleware for Cache {
                 let fresh_until = CacheHint::from_result(result.as_json()).fresh_until(call.now);
                 let is_old = self.changed.is_some_and(|changed| call.now <= changed);
                 if call.now < fresh_until && !is_old && !call.had_input {
-                    let entry = Entry { result: result.clone(), fresh_until };
-                    self.insert(key(call), entry);
+                    self.insert(key(call), result.clone(), fresh_until);
                 }
             }
             Err(CallError::Server(error)) if error.code == INVALID_PARAMS => {
                 let is_page = call.params.as_json().get("cursor").is_some();
-                self.retain(|method, _, _| !(is_page && method == call.method));
+                self.results.retain(|(method, _)| !(is_page && method == call.method));
             }
             Err(_) => {}
         }
@@ -135,7 +97,7 @@ impl Middleware for Cache {
             && !matches!(what, Changed::Task(_))
         {
             self.changed = Some(now);
-            self.retain(|method, params, _| {
+            self.results.retain(|(method, params)| {
                 !RawJson::parse(params).is_ok_and(|params| what.concerns(method, params))
             });
         }
@@ -149,10 +111,6 @@ impl Middleware for Cache {
 
 fn key(call: &OutgoingCall<'_>) -> (String, String) {
     (call.method.to_owned(), call.params.as_json().as_str().to_owned())
-}
-
-fn cost(key: &(String, String), entry: &Entry) -> usize {
-    key.0.len() + key.1.len() + entry.result.as_json().as_str().len() + 128
 }
 
 /// The methods whose results say how long they are fresh. `server/discover` is the library's.

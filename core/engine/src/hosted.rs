@@ -13,6 +13,7 @@ use mcp_sansio::{
     Instant, OwnedJson, OwnedRpcError, RequestHandle, Revision, RpcError, ServerRequest,
 };
 
+use crate::client::Unsent;
 use crate::task_hub::{INTERNAL, TaskResponse, TaskResult};
 
 /// The tasks of one connection, which nobody else sees.
@@ -21,18 +22,6 @@ pub(crate) struct HostedTasks {
     outcomes: BTreeMap<TaskKey, Arc<TaskResult>>,
     /// Requests that wait for the end of a task.
     waiting: Vec<(TaskKey, RequestHandle)>,
-}
-
-/// The next step for a request about tasks.
-pub(crate) enum HostedStep {
-    /// Respond.
-    Respond(TaskResponse),
-    /// Respond with this page of the list.
-    Page(OwnedJson),
-    /// Stop this task, and respond.
-    Cancel(TaskKey, TaskResponse),
-    /// The response comes when the task has ended.
-    Wait,
 }
 
 impl HostedTasks {
@@ -62,30 +51,36 @@ impl HostedTasks {
         Ok((key, TaskResponse::created(info)))
     }
 
-    /// Handles a request about tasks; `None` for any other.
+    /// Handles a request about tasks; `None` for any other. Returns the response, unless it comes
+    /// when the task has ended, and the task that is to be stopped.
     pub(crate) fn handle(
         &mut self,
         now: TaskTime,
         request: &ServerRequest<'_>,
-    ) -> Option<HostedStep> {
+    ) -> Option<(Option<Unsent>, Option<TaskKey>)> {
         let mut tasks = self.memory.tasks(&CONFIG);
-        Some(match tasks.handle_server_request(now, request, OWNER)? {
-            TaskStep::Respond(reply) => HostedStep::Respond(self.with_outcome(reply)),
+        let (mut stopped, handle) = (None, request.handle);
+        let response = match tasks.handle_server_request(now, request, OWNER)? {
+            TaskStep::Respond(reply) => self.with_outcome(reply),
             TaskStep::List(reply) => {
                 match OwnedJson::new(&tasks.list(&reply), Revision::V2025_11_25) {
-                    Ok(page) => HostedStep::Page(page),
-                    Err(_) => HostedStep::Respond(TaskReply::error(INTERNAL).into()),
+                    Ok(page) => return Some((Some(Unsent::Response(handle, Ok(page))), None)),
+                    Err(_) => TaskReply::error(INTERNAL).into(),
                 }
             }
-            TaskStep::Cancel(key, reply) => HostedStep::Cancel(key, reply.into()),
+            TaskStep::Cancel(key, reply) => {
+                stopped = Some(key);
+                reply.into()
+            }
             // Input requests of tasks belong to 2026-07-28.
-            TaskStep::Update(_, _, reply) => HostedStep::Respond(reply.into()),
+            TaskStep::Update(_, _, reply) => reply.into(),
             TaskStep::Wait(key) => {
-                self.waiting.push((key, request.handle));
-                HostedStep::Wait
+                self.waiting.push((key, handle));
+                return Some((None, None));
             }
             _ => return None,
-        })
+        };
+        Some((Some(Unsent::Hosted(handle, response)), stopped))
     }
 
     /// Ends a task. Returns the responses to requests that have waited for that.

@@ -129,9 +129,7 @@ fn name_bytes(key: &[u8; 32]) -> [u8; 4] {
 }
 
 fn state_tag(key: &[u8; 32], time: &str, purpose: &[&str], state: &str) -> [u8; 32] {
-    let mut hash = Hmac::new(key, b"mcp-sansio request state\n");
-    hash.text(time);
-    hash.finish(purpose, state.as_bytes())
+    tag(key, b"mcp-sansio request state\n", &[&[time], purpose].concat(), state.as_bytes())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -142,49 +140,29 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
+/// Returns the HMAC-SHA256 (RFC 2104) of a label, which tells the uses of a key apart, of the texts
+/// of a purpose, and of the content.
 fn tag(key: &[u8; 32], label: &[u8], purpose: &[&str], content: &[u8]) -> [u8; 32] {
-    Hmac::new(key, label).finish(purpose, content)
-}
-
-/// HMAC-SHA256 (RFC 2104) with a key of 32 bytes.
-struct Hmac {
-    inner: Sha256,
-    outer: Sha256,
-}
-
-impl Hmac {
-    /// Begins with a label, which tells the uses of a key apart.
-    fn new(key: &[u8; 32], label: &[u8]) -> Self {
-        let padded = |pad: u8| {
-            // A key that is shorter than a block is filled with zeros.
-            let mut block = [pad; 64];
-            for (place, byte) in block.iter_mut().zip(key) {
-                *place ^= byte;
-            }
-            let mut hash = Sha256::EMPTY;
-            hash.update(&block);
-            hash
-        };
-        let mut hash = Self { inner: padded(0x36), outer: padded(0x5c) };
-        hash.inner.update(label);
-        hash
-    }
-
-    /// Adds a text. Its length separates it from the next, of which it could pass for a part.
-    fn text(&mut self, text: &str) {
-        self.inner.update(&(text.len() as u64).to_be_bytes());
-        self.inner.update(text.as_bytes());
-    }
-
-    /// Returns the tag of the content for a purpose.
-    fn finish(mut self, purpose: &[&str], content: &[u8]) -> [u8; 32] {
-        for text in purpose {
-            self.text(text);
+    let padded = |pad: u8| {
+        // A key that is shorter than a block is filled with zeros.
+        let mut block = [pad; 64];
+        for (place, byte) in block.iter_mut().zip(key) {
+            *place ^= byte;
         }
-        self.inner.update(content);
-        self.outer.update(&self.inner.finish());
-        self.outer.finish()
+        let mut hash = Sha256::EMPTY;
+        hash.update(&block);
+        hash
+    };
+    let (mut inner, mut outer) = (padded(0x36), padded(0x5c));
+    inner.update(label);
+    for text in purpose {
+        // Its length separates it from the next, of which it could pass for a part.
+        inner.update(&(text.len() as u64).to_be_bytes());
+        inner.update(text.as_bytes());
     }
+    inner.update(content);
+    outer.update(&inner.finish());
+    outer.finish()
 }
 
 /// Compares in a time that does not depend on where the first difference is.

@@ -70,6 +70,7 @@ mod asking;
 mod cache;
 mod client;
 mod errors;
+mod expiring;
 mod handler_results;
 mod hosted;
 #[cfg(feature = "http")]

@@ -137,7 +137,7 @@ pub struct PageParams {
     /// The directory whose list it is.
     uri: Option<String>,
     /// The cursor of the page before.
-    cursor: Option<OwnedJson>,
+    pub(crate) cursor: Option<OwnedJson>,
 }
 
 impl Encode for PageParams {
@@ -162,7 +162,8 @@ pub struct Pager {
     /// Number of bytes that the pages to come may have.
     left: usize,
     max_bytes: usize,
-    cursors: Cursors,
+    /// Digests of the cursors that were seen, up to [`MAX_PAGES`].
+    cursors: BTreeSet<[u8; 32]>,
 }
 
 impl Pager {
@@ -177,7 +178,7 @@ impl Pager {
     }
 
     fn of(uri: Option<String>, max_bytes: usize) -> Self {
-        let cursors = Cursors::default();
+        let cursors = BTreeSet::new();
         let next = Some(PageParams { uri: uri.clone(), cursor: None });
         Self { next, uri, left: max_bytes, max_bytes, cursors }
     }
@@ -193,34 +194,24 @@ impl Pager {
     /// # Errors
     /// The limit.
     pub fn check(&mut self, page: OwnedJson) -> Result<OwnedJson, ListError> {
-        let raw = page.as_json();
+        self.note(page.as_json()).map(|()| page)
+    }
+
+    pub(crate) fn note(&mut self, page: RawJson<'_>) -> Result<(), ListError> {
         self.left =
-            self.left.checked_sub(raw.as_str().len()).ok_or(ListError::TooLong(self.max_bytes))?;
-        if let Some(cursor) = raw.get("nextCursor")
+            self.left.checked_sub(page.as_str().len()).ok_or(ListError::TooLong(self.max_bytes))?;
+        if let Some(cursor) = page.get("nextCursor")
             && let Some(text) = cursor.as_string()
         {
-            if !self.cursors.insert(text.to_string().as_bytes()) {
+            if !self.cursors.insert(sha256(text.to_string().as_bytes())) {
                 return Err(ListError::RepeatedCursor);
             }
-            if self.cursors.seen.len() >= MAX_PAGES {
+            if self.cursors.len() >= MAX_PAGES {
                 return Err(ListError::TooManyPages);
             }
             self.next = Some(PageParams { uri: self.uri.clone(), cursor: Some(cursor.into()) });
         }
-        Ok(page)
-    }
-}
-
-/// Digests of the cursors of a list that were seen, up to [`MAX_PAGES`].
-#[derive(Default, Debug)]
-pub(crate) struct Cursors {
-    seen: BTreeSet<[u8; 32]>,
-}
-
-impl Cursors {
-    /// Returns `false` if the cursor was seen before.
-    pub(crate) fn insert(&mut self, cursor: &[u8]) -> bool {
-        self.seen.insert(sha256(cursor))
+        Ok(())
     }
 }
 

@@ -2,7 +2,6 @@
 //! (2026-07-28, basic/patterns/mrtr), and the same in the memory of the server for older clients.
 
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -12,11 +11,12 @@ use core::time::Duration;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    CallOutcome, ClientRequest, InputLink, OrToolError as _, OwnedJson, RawJson, Request,
-    RequestHandle, Revision, SendResult, Server, ToolError, Tx,
+    CallOutcome, ClientRequest, Encode, Encoder, InputLink, OrToolError as _, OwnedJson, RawJson,
+    Request, RequestHandle, Revision, SendResult, Server, ToolError, Tx,
 };
 
 use crate::key_ring::{INVALID, KeyRing};
+use crate::tasks::TaskResponses;
 
 /// The seal of the state of a request, put on before its client gets it.
 ///
@@ -78,9 +78,11 @@ pub struct NextRound {
     missing: Missing,
 }
 
+/// The state that the client sends back. As JSON it is an object with the members `answers` and
+/// `kept`.
+#[derive(Default)]
 struct Carried {
-    /// State that the client sent back: an object with the members `answers` and `kept`.
-    json: OwnedJson,
+    answers: TaskResponses,
     kept: Option<String>,
 }
 
@@ -107,10 +109,9 @@ impl<N: Shared<NextRound>> Round<N> {
             None => None,
             Some(state) => Some(Carried::parse(seal().open(request, &state)?).ok_or(INVALID)?),
         };
-        let carried_answers = carried.as_ref().and_then(Carried::answers);
-        let responses =
-            carried_answers.into_iter().chain(fresh_responses(request)).flat_map(RawJson::members);
-        if responses.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
+        let earlier = carried.as_ref().map_or(0, |carried| carried.answers.0.len());
+        let fresh = fresh_responses(request).into_iter().flat_map(RawJson::members);
+        if earlier + fresh.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
             return Err("Too many input responses");
         }
         Ok(Self { carried, failed: Vec::new(), next: N::default() })
@@ -119,25 +120,20 @@ impl<N: Shared<NextRound>> Round<N> {
     /// Returns the next round of a call whose rounds the server makes, with the responses.
     pub fn next_round(&self, responses: impl IntoIterator<Item = (String, Response)>) -> Self {
         let (kept, mut failed) = (self.next.with(take).kept, self.failed.clone());
-        let carried = self.carried.as_ref().and_then(Carried::answers);
-        let mut answers: Vec<(String, String)> = carried
-            .into_iter()
-            .flat_map(RawJson::members)
-            .map(|(key, response)| (key.as_json().to_string(), response.to_string()))
-            .collect();
+        let mut answers = self.answers().to_vec();
         for (key, response) in responses {
-            match (response, OwnedJson::new(&key, Revision::LATEST)) {
-                (Ok(response), Ok(key)) => {
-                    answers.push((key.as_json().to_string(), response.as_json().to_string()));
-                }
-                (Err(error), _) => failed.push((key, error)),
-                (_, Err(error)) => failed.push((key, error.into())),
+            match response {
+                Ok(response) => answers.push((key, response)),
+                Err(error) => failed.push((key, error)),
             }
         }
-        let answers = answers.iter().map(|(key, response)| (key.as_str(), response.as_str()));
-        let json = RawJson::parse(&state(answers, kept.as_deref())).map(OwnedJson::from).ok();
-        let carried = json.map(|json| Carried { json, kept });
+        let carried = Some(Carried { answers: TaskResponses(answers), kept });
         Self { carried, failed, next: N::default() }
+    }
+
+    /// Returns the input responses of earlier rounds.
+    fn answers(&self) -> &[(String, OwnedJson)] {
+        self.carried.as_ref().map_or(&[], |carried| &carried.answers.0)
     }
 
     /// Returns the response to an input request, or ends the attempt so that it can be made.
@@ -168,10 +164,10 @@ impl<N: Shared<NextRound>> Round<N> {
     /// Returns the input response of this or an earlier round. A handler that keeps state accepts
     /// no response that comes without it.
     pub fn input_response(&self, key: &str, request: &Request<'_>) -> Option<OwnedJson> {
-        let carried = self.carried.as_ref().and_then(|carried| carried.answers()?.get(key));
+        let carried = self.answers().iter().find(|(answered, _)| answered == key);
         let alone = self.carried.is_none() && self.next.with(|next| next.kept.is_some());
-        let fresh = || fresh_responses(request)?.get(key).filter(|_| !alone);
-        carried.or_else(fresh).map(OwnedJson::from)
+        let fresh = || fresh_responses(request)?.get(key).filter(|_| !alone).map(OwnedJson::from);
+        carried.map(|(_, response)| response.clone()).or_else(fresh)
     }
 
     /// Returns the missing input requests and the state that the client is to send back. `None`:
@@ -182,21 +178,20 @@ impl<N: Shared<NextRound>> Round<N> {
         seal: impl FnOnce() -> StateSeal<'k>,
     ) -> Option<(Missing, Option<String>)> {
         let NextRound { kept, missing } = self.next.with(take);
-        let mut responses = Vec::new();
-        let mut keys = BTreeSet::new();
-        let carried = self.carried.as_ref().and_then(Carried::answers);
+        let mut answers = self.answers().to_vec();
         // Responses that came without the state that they belong to are dropped as well.
         let fresh = fresh_responses(request).filter(|_| self.carried.is_some() || kept.is_none());
-        for (key, response) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
-            if keys.insert(key.to_string()) {
-                responses.push((key.as_json().as_str(), response.as_str()));
+        for (key, response) in fresh.into_iter().flat_map(RawJson::members) {
+            if answers.iter().all(|(answered, _)| key != **answered) {
+                answers.push((key.to_string(), response.into()));
             }
         }
-        if responses.is_empty() && kept.is_none() {
+        if answers.is_empty() && kept.is_none() {
             return Some((missing, None));
         }
-        let state = seal().seal(request, &state(responses, kept.as_deref()))?;
-        Some((missing, Some(state)))
+        let carried = Carried { answers: TaskResponses(answers), kept };
+        let state = OwnedJson::new(&carried, Revision::LATEST).ok()?;
+        Some((missing, Some(seal().seal(request, state.as_json().as_str())?)))
     }
 
     /// Whether input requests are missing, so that the attempt is about to end.
@@ -237,36 +232,27 @@ impl Carried {
     /// Reads a state that a client sent back.
     fn parse(state: &str) -> Option<Self> {
         let json = RawJson::parse(state).ok()?;
-        json.get(ANSWERS).filter(|answers| answers.is_object())?;
+        let answers = json.get(ANSWERS).filter(|answers| answers.is_object())?.members();
+        let answers = answers.map(|(key, response)| (key.to_string(), response.into()));
         let kept = json.get(KEPT).and_then(RawJson::as_string).map(|text| text.to_string());
-        Some(Self { json: json.into(), kept })
+        Some(Self { answers: TaskResponses(answers.collect()), kept })
     }
+}
 
-    fn answers(&self) -> Option<RawJson<'_>> {
-        self.json.as_json().get(ANSWERS)
+impl Encode for Carried {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member(ANSWERS, &self.answers);
+        if let Some(kept) = &self.kept {
+            to.member(KEPT, kept.as_str());
+        }
+        to.end_object();
     }
 }
 
 /// Returns the responses that came with the request.
 fn fresh_responses<'f>(request: &Request<'f>) -> Option<RawJson<'f>> {
     request.params.get("inputResponses").filter(|_| request.revision.is_modern())
-}
-
-/// Writes a state. Keys and responses are JSON.
-fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option<&str>) -> String {
-    let mut state = format!("{{\"{ANSWERS}\":{{");
-    for (number, (key, response)) in answers.into_iter().enumerate() {
-        state.push_str(if number == 0 { "" } else { "," });
-        state.push_str(key);
-        state.push(':');
-        state.push_str(response);
-    }
-    state.push('}');
-    if let Some(kept) = kept.and_then(|kept| OwnedJson::new(kept, Revision::LATEST).ok()) {
-        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_json()));
-    }
-    state.push('}');
-    state
 }
 
 /// Sends the missing input requests of a round to a client of 2026-07-28.
@@ -306,7 +292,7 @@ pub fn response(outcome: &CallOutcome<'_>) -> Response {
 /// Maximum number of input responses of a 2026-07-28 request, those of earlier rounds included. A
 /// request with more is rejected with -32602. While the handler runs, responses take the memory of
 /// the request's text, which is limited; when it requests more
-/// input, about 50 bytes and the key for each.
+/// input, that of the responses again, and about 50 bytes and the key for each.
 pub const MAX_INPUT_RESPONSES: usize = 256;
 
 const ANSWERS: &str = "answers";

@@ -1,6 +1,8 @@
 //! Proofs that were accepted and tokens that were refused, as a server remembers them.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use crate::expiring::Expiring;
 
 /// A proof that was accepted.
 #[derive(Clone, Copy)]
@@ -16,9 +18,8 @@ pub struct SeenProof {
 /// Proofs that were accepted and are still good.
 #[derive(Default)]
 pub struct SeenProofs {
-    ids: BTreeSet<[u8; 32]>,
-    /// End, key, id.
-    by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,
+    /// The key of each, by its id.
+    by_id: Expiring<[u8; 32], [u8; 32], u64>,
     /// Key, end, id.
     by_key: BTreeSet<([u8; 32], u64, [u8; 32])>,
     /// The number of remembered proofs by key.
@@ -30,21 +31,20 @@ impl SeenProofs {
     /// Remembers a proof. At the limit, the oldest of the key that has the most is forgotten.
     /// Returns `false` if the proof is among them.
     pub fn insert(&mut self, proof: SeenProof, now: u64, limit: usize) -> bool {
-        while let Some((end, key, id)) = self.by_end.first().copied()
-            && end < now
-        {
+        while let Some((end, id, key)) = self.by_id.pop_first(|end| end < now) {
             self.forget(&SeenProof { end, key, id });
         }
-        if !self.ids.insert(proof.id) {
+        if self.by_id.by_key().contains_key(&proof.id) {
             return false;
         }
-        self.by_end.insert((proof.end, proof.key, proof.id));
+        self.by_id.insert(proof.id, proof.key, Some(proof.end), 0);
         self.by_key.insert((proof.key, proof.end, proof.id));
         self.count(proof.key, |count| count + 1);
-        while self.ids.len() > limit
+        while self.remembered() > limit
             && let Some((_, key)) = self.keys_by_count.last()
             && let Some((key, end, id)) = self.by_key.range((*key, 0, [0; 32])..).next().copied()
         {
+            self.by_id.remove(&id);
             self.forget(&SeenProof { end, key, id });
         }
         true
@@ -52,12 +52,10 @@ impl SeenProofs {
 
     /// Returns their number.
     pub fn remembered(&self) -> usize {
-        self.ids.len()
+        self.by_id.by_key().len()
     }
 
     fn forget(&mut self, proof: &SeenProof) {
-        self.ids.remove(&proof.id);
-        self.by_end.remove(&(proof.end, proof.key, proof.id));
         self.by_key.remove(&(proof.key, proof.end, proof.id));
         self.count(proof.key, |count| count - 1);
     }
@@ -74,46 +72,33 @@ impl SeenProofs {
 }
 
 /// Tokens that were refused a moment ago, by the SHA-256 of each.
-pub struct RefusedTokens<R> {
-    refusals: BTreeMap<[u8; 32], R>,
-    /// When they are forgotten, in seconds since 1970; the oldest first.
-    ends: VecDeque<(u64, [u8; 32])>,
-}
+/// They end in seconds since 1970.
+pub struct RefusedTokens<R>(Expiring<[u8; 32], R, u64>);
 
 impl<R> Default for RefusedTokens<R> {
     fn default() -> Self {
-        Self { refusals: BTreeMap::new(), ends: VecDeque::new() }
+        Self(Expiring::new())
     }
 }
 
 impl<R: Copy> RefusedTokens<R> {
     /// Returns why a token was refused.
     pub fn get(&mut self, token: &[u8; 32], now: u64) -> Option<R> {
-        while self.ends.front().is_some_and(|(end, _)| *end <= now) {
-            self.forget_oldest();
-        }
-        self.refusals.get(token).copied()
+        while self.0.pop_first(|end| end <= now).is_some() {}
+        self.0.by_key().get(token).map(|refused| refused.value)
     }
 
     /// Remembers why a token is refused.
     pub fn insert(&mut self, token: [u8; 32], refusal: R, now: u64) {
-        if self.refusals.insert(token, refusal).is_none() {
-            self.ends.push_back((now.saturating_add(REFUSED_AGE), token));
-        }
-        if self.ends.len() > MAX_REFUSED {
-            self.forget_oldest();
+        self.0.insert(token, refusal, Some(now.saturating_add(REFUSED_AGE)), 0);
+        if self.remembered() > MAX_REFUSED {
+            self.0.pop_first(|_| true);
         }
     }
 
     /// Returns their number.
     pub fn remembered(&self) -> usize {
-        self.ends.len().max(self.refusals.len())
-    }
-
-    fn forget_oldest(&mut self) {
-        if let Some((_, token)) = self.ends.pop_front() {
-            self.refusals.remove(&token);
-        }
+        self.0.by_key().len()
     }
 }
 

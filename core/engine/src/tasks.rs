@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mcp_sansio::tasks::TaskTime;
 use mcp_sansio::types::meta::{RELATED_TASK, TASK_PROGRESS};
 use mcp_sansio::types::{Number, ProgressParams, Task, TaskStatus, TaskSupport, Text, Tool};
-use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
+use mcp_sansio::{Encode, Encoder, OwnedJson, RawJson, Revision, TaskPoll};
 
 /// A task of a server that can be stored, and followed again over another connection or by another
 /// process: `resume` of a client.
@@ -328,16 +328,6 @@ impl ToolSupport {
     }
 }
 
-impl fmt::Debug for FollowedTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task")
-            .field("tool", &self.kept.tool)
-            .field("status", &self.status())
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Returns the result of a request of a server with these parameters. If the request belongs to a
 /// task, so does the result (2025-11-25): it has the id of the task in its `_meta`.
 pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
@@ -345,40 +335,26 @@ pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision
     let Some(task) = task.filter(|task| task.is_object() && !revision.is_modern()) else {
         return result;
     };
-    let whole = OwnedJson::new(&OfTask { result: result.as_json(), task }, revision);
-    whole.unwrap_or(result)
+    let meta = result.as_json().get("_meta").unwrap_or(RawJson::EMPTY);
+    let meta = With { object: meta, name: RELATED_TASK, value: &task };
+    let whole = With { object: result.as_json(), name: "_meta", value: &meta };
+    OwnedJson::new(&whole, revision).unwrap_or(result)
 }
 
-struct OfTask<'a> {
-    result: RawJson<'a>,
-    task: RawJson<'a>,
+/// An object with this value in place of the member of this name, if it has one.
+pub(crate) struct With<'a> {
+    pub(crate) object: RawJson<'a>,
+    pub(crate) name: &'static str,
+    pub(crate) value: &'a dyn Encode,
 }
 
-impl Encode for OfTask<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let is_meta = |key: JsonStr<'_>| key == "_meta";
-        to.begin_object();
-        for (key, value) in self.result.members().filter(|(key, _)| !is_meta(*key)) {
-            to.member(&key.to_string(), &value);
-        }
-        let meta = self.result.get("_meta").unwrap_or(RawJson::EMPTY);
-        to.member("_meta", &Meta { meta, task: self.task });
-        to.end_object();
-    }
-}
-
-struct Meta<'a> {
-    meta: RawJson<'a>,
-    task: RawJson<'a>,
-}
-
-impl Encode for Meta<'_> {
+impl Encode for With<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_object();
-        for (key, value) in self.meta.members().filter(|(key, _)| *key != *RELATED_TASK) {
+        for (key, value) in self.object.members().filter(|(key, _)| *key != *self.name) {
             to.member(&key.to_string(), &value);
         }
-        to.member(RELATED_TASK, &self.task);
+        to.member(self.name, self.value);
         to.end_object();
     }
 }

@@ -140,6 +140,8 @@ enum Body {
     Length(u64),
     Chunked(Chunk),
     UntilClose,
+    /// What was received before the connection was closed.
+    Rest,
 }
 
 /// The next element of a chunked body.
@@ -171,33 +173,28 @@ impl Body {
         loop {
             match self {
                 Self::Length(0) => return Ok(Some(Found::End)),
+                Self::Rest if window.is_empty() => return Ok(Some(Found::End)),
                 Self::Length(left) | Self::Chunked(Chunk::Data(left @ 1..)) => {
                     let n = usize::try_from(*left).unwrap_or(usize::MAX).min(window.len());
                     *left -= n as u64;
                     return Ok(piece(window, n));
                 }
-                Self::UntilClose => return Ok(piece(window, window.len())),
+                Self::UntilClose | Self::Rest => return Ok(piece(window, window.len())),
                 Self::Chunked(chunk) => match chunk.line(window)? {
                     None => return Ok(None),
-                    Some(Next::End) => return Ok(Some(Found::End)),
-                    Some(Next::Chunk(next)) => *chunk = next,
+                    Some(rest) => *self = rest,
                 },
             }
         }
     }
 }
 
-enum Next {
-    Chunk(Chunk),
-    End,
-}
-
 impl Chunk {
-    /// Takes a line that is not data.
+    /// Takes a line that is not data. Returns the rest of the body.
     fn line<S: Storage + ?Sized>(
         self,
         window: &mut Window<S>,
-    ) -> Result<Option<Next>, MessageError> {
+    ) -> Result<Option<Body>, MessageError> {
         let (limit, too_long) = match self {
             Self::Size => (MAX_CHUNK_LINE, MessageError::bad("the chunk size line is too long")),
             Self::Data(_) => (2, WRONG_CHUNK_LENGTH),
@@ -210,14 +207,14 @@ impl Chunk {
         let line = line.get(..line.len().saturating_sub(2)).unwrap_or_default();
         Ok(Some(match self {
             Self::Size => match size(line)? {
-                0 => Next::Chunk(Self::Trailers(MAX_TRAILERS)),
-                size => Next::Chunk(Self::Data(size)),
+                0 => Body::Chunked(Self::Trailers(MAX_TRAILERS)),
+                size => Body::Chunked(Self::Data(size)),
             },
             // The limit is two bytes, so the line is empty.
-            Self::Data(_) => Next::Chunk(Self::Size),
-            Self::Trailers(_) if line.is_empty() => Next::End,
+            Self::Data(_) => Body::CHUNKED,
+            Self::Trailers(_) if line.is_empty() => Body::Length(0),
             Self::Trailers(left) if is_field(line) => {
-                Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2)))
+                Body::Chunked(Self::Trailers(left.saturating_sub(line.len() + 2)))
             }
             Self::Trailers(_) => {
                 return Err(MessageError::bad("invalid trailer field"));

@@ -117,15 +117,15 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     pub fn end_of_input(&mut self) -> Result<bool, MessageError> {
         self.keeps_alive = false;
         match self.state {
-            State::Body(Body::UntilClose) => self.state = State::Ending,
-            State::Idle | State::Ending => {}
+            State::Body(Body::UntilClose) => self.state = State::Body(Body::Rest),
+            State::Idle | State::Body(Body::Rest) => {}
             State::Failed(error) => return Err(error),
             State::Head | State::Body(_) => {
                 self.state = State::Failed(MessageError::TRUNCATED);
                 return Err(MessageError::TRUNCATED);
             }
         }
-        Ok(self.state == State::Ending)
+        Ok(self.state == State::Body(Body::Rest))
     }
 
     /// Whether any byte of the expected response has been received. If not, and a reused connection
@@ -143,14 +143,6 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         match &mut self.state {
             State::Failed(error) => Err(*error),
             State::Idle => Ok(None),
-            State::Ending if self.window.is_empty() => {
-                self.state = State::Idle;
-                Ok(Some(Found::End))
-            }
-            State::Ending => {
-                let rest = self.window.len();
-                Ok(Some(Found::Piece(self.window.take(rest))))
-            }
             State::Head => {
                 let too_long = MessageError::bad("the response head exceeds the limit");
                 Ok(self.window.head(too_long, too_long)?.map(Found::Head))
@@ -222,8 +214,6 @@ enum State {
     Idle,
     Head,
     Body(Body),
-    /// The connection has ended, and the response with it.
-    Ending,
     Failed(MessageError),
 }
 

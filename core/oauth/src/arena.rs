@@ -3,7 +3,9 @@
 
 use core::fmt::{self, Write};
 
-use mcp_sansio::internal::{Decimal, copy};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_sansio::internal::copy;
 use zeroize::Zeroize;
 
 /// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
@@ -168,9 +170,13 @@ impl<'m> Arena<'m> {
     }
 
     /// Replaces a text. On an error the old one is still there.
-    pub(super) fn set(&mut self, key: impl Into<Key>, text: &str) -> Result<(), NoRoom> {
+    pub(super) fn set(
+        &mut self,
+        key: impl Into<Key>,
+        text: &dyn fmt::Display,
+    ) -> Result<(), NoRoom> {
         self.write(key, |_, out| {
-            out.put(text);
+            write_to(out, text);
             Ok(())
         })
     }
@@ -183,7 +189,7 @@ impl<'m> Arena<'m> {
     ) -> Result<(), NoRoom> {
         let key = key.into();
         match text {
-            Some(text) => self.set(key, text),
+            Some(text) => self.set(key, &text),
             None => {
                 self.remove(key);
                 Ok(())
@@ -199,7 +205,7 @@ impl<'m> Arena<'m> {
         text: impl FnOnce(Entries<'_>, &mut Writer<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let key = key.into();
-        let end = *self.len;
+        let (end, had_one) = (*self.len, self.has(key));
         let (entries, free) = self.memory.split_at_mut_checked(end).ok_or(NoRoom)?;
         let (head, free) = free.split_first_chunk_mut::<ENTRY_HEAD>().ok_or(NoRoom)?;
         let room = free.len().min(usize::from(u16::MAX));
@@ -212,7 +218,9 @@ impl<'m> Arena<'m> {
                 let [low, high] = (len as u16).to_le_bytes();
                 *head = [key.number, key.group, low, high];
                 *self.len = end + ENTRY_HEAD + len;
-                self.remove_first(key, end);
+                if had_one {
+                    self.remove_first(key);
+                }
                 Ok(())
             }
             Err(error) => {
@@ -239,18 +247,9 @@ impl<'m> Arena<'m> {
         self.get(key)?.parse().ok()
     }
 
-    pub(super) fn set_number(&mut self, key: impl Into<Key>, number: u64) -> Result<(), NoRoom> {
-        self.write(key, |_, out| {
-            out.put(
-                core::str::from_utf8(Decimal::new(number, false).as_bytes()).unwrap_or_default(),
-            );
-            Ok(())
-        })
-    }
-
     pub(super) fn remove(&mut self, key: impl Into<Key>) {
         let key = key.into();
-        self.remove_first(key, *self.len);
+        self.retain(|other| other != key);
     }
 
     /// Erases the texts whose key does not fit.
@@ -293,19 +292,10 @@ impl<'m> Arena<'m> {
         self.memory.zeroize();
     }
 
-    /// Erases the first text with the key among those before `end`.
-    fn remove_first(&mut self, key: Key, end: usize) {
-        let mut at = 0;
-        while let Some((other, size)) = self.header(at, end) {
-            if other == key {
-                let len = *self.len;
-                self.shift(at + size, at, len.saturating_sub(at + size));
-                *self.len = len - size;
-                self.erase(len - size, len);
-                return;
-            }
-            at += size;
-        }
+    /// Erases the first text with the key.
+    fn remove_first(&mut self, key: Key) {
+        let mut is_gone = false;
+        self.retain(|other| other != key || core::mem::replace(&mut is_gone, true));
     }
 
     /// Returns the key of the text at a place, and its size with the header.
@@ -626,36 +616,18 @@ pub fn put_base64url(bytes: &[u8], out: &mut Writer<'_>) {
     base64.finish();
 }
 
+/// Returns bytes as base64url without padding; empty if it does not fit.
+pub(super) fn base64url<'m>(bytes: &[u8], memory: &'m mut [u8]) -> &'m str {
+    let mut out = Writer::new(memory);
+    put_base64url(bytes, &mut out);
+    out.finish().unwrap_or_default()
+}
+
 /// Decodes base64url without padding into the beginning of `out` and returns the bytes; `None` if
 /// they do not fit, or if the text is not what an encoder writes.
 pub fn decode_base64url<'b>(text: &str, out: &'b mut [u8]) -> Option<&'b [u8]> {
-    let (mut held, mut bits, mut len) = (0u32, 0, 0);
-    for byte in text.bytes() {
-        held = held << 6 | u32::from(value_of(byte)?);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            *out.get_mut(len)? = (held >> bits) as u8;
-            len += 1;
-            held &= (1 << bits) - 1;
-        }
-    }
-    // One text for each sequence of bytes: the last bits are zero, and are no whole digit.
-    if held != 0 || bits >= 6 {
-        return None;
-    }
+    let len = URL_SAFE_NO_PAD.decode_slice(text, out).ok()?;
     out.get(..len)
-}
-
-fn value_of(digit: u8) -> Option<u8> {
-    Some(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'-' => 62,
-        b'_' => 63,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -670,15 +642,15 @@ mod arena_tests {
     fn texts_are_replaced_and_what_they_were_is_erased() {
         let (mut memory, mut len) = (vec![0; 64], 0);
         let mut arena = Arena::new(&mut memory, &mut len);
-        arena.set(Tag::Issuer.of(1), "first").unwrap();
-        arena.set(Tag::Code, "secret").unwrap();
-        arena.set(Tag::Issuer.of(2), "second").unwrap();
-        arena.set(Tag::Issuer.of(1), "1").unwrap();
+        arena.set(Tag::Issuer.of(1), &"first").unwrap();
+        arena.set(Tag::Code, &"secret").unwrap();
+        arena.set(Tag::Issuer.of(2), &"second").unwrap();
+        arena.set(Tag::Issuer.of(1), &"1").unwrap();
         assert_eq!(arena.get(Tag::Issuer.of(1)), Some("1"));
         assert_eq!(arena.get(Tag::Issuer.of(2)), Some("second"));
         assert_eq!(arena.get(Tag::Code), Some("secret"));
         arena.remove(Tag::Code);
-        arena.set_number(Tag::TokenDue.of(1), 1_700_000_000).unwrap();
+        arena.set(Tag::TokenDue.of(1), &1_700_000_000).unwrap();
         assert_eq!(arena.number(Tag::TokenDue.of(1)), Some(1_700_000_000));
         arena.retain(|key| key.group != 2);
         assert_eq!(arena.get(Tag::Issuer.of(2)), None);
@@ -691,9 +663,9 @@ mod arena_tests {
     fn auth_113_a_text_without_room_leaves_the_old_one_and_no_trace() {
         let (mut memory, mut len) = (vec![0; 16], 0);
         let mut arena = Arena::new(&mut memory, &mut len);
-        arena.set(Tag::Code, "abcd").unwrap();
+        arena.set(Tag::Code, &"abcd").unwrap();
         // Both texts are there for a moment.
-        assert_eq!(arena.set(Tag::Code, "secret"), Err(NoRoom));
+        assert_eq!(arena.set(Tag::Code, &"secret"), Err(NoRoom));
         assert_eq!(arena.get(Tag::Code), Some("abcd"));
         assert_eq!(*arena.len, 8);
         let failed = arena.write(Tag::State, |entries, out| {
@@ -757,8 +729,7 @@ mod base64_tests {
 
     use std::format;
 
-    use base64::Engine as _;
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use base64::engine::general_purpose::STANDARD;
 
     use super::*;
 

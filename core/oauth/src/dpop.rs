@@ -4,9 +4,9 @@
 use core::fmt::{self, Write as _};
 
 use super::access_token::{Refusal, later, text, time};
-use super::arena::{Writer, put_base64url};
+use super::arena::{Object, Writer, base64url, put_base64url};
 use super::jwk::{PublicKey, Signature, thumbprint};
-use super::jws::{HeaderKey, Jws, Memory, id_of, put_jwk, put_signed};
+use super::jws::{Jws, Memory, put_jwk, put_signed};
 use super::setup::{SignError, Signer};
 use super::token::UnixTime;
 use super::url::Url;
@@ -40,9 +40,12 @@ pub fn put_proof(
     out: &mut Writer<'_>,
 ) -> Result<(), SignError> {
     let url = proof.url.split(['?', '#']).next().unwrap_or_default();
-    put_signed(key, "dpop+jwt", HeaderKey::Public, out, |claims| {
+    let header = |header: &mut Object<'_>| {
+        header.member("jwk", |out| put_jwk(key, out));
+    };
+    put_signed(key, "dpop+jwt", header, out, |claims| {
         claims
-            .text("jti", id_of(&proof.random, &mut [0; 22]))
+            .text("jti", base64url(&proof.random, &mut [0; 22]))
             .text("htm", proof.method)
             .text("htu", url)
             .number("iat", proof.now.as_secs())
@@ -58,13 +61,6 @@ pub fn put_thumbprint(key: &dyn Signer, out: &mut Writer<'_>) {
     let mut hash = Sha256::EMPTY;
     put_jwk(key, &mut hash);
     put_base64url(&hash.finish(), out);
-}
-
-/// Returns a hash as text.
-fn base64url<'m>(hash: &[u8; 32], memory: &'m mut [u8; 43]) -> &'m str {
-    let mut out = Writer::new(memory);
-    put_base64url(hash, &mut out);
-    out.finish().unwrap_or_default()
 }
 
 mcp_sansio::opaque_debug!(Proof<'_> { method, url });

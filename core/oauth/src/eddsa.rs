@@ -1,6 +1,6 @@
 //! EdDSA: Ed25519 (RFC 8037; RFC 8032).
 
-use super::arena::{Writer, put_base64url};
+use super::arena::base64url;
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};
 use ed25519_dalek::SigningKey;
@@ -61,10 +61,7 @@ impl Signer for Ed25519<'_> {
     fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
         put("crv", "Ed25519");
         put("kty", "OKP");
-        let mut text = [0; 43];
-        let mut text = Writer::new(&mut text);
-        put_base64url(self.key.verifying_key().as_bytes(), &mut text);
-        put("x", text.as_str());
+        put("x", base64url(self.key.verifying_key().as_bytes(), &mut [0; 43]));
     }
 
     fn key_id(&self) -> Option<&str> {
@@ -81,7 +78,7 @@ mod tests {
     use std::{format, vec::Vec};
 
     use super::*;
-    use crate::{decode_base64url, dpop};
+    use crate::{Writer, decode_base64url, dpop, put_base64url};
 
     /// RFC 8410, 10.3.
     const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\

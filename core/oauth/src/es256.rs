@@ -1,6 +1,6 @@
 //! ES256: ECDSA with P-256 and SHA-256 (RFC 7518, 3.4).
 
-use super::arena::{Writer, put_base64url};
+use super::arena::base64url;
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};
 use mcp_sansio::internal::{Sha256, copy};
@@ -70,10 +70,7 @@ impl Signer for Es256<'_> {
         put("crv", "P-256");
         put("kty", "EC");
         for (name, coordinate) in [("x", point.x()), ("y", point.y())] {
-            let mut text = [0; 43];
-            let mut text = Writer::new(&mut text);
-            put_base64url(&coordinate, &mut text);
-            put(name, text.as_str());
+            put(name, base64url(&coordinate, &mut [0; 43]));
         }
     }
 
@@ -94,7 +91,7 @@ mod tests {
     use p256::ecdsa::signature::Verifier as _;
 
     use super::*;
-    use crate::{UnixTime, decode_base64url, jws};
+    use crate::{UnixTime, Writer, decode_base64url, jws};
 
     /// RFC 7515, A.3.
     const D: &str = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI";

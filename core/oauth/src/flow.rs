@@ -5,14 +5,12 @@ use core::fmt::{self, Write as _};
 use super::arena::{Arena, Entries, Key, MAX_ISSUERS, NoRoom, Tag, Writer, write_to};
 use super::flow_start::ServerFlags;
 use super::metadata::{ClientMetadata, RegistrationResponse};
-use super::setup::{
-    Failure, Grant, Lost, Reason, RegisteredClient, Setup, Signer, TokenEndpointAuth,
-};
+use super::setup::{Failure, Grant, Lost, Reason, RegisteredClient, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, UnixTime};
 use super::url::Url;
+use mcp_sansio::Revision;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::internal::split;
-use mcp_sansio::{JsonStr, Revision};
 
 /// A client's authorization at one MCP server, between two calls.
 ///
@@ -34,6 +32,7 @@ pub struct Authorization<'s> {
 }
 
 /// State of a flow. Its texts are in the arena.
+#[derive(Default)]
 pub(super) struct Flow {
     pub(super) phase: Phase,
     /// The issuer of this flow; 0 before it is known.
@@ -80,8 +79,9 @@ pub(super) struct Tried {
 }
 
 /// The next step of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Phase {
+    #[default]
     Idle,
     /// Reads the resource's metadata at the challenge's URL.
     ChallengeMetadata,
@@ -114,7 +114,7 @@ impl<A: AsMut<[u8]>> AuthorizationState<A> {
     /// Creates a state without tokens in this memory, which is erased first.
     pub fn new(mut memory: A) -> Self {
         zeroize::Zeroize::zeroize(memory.as_mut());
-        Self { memory, len: 0, flow: Flow::new() }
+        Self { memory, len: 0, flow: Flow::default() }
     }
 
     /// Makes a view for calls. The setup has to be the same each time.
@@ -130,51 +130,23 @@ impl<A: AsMut<[u8]>> Drop for AuthorizationState<A> {
     }
 }
 
-impl Flow {
-    const fn new() -> Self {
-        Self {
-            phase: Phase::Idle,
-            issuer: 0,
-            tokens: 0,
-            generation: 0,
-            requests: 0,
-            keep_due: false,
-            tried: Tried {
-                refresh: false,
-                another_client: false,
-                another_application_type: false,
-                nonce: false,
-                guesses: false,
-                step_up: false,
-                early: false,
-            },
-            wants_proof: false,
-            is_unused: false,
-            refresh_failed: 0,
-            step_ups: [StepUp { scope: 0, count: 0 }; 4],
-        }
-    }
-}
-
 impl Phase {
     /// Whether a flow runs.
     pub(super) const fn is_running(self) -> bool {
         !matches!(self, Self::Idle | Self::Failed(_))
     }
 
-    /// Whether the next step is a request.
-    const fn is_request(self) -> bool {
-        matches!(
-            self,
+    /// Returns the purpose of the request that is the next step, if it is one.
+    const fn request(self) -> Option<Purpose> {
+        match self {
             Self::ChallengeMetadata
-                | Self::ResourceMetadata { .. }
-                | Self::LegacyMetadata
-                | Self::ServerMetadata(_)
-                | Self::Register
-                | Self::Provider
-                | Self::Token
-                | Self::Refresh
-        )
+            | Self::ResourceMetadata { .. }
+            | Self::LegacyMetadata
+            | Self::ServerMetadata(_) => Some(Purpose::Metadata),
+            Self::Register => Some(Purpose::Registration),
+            Self::Provider | Self::Token | Self::Refresh => Some(Purpose::Token),
+            _ => None,
+        }
     }
 }
 
@@ -208,15 +180,6 @@ impl Authorization<'_> {
         self.arena.retain(|key| key.group != number);
         self.arena.copy(url, Tag::Issuer.of(number))?;
         Ok(number)
-    }
-
-    /// Decodes a JSON string into the texts of the flow's issuer.
-    fn keep(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
-        let key = tag.of(self.flow.issuer);
-        self.arena.write(key, |_, out| {
-            decode(text, out);
-            Ok(())
-        })
     }
 
     /// Returns the number of an issuer whose texts are kept.
@@ -257,17 +220,6 @@ pub(super) const fn is_token(key: Key) -> bool {
 /// Whether the text is about a client that was registered.
 const fn is_client(key: Key) -> bool {
     key.is_within(Tag::ClientId, Tag::RegisteredRedirect)
-}
-
-/// Writes the text of a JSON string.
-pub(super) fn decode(text: JsonStr<'_>, out: &mut Writer<'_>) {
-    match text.as_plain() {
-        Some(text) => out.put(text),
-        // The writer remembers what does not fit.
-        None => text.chars().for_each(|c| {
-            let _ = out.write_char(c);
-        }),
-    }
 }
 
 // Steps of a flow, for the program to carry out.
@@ -450,20 +402,6 @@ const MAX_RESPONSE: usize = 1 << 20;
 
 // Transitions of a flow: from a phase to its step, and from an answer to the next phase.
 
-/// A [`Step`] without what it lends.
-enum DueStep {
-    Ready,
-    Send(Purpose),
-    Lock,
-    Redirect,
-    Show,
-    AskClient,
-    AskAssertion,
-    Keep,
-    Forget,
-    Failed(Reason),
-}
-
 impl Authorization<'_> {
     /// Returns what to do next. Between an answer and the next step nothing happens by itself.
     ///
@@ -471,14 +409,18 @@ impl Authorization<'_> {
     /// cannot guess. A step that was not answered is returned again, except that a request with an
     /// authorization code is not sent twice.
     pub fn step(&mut self, now: Option<UnixTime>, random: &mut dyn FnMut(&mut [u8])) -> Step<'_> {
-        let next = self.next(now, random).unwrap_or_else(|reason| {
+        if core::mem::take(&mut self.flow.keep_due) {
+            let is_empty = !self.arena.entries().iter().any(|(key, _)| key.is_of_issuer());
+            return if is_empty { Step::Forget } else { Step::Keep };
+        }
+        let due = self.next(now, random).unwrap_or_else(|reason| {
             self.fail(reason);
-            if self.flow.phase == Phase::Idle { DueStep::Ready } else { DueStep::Failed(reason) }
+            self.flow.phase
         });
-        if matches!(next, DueStep::Failed(_)) {
+        if matches!(due, Phase::Failed(_)) {
             self.flow.phase = Phase::Idle;
         }
-        self.lend(&next)
+        self.lend(due)
     }
 
     /// Begins a flow without a challenge, for example to log in before the first request. Forgets
@@ -505,43 +447,27 @@ impl Authorization<'_> {
         self.flow.phase != Phase::Idle || self.flow.keep_due
     }
 
+    /// Goes on to the next phase whose step is one for the program, and returns it.
     fn next(
         &mut self,
         now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
-    ) -> FlowResult<DueStep> {
-        if core::mem::take(&mut self.flow.keep_due) {
-            let is_empty = !self.arena.entries().iter().any(|(key, _)| key.is_of_issuer());
-            return Ok(if is_empty { DueStep::Forget } else { DueStep::Keep });
-        }
+    ) -> FlowResult<Phase> {
         loop {
             if self.flow.phase.is_running() {
                 self.setup.check()?;
             }
             match self.flow.phase {
                 Phase::Idle if self.is_due(now) => self.renew(),
-                Phase::Idle => return Ok(DueStep::Ready),
-                Phase::Failed(reason) => return Ok(DueStep::Failed(reason)),
                 Phase::Server => self.flow.phase = self.with_server_metadata(now),
                 Phase::Client => self.choose_client(now)?,
-                Phase::AskClient => return Ok(DueStep::AskClient),
-                Phase::AskAssertion => return Ok(DueStep::AskAssertion),
-                Phase::Redirect => return Ok(DueStep::Redirect),
-                Phase::Lock => return Ok(DueStep::Lock),
-                Phase::Show => {
-                    if !self.arena.has(Tag::Shown) {
-                        self.write_shown(random)?;
+                Phase::Show if !self.arena.has(Tag::Shown) => self.write_shown(random)?,
+                due => {
+                    if due.request().is_some() {
+                        self.prepare(now, random)?;
                     }
-                    return Ok(DueStep::Show);
+                    return Ok(due);
                 }
-                Phase::ChallengeMetadata
-                | Phase::ResourceMetadata { .. }
-                | Phase::LegacyMetadata
-                | Phase::ServerMetadata(_)
-                | Phase::Register
-                | Phase::Provider
-                | Phase::Token
-                | Phase::Refresh => return self.prepare(now, random).map(DueStep::Send),
             }
         }
     }
@@ -551,33 +477,25 @@ impl Authorization<'_> {
         &mut self,
         now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
-    ) -> FlowResult<Purpose> {
+    ) -> FlowResult<()> {
         if self.flow.requests >= MAX_REQUESTS {
             return Err(Reason::TooMany);
         }
         self.flow.requests += 1;
         let is_again = self.arena.has(Tag::Url);
         self.drop_request();
-        let purpose = match self.flow.phase {
-            Phase::Register => {
-                self.write_registration()?;
-                Purpose::Registration
-            }
+        match self.flow.phase {
+            Phase::Register => self.write_registration()?,
             Phase::Token if is_again && self.arena.has(Tag::Code) => {
                 return Err(Reason::Lost(Lost::Network));
             }
             Phase::Provider | Phase::Token | Phase::Refresh => {
                 self.write_token_request(now, random)?;
-                Purpose::Token
             }
-            _ => {
-                self.write_metadata_url()?;
-                Purpose::Metadata
-            }
-        };
+            _ => self.write_metadata_url()?,
+        }
         // A setup, a challenge or a record may name any URL.
-        self.check_url(Tag::Url.into())?;
-        Ok(purpose)
+        self.check_url(Tag::Url.into())
     }
 
     /// Checks that a URL may be used.
@@ -586,23 +504,17 @@ impl Authorization<'_> {
         Url::parse(url).and_then(|url| url.check(self.setup.policy.urls)).map_err(Reason::Url)
     }
 
-    fn lend(&self, next: &DueStep) -> Step<'_> {
+    /// Returns the step of a phase.
+    fn lend(&self, due: Phase) -> Step<'_> {
         let text = |tag| self.arena.get(tag).unwrap_or_default();
-        match *next {
-            DueStep::Ready => Step::Ready,
-            DueStep::Send(purpose) => Step::Send(Request {
-                purpose,
-                url: text(Tag::Url),
-                body: text(Tag::Body),
-                entries: self.arena.entries(),
-            }),
-            DueStep::Lock => Step::Lock,
-            DueStep::Redirect => Step::Redirect { last: self.of_issuer(Tag::RegisteredRedirect) },
-            DueStep::Show => Step::Show(text(Tag::Shown)),
-            DueStep::AskClient => {
+        match due {
+            Phase::Lock => Step::Lock,
+            Phase::Redirect => Step::Redirect { last: self.of_issuer(Tag::RegisteredRedirect) },
+            Phase::Show => Step::Show(text(Tag::Shown)),
+            Phase::AskClient => {
                 Step::AskClient { issuer: self.of_issuer(Tag::Issuer).unwrap_or_default() }
             }
-            DueStep::AskAssertion => match &self.setup.grant {
+            Phase::AskAssertion => match &self.setup.grant {
                 Grant::Enterprise(provider) => Step::AskAssertion {
                     audience: provider.issuer,
                     token_endpoint: provider.token_endpoint,
@@ -612,13 +524,20 @@ impl Authorization<'_> {
                     token_endpoint: self.of_issuer(Tag::TokenEndpoint).unwrap_or_default(),
                 },
             },
-            DueStep::Keep => Step::Keep,
-            DueStep::Forget => Step::Forget,
-            DueStep::Failed(reason) => Step::Failed(Failure {
+            Phase::Failed(reason) => Step::Failed(Failure {
                 reason,
                 url: self.arena.get(Tag::FailureUrl),
                 answer: self.arena.get(Tag::FailureAnswer),
             }),
+            _ => match due.request() {
+                Some(purpose) => Step::Send(Request {
+                    purpose,
+                    url: text(Tag::Url),
+                    body: text(Tag::Body),
+                    entries: self.arena.entries(),
+                }),
+                None => Step::Ready,
+            },
         }
     }
 
@@ -655,7 +574,7 @@ impl Authorization<'_> {
     }
 
     fn is_request_sent(&self) -> bool {
-        self.flow.phase.is_request() && self.arena.has(Tag::Url)
+        self.flow.phase.request().is_some() && self.arena.has(Tag::Url)
     }
 
     fn drop_request(&mut self) {
@@ -695,7 +614,7 @@ impl Authorization<'_> {
         // A text without room is cut off.
         let _ = write!(out, "{answer}");
         // Without room in the arena the error has no text.
-        let _ = self.arena.set(Tag::FailureAnswer, out.as_str());
+        let _ = self.arena.set(Tag::FailureAnswer, &out.as_str());
     }
 }
 
@@ -706,27 +625,18 @@ const MAX_ANSWER: usize = 512;
 
 // Registration: the client's id at an authorization server.
 
-/// The client as an authorization server knows it.
-#[derive(Clone, Copy)]
-pub(super) struct Client<'m> {
-    pub(super) id: &'m str,
-    pub(super) secret: Option<&'m str>,
-    pub(super) method: Option<TokenEndpointAuth>,
-    pub(super) key: Option<&'m dyn Signer>,
-}
-
-impl<'m> Client<'m> {
+impl<'m> RegisteredClient<'m> {
     /// Returns the client for an issuer: configured, kept, or with a metadata document.
     pub(super) fn find(setup: &Setup<'m>, entries: Entries<'m>, issuer: u8) -> Option<Self> {
         let name = entries.get(Tag::Issuer.of(issuer))?;
         if let Some(client) = configured(setup, entries.get(Tag::BoundIssuer), name) {
-            return Some(Self::registered(client));
+            return Some(*client);
         }
         if let Some(id) = entries.get(Tag::ClientId.of(issuer)) {
             let method = entries.get(Tag::ClientMethod.of(issuer));
             let named = TokenEndpointAuth::ALL.iter().find(|known| Some(known.name()) == method);
             let secret = entries.get(Tag::ClientSecret.of(issuer));
-            return Some(Self { id, secret, method: named.copied(), key: None });
+            return Some(Self { secret, method: named.copied(), ..Self::new(id) });
         }
         let flags = entries.get(Tag::ServerFlags.of(issuer)).and_then(|bits| bits.parse().ok());
         let flags = ServerFlags(flags.unwrap_or_default());
@@ -737,18 +647,13 @@ impl<'m> Client<'m> {
             Url::parse(url).is_ok_and(|url| url.is_secure() && !matches!(url.path(), "" | "/"))
         };
         let id = setup.metadata_document.filter(is_document);
-        let id = id.filter(|_| may_be_document && flags.supports_metadata_documents());
-        id.map(|id| Self { id, secret: None, method: None, key: setup.document_key })
-    }
-
-    /// Returns a client that was registered beforehand.
-    pub(super) const fn registered(client: &RegisteredClient<'m>) -> Self {
-        Self { id: client.id, secret: client.secret, method: client.method, key: client.key }
+        let id = id.filter(|_| may_be_document && flags.has(ServerFlags::METADATA_DOCUMENTS));
+        id.map(|id| Self { key: setup.document_key, ..Self::new(id) })
     }
 
     /// Returns how the client authenticates: as it was registered, else by what the metadata lists,
     /// else with what it has.
-    pub(super) fn method(&self, flags: ServerFlags) -> TokenEndpointAuth {
+    pub(super) fn method_for(&self, flags: ServerFlags) -> TokenEndpointAuth {
         let can = |method: TokenEndpointAuth| match method {
             TokenEndpointAuth::None => true,
             TokenEndpointAuth::Basic | TokenEndpointAuth::Post => self.secret.is_some(),
@@ -796,7 +701,8 @@ impl Authorization<'_> {
         if self.configured(issuer).is_some_and(|client| client.issuer.is_none()) {
             self.arena.copy(Tag::Issuer.of(number), Tag::BoundIssuer)?;
         }
-        self.flow.phase = if Client::find(self.setup, self.arena.entries(), number).is_some() {
+        let client = RegisteredClient::find(self.setup, self.arena.entries(), number);
+        self.flow.phase = if client.is_some() {
             match self.setup.grant {
                 Grant::AuthorizationCode => Phase::Show,
                 Grant::ClientCredentials => Phase::Token,
@@ -828,54 +734,50 @@ impl Authorization<'_> {
         self.arena.retain(|key| !(key.group == issuer && is_client(key)));
     }
 
+    /// Takes the answer to the step of this phase. Nothing happens when it is not due.
+    fn answered(&mut self, due: Phase, take: impl FnOnce(&mut Self) -> FlowResult<()>) {
+        if self.flow.phase == due
+            && let Err(reason) = take(self)
+        {
+            self.fail(reason);
+        }
+    }
+
     /// Answers [`Step::Redirect`](super::Step::Redirect). Ignored when none is due.
     pub fn redirect_uri(&mut self, uri: &str) {
-        if self.flow.phase != Phase::Redirect {
-            return;
-        }
-        let is_allowed = Url::parse(uri).is_ok_and(|url| url.is_secure() || url.is_loopback());
-        let taken = if is_allowed {
-            self.arena.set(Tag::Redirect, uri).map_err(Reason::from)
-        } else {
-            Err(Reason::RedirectUri)
-        };
-        match taken {
-            Ok(()) => self.flow.phase = Phase::Client,
-            Err(reason) => self.fail(reason),
-        }
+        self.answered(Phase::Redirect, |this| {
+            if !Url::parse(uri).is_ok_and(|url| url.is_secure() || url.is_loopback()) {
+                return Err(Reason::RedirectUri);
+            }
+            this.arena.set(Tag::Redirect, &uri)?;
+            this.flow.phase = Phase::Client;
+            Ok(())
+        });
     }
 
     /// Answers [`Step::AskClient`](super::Step::AskClient). Ignored when none is due.
     pub fn client(&mut self, id: &str, secret: Option<&str>) {
-        if self.flow.phase != Phase::AskClient {
-            return;
-        }
-        let issuer = self.flow.issuer;
-        self.drop_client();
-        let kept = self.arena.set(Tag::ClientId.of(issuer), id);
-        match kept.and_then(|()| self.arena.set_or_remove(Tag::ClientSecret.of(issuer), secret)) {
-            Ok(()) => {
-                self.flow.keep_due = true;
-                self.flow.phase = Phase::Client;
-            }
-            Err(error) => self.fail(error.into()),
-        }
+        self.answered(Phase::AskClient, |this| {
+            let issuer = this.flow.issuer;
+            this.drop_client();
+            this.arena.set(Tag::ClientId.of(issuer), &id)?;
+            this.arena.set_or_remove(Tag::ClientSecret.of(issuer), secret)?;
+            this.flow.keep_due = true;
+            this.flow.phase = Phase::Client;
+            Ok(())
+        });
     }
 
     /// Answers [`Step::AskAssertion`](super::Step::AskAssertion). Ignored when none is due.
     pub fn assertion(&mut self, jwt: &str) {
-        if self.flow.phase != Phase::AskAssertion {
-            return;
-        }
-        match self.arena.set(Tag::Assertion, jwt) {
-            Ok(()) => {
-                self.flow.phase = match self.setup.grant {
-                    Grant::Enterprise(_) => Phase::Provider,
-                    _ => Phase::Token,
-                };
-            }
-            Err(error) => self.fail(error.into()),
-        }
+        self.answered(Phase::AskAssertion, |this| {
+            this.arena.set(Tag::Assertion, &jwt)?;
+            this.flow.phase = match this.setup.grant {
+                Grant::Enterprise(_) => Phase::Provider,
+                _ => Phase::Token,
+            };
+            Ok(())
+        });
     }
 
     /// Writes the request for a registration (RFC 7591, 2).
@@ -904,8 +806,7 @@ impl Authorization<'_> {
     /// Takes the response to a registration (RFC 7591, 3.2).
     pub(super) fn registered(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         if !matches!(head.status, 200 | 201) {
-            let is_redirect = OAuthError::parse(body)
-                .is_some_and(|error| error.code() == *"invalid_redirect_uri");
+            let is_redirect = OAuthError::is(body, "invalid_redirect_uri");
             if is_redirect && !self.flow.tried.another_application_type {
                 self.flow.tried.another_application_type = true;
                 return Ok(());
@@ -926,11 +827,11 @@ impl Authorization<'_> {
             (Tag::ClientMethod, answer.token_endpoint_auth_method),
         ] {
             if let Some(text) = text {
-                self.keep(tag, text)?;
+                self.arena.set(tag.of(issuer), &text)?;
             }
         }
         if let Some(ends) = answer.client_secret_expires_at {
-            self.arena.set_number(Tag::SecretEnds.of(issuer), ends)?;
+            self.arena.set(Tag::SecretEnds.of(issuer), &ends)?;
         }
         self.arena.copy(Tag::Redirect, Tag::RegisteredRedirect.of(issuer))?;
         self.flow.keep_due = true;

@@ -1,15 +1,15 @@
 //! Tokens of a flow: the page that a person answers, requests for tokens, and renewal.
 
-use super::arena::{Entries, Tag, Writer, put_base64url, write_to};
+use super::arena::{Entries, Tag, Writer, put_base64url};
 use super::dpop::{Proof, put_proof, put_thumbprint};
-use super::flow::{Authorization, Client, FlowResult, Phase, decode, is_token};
+use super::flow::{Authorization, FlowResult, Phase, is_token};
 use super::flow_start::ServerFlags;
 use super::form::{self, Form};
 use super::jws;
 use super::metadata::{RedirectAnswer, RedirectOutcome};
 use super::pkce::put_challenge;
 use super::scope::{self, MAX_SCOPE};
-use super::setup::{Grant, IdentityProvider, Reason, Setup, TokenEndpointAuth};
+use super::setup::{Grant, IdentityProvider, Reason, RegisteredClient, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, TokenResponse, TokenType, UnixTime};
 use mcp_sansio::JsonStr;
 use mcp_sansio::http::ResponseHead;
@@ -28,9 +28,9 @@ impl Authorization<'_> {
         }
         self.write_asked_scope()?;
         let (setup, issuer) = (self.setup, self.flow.issuer);
-        let offline = self.server_flags().offers_offline_access();
+        let offline = self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
         self.arena.write(Tag::Shown, |entries, out| {
-            let client = Client::find(setup, entries, issuer).ok_or(Reason::NoClient)?;
+            let client = client_of(setup, None, entries, issuer)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
             let mut challenge = [0; 43];
@@ -58,7 +58,7 @@ impl Authorization<'_> {
         let (issuer, narrow) = (self.flow.issuer, self.setup.scope);
         let is_step_up = self.flow.tried.step_up;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
-        let offline = is_code && self.server_flags().offers_offline_access();
+        let offline = is_code && self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
         self.arena.write(Tag::Decoded, |entries, out| {
             let before = entries.get(Tag::AskedScope.of(issuer));
             let challenge = entries.get(Tag::ChallengeScope);
@@ -112,13 +112,11 @@ impl Authorization<'_> {
         let answer = RedirectAnswer::parse(query).map_err(Reason::Redirect)?;
         let state = self.arena.get(Tag::State).unwrap_or_default();
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
-        let outcome = answer.check(state, issuer, self.server_flags().sends_issuer());
+        let outcome =
+            answer.check(state, issuer, self.server_flags().has(ServerFlags::SENDS_ISSUER));
         match outcome.map_err(Reason::Redirect)? {
             RedirectOutcome::Code(code) => {
-                self.arena.write(Tag::Code, |_, out| {
-                    write_to(out, code);
-                    Ok::<_, Reason>(())
-                })?;
+                self.arena.set(Tag::Code, &code)?;
                 self.arena.remove(Tag::Shown);
                 self.arena.remove(Tag::State);
                 self.flow.phase = Phase::Token;
@@ -152,7 +150,7 @@ impl Authorization<'_> {
         };
         let flags = if provider.is_some() { ServerFlags(0) } else { self.server_flags() };
         match provider {
-            Some(provider) => self.arena.set(Tag::Url, provider.token_endpoint)?,
+            Some(provider) => self.arena.set(Tag::Url, &provider.token_endpoint)?,
             None => self.arena.copy(Tag::TokenEndpoint.of(issuer), Tag::Url)?,
         }
         let asks_here = match setup.grant {
@@ -168,7 +166,7 @@ impl Authorization<'_> {
             random(&mut bytes);
             Ok((now.ok_or(Reason::NoClock)?, bytes))
         };
-        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method(flags);
+        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method_for(flags);
         match method {
             TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
                 let client = client_of(setup, provider, entries, issuer)?;
@@ -263,12 +261,14 @@ impl Authorization<'_> {
     /// Whether token requests carry a proof: the server takes them or has asked for one, or the
     /// tokens are bound.
     fn uses_proofs(&self, flags: ServerFlags) -> bool {
-        flags.takes_proofs() || self.flow.wants_proof || self.of_issuer(Tag::TokenKey).is_some()
+        flags.has(ServerFlags::DPOP)
+            || self.flow.wants_proof
+            || self.of_issuer(Tag::TokenKey).is_some()
     }
 
     /// Whether the server wants the request again with the nonce that it has sent (RFC 9449, 8).
     fn takes_nonce(&mut self, body: &[u8]) -> bool {
-        let is_asked = OAuthError::parse(body).is_some_and(|e| e.code() == *"use_dpop_nonce");
+        let is_asked = OAuthError::is(body, "use_dpop_nonce");
         let has_nonce = self.arena.has(Tag::Proof) && self.of_issuer(Tag::ServerNonce).is_some();
         is_asked && has_nonce && !core::mem::replace(&mut self.flow.tried.nonce, true)
     }
@@ -284,12 +284,7 @@ impl Authorization<'_> {
             if self.takes_nonce(body) {
                 return Ok(());
             }
-            let error = OAuthError::parse(body);
-            let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
-            if is("invalid_client") && self.can_register_again() {
-                self.flow.tried.another_client = true;
-                self.drop_client();
-                self.flow.keep_due = true;
+            if self.forgets_client(body) {
                 self.flow.phase = Phase::Client;
                 return Ok(());
             }
@@ -298,13 +293,20 @@ impl Authorization<'_> {
         self.keep_tokens(now, body)
     }
 
-    /// Whether the client was registered or asked for by this flow or an earlier one, and can be
-    /// once more.
-    fn can_register_again(&self) -> bool {
+    /// Forgets a client that the server does not know, if it was registered or asked for by this
+    /// flow or an earlier one, and can be once more. Returns whether it does.
+    fn forgets_client(&mut self, body: &[u8]) -> bool {
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
-        !self.flow.tried.another_client
+        let is_forgotten = OAuthError::is(body, "invalid_client")
+            && !self.flow.tried.another_client
             && self.of_issuer(Tag::ClientId).is_some()
-            && self.configured(issuer).is_none()
+            && self.configured(issuer).is_none();
+        if is_forgotten {
+            self.flow.tried.another_client = true;
+            self.drop_client();
+            self.flow.keep_due = true;
+        }
+        is_forgotten
     }
 
     /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
@@ -317,9 +319,9 @@ impl Authorization<'_> {
         let issuer = self.flow.issuer;
         let is_refresh = self.flow.phase == Phase::Refresh;
         // The new tokens stand beside the old ones until all of them are there.
-        self.write_new(Tag::NewAccessToken, answer.access_token)?;
+        self.arena.set(Tag::NewAccessToken, &answer.access_token)?;
         match answer.refresh_token {
-            Some(token) => self.write_new(Tag::NewRefreshToken, token)?,
+            Some(token) => self.arena.set(Tag::NewRefreshToken, &token)?,
             None if is_refresh => {
                 self.arena.copy(Tag::RefreshToken.of(issuer), Tag::NewRefreshToken)?;
             }
@@ -327,8 +329,7 @@ impl Authorization<'_> {
         }
         let setup = self.setup;
         self.arena.write(Tag::NewClient, |entries, out| {
-            let client = Client::find(setup, entries, issuer);
-            out.put(client.ok_or(Reason::NoClient)?.id);
+            out.put(client_of(setup, None, entries, issuer)?.id);
             Ok::<_, Reason>(())
         })?;
         if let Some(key) = setup.dpop.filter(|_| token_type == TokenType::Dpop) {
@@ -340,7 +341,7 @@ impl Authorization<'_> {
         self.write_granted_scope(answer.scope);
         if let Some((now, expires_in)) = now.zip(answer.expires_in.filter(|secs| *secs > 0)) {
             let due = expires_in - EARLY.min(expires_in / 2);
-            self.arena.set_number(Tag::NewDue, now.as_secs().saturating_add(due))?;
+            self.arena.set(Tag::NewDue, &now.as_secs().saturating_add(due))?;
         }
         self.arena.retain(|key| !is_token(key));
         for (new, tag) in [
@@ -368,19 +369,10 @@ impl Authorization<'_> {
         let (issuer, is_refresh) = (self.flow.issuer, self.flow.phase == Phase::Refresh);
         // Without room, or if it is too long, it counts as what was asked for.
         let _ = match scope.filter(|scope| scope.inner().len() <= MAX_SCOPE) {
-            Some(scope) => self.write_new(Tag::NewScope, scope),
-            None if is_refresh => {
-                self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope).map_err(Reason::from)
-            }
+            Some(scope) => self.arena.set(Tag::NewScope, &scope),
+            None if is_refresh => self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope),
             None => Ok(()),
         };
-    }
-
-    fn write_new(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
-        self.arena.write(tag, |_, out| {
-            decode(text, out);
-            Ok(())
-        })
     }
 
     /// Takes the response of the identity provider (RFC 8693, 2.2).
@@ -393,7 +385,7 @@ impl Authorization<'_> {
         if answer.issued_token_type.is_none_or(|issued| issued != *ID_JAG) {
             return Err(Reason::TokenType);
         }
-        self.write_new(Tag::Grant, answer.access_token)?;
+        self.arena.set(Tag::Grant, &answer.access_token)?;
         self.arena.remove(Tag::Assertion);
         self.flow.phase = Phase::Token;
         Ok(())
@@ -406,10 +398,10 @@ fn client_of<'m>(
     provider: Option<&IdentityProvider<'m>>,
     entries: Entries<'m>,
     issuer: u8,
-) -> FlowResult<Client<'m>> {
+) -> FlowResult<RegisteredClient<'m>> {
     match provider {
-        Some(provider) => Ok(Client::registered(&provider.client)),
-        None => Client::find(setup, entries, issuer).ok_or(Reason::NoClient),
+        Some(provider) => Ok(provider.client),
+        None => RegisteredClient::find(setup, entries, issuer).ok_or(Reason::NoClient),
     }
 }
 
@@ -475,7 +467,8 @@ impl Authorization<'_> {
             self.drop_removed(record);
         }
         let issuer = self.flow.issuer;
-        let client = Client::find(self.setup, self.arena.entries(), issuer).map(|client| client.id);
+        let client = client_of(self.setup, None, self.arena.entries(), issuer);
+        let client = client.map(|client| client.id).ok();
         let is_same = client.is_some() && client == self.of_issuer(Tag::TokenClient);
         let has = |tag| self.of_issuer(tag).is_some();
         let can_refresh = is_same && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
@@ -507,15 +500,9 @@ impl Authorization<'_> {
             200 => self.keep_tokens(now, body),
             400..=499 if self.takes_nonce(body) => Ok(()),
             400..=499 if !matches!(head.status, 408 | 429) => {
-                let error = OAuthError::parse(body);
-                let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
                 let issuer = self.flow.issuer;
-                if is("invalid_client") && self.can_register_again() {
-                    self.flow.tried.another_client = true;
-                    self.drop_client();
-                    self.flow.keep_due = true;
-                }
-                if is("invalid_grant") {
+                self.forgets_client(body);
+                if OAuthError::is(body, "invalid_grant") {
                     self.arena.remove(Tag::RefreshToken.of(issuer));
                     if !self.flow.tried.early {
                         self.drop_tokens(issuer);

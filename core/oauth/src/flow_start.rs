@@ -4,17 +4,17 @@ use core::fmt;
 
 use super::arena::{Key, NoRoom, Tag, write_to};
 use super::dpop::{Proof, put_proof};
-use super::flow::{Attempts, Authorization, FlowResult, NotReady, Phase, Reaction, StepUp, decode};
+use super::flow::{Attempts, Authorization, FlowResult, NotReady, Phase, Reaction, StepUp};
 use super::flow_grant::DPOP;
 use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
 use super::setup::{Grant, Reason, Setup, TokenEndpointAuth};
 use super::token::UnixTime;
 use super::url::{AUTHORIZATION_SERVER, Url, WellKnownPath, resource_matches};
+use mcp_sansio::RawJson;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Challenge, UrlError, challenges};
 use mcp_sansio::internal::split;
-use mcp_sansio::{JsonStr, RawJson};
 
 impl Authorization<'_> {
     /// Passes name and value of the header fields of a request to `put`: none without a token, and
@@ -258,7 +258,7 @@ impl Authorization<'_> {
         });
         if let Some(nonce) = nonce {
             // Without room the server asks again.
-            let _ = self.arena.set(key, nonce);
+            let _ = self.arena.set(key, &nonce);
         }
     }
 }
@@ -407,7 +407,7 @@ impl Authorization<'_> {
 
     fn use_resource(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let metadata = ResourceMetadata::parse(body).map_err(Reason::Document)?;
-        self.decode(metadata.resource)?;
+        self.arena.set(Tag::Decoded, &metadata.resource)?;
         if !resource_matches(self.decoded(), self.setup.endpoint) {
             return Err(Reason::OtherResource);
         }
@@ -446,7 +446,7 @@ impl Authorization<'_> {
         let mut problem = Reason::IssuerNotAllowed;
         for with_credentials in [true, false] {
             for issuer in issuers.iter() {
-                self.decode(issuer)?;
+                self.arena.set(Tag::Decoded, &issuer)?;
                 let issuer = self.decoded();
                 let allowed = is_issuer(issuer, self.setup.policy.urls)
                     .and_then(|()| self.setup.policy.allows(issuer));
@@ -508,21 +508,20 @@ impl Authorization<'_> {
         let base = Url::parse(endpoint).map_err(Reason::Url)?.origin_text();
         let metadata = body.map(ServerMetadata::parse).transpose().map_err(Reason::Document)?;
         if let Some(metadata) = &metadata {
-            let named = metadata.issuer;
-            self.decode(named)?;
+            self.arena.set(Tag::Decoded, &metadata.issuer)?;
             let named = self.decoded();
             if named.strip_suffix('/').unwrap_or(named) != base {
                 return Err(Reason::IssuerMismatch);
             }
         } else {
-            self.arena.set(Tag::Decoded, base)?;
+            self.arena.set(Tag::Decoded, &base)?;
         }
         self.setup.policy.allows(self.decoded())?;
         if !self.setup.clients.is_empty() && self.configured(self.decoded()).is_none() {
             return Err(Reason::OtherIssuer);
         }
         self.flow.issuer = self.number_of_decoded()?;
-        self.arena.set(Tag::Resource, endpoint)?;
+        self.arena.set(Tag::Resource, &endpoint)?;
         match &metadata {
             Some(metadata) => self.keep_server(now, metadata),
             None => {
@@ -533,13 +532,9 @@ impl Authorization<'_> {
                     (Tag::TokenEndpoint, "/token"),
                     (Tag::RegistrationEndpoint, "/register"),
                 ] {
-                    self.arena.write(tag.of(issuer), |_, out| {
-                        out.put(base);
-                        out.put(path);
-                        Ok::<_, Reason>(())
-                    })?;
+                    self.arena.set(tag.of(issuer), &format_args!("{base}{path}"))?;
                 }
-                self.arena.set_number(Tag::ServerFlags.of(issuer), 0)?;
+                self.arena.set(Tag::ServerFlags.of(issuer), &0)?;
                 self.flow.phase = Phase::Client;
                 Ok(())
             }
@@ -571,7 +566,7 @@ impl Authorization<'_> {
                 self.arena.remove(tag.of(issuer));
                 continue;
             };
-            self.decode(url)?;
+            self.arena.set(Tag::Decoded, &url)?;
             if let Err(reason) = self.check_url(Tag::Decoded.into()) {
                 self.show_url(Tag::Decoded);
                 return Err(reason);
@@ -579,21 +574,13 @@ impl Authorization<'_> {
             self.arena.copy(Tag::Decoded, tag.of(issuer))?;
         }
         self.arena.remove(Tag::Decoded);
-        self.arena
-            .set_number(Tag::ServerFlags.of(issuer), ServerFlags::read(metadata, self.setup).0)?;
+        let ServerFlags(bits) = ServerFlags::read(metadata, self.setup);
+        self.arena.set(Tag::ServerFlags.of(issuer), &bits)?;
         if let Some(now) = now {
-            self.arena.set_number(Tag::ReadAt.of(issuer), now.as_secs())?;
+            self.arena.set(Tag::ReadAt.of(issuer), &now.as_secs())?;
         }
         self.flow.phase = Phase::Client;
         Ok(())
-    }
-
-    /// Decodes a JSON string into the arena.
-    fn decode(&mut self, text: JsonStr<'_>) -> FlowResult<()> {
-        self.arena.write(Tag::Decoded, |_, out| {
-            decode(text, out);
-            Ok(())
-        })
     }
 
     fn decoded(&self) -> &str {
@@ -619,10 +606,10 @@ pub(super) struct ServerFlags(pub(super) u64);
 
 impl ServerFlags {
     /// Proofs by the client's key.
-    const DPOP: u64 = 1 << 4;
-    const SENDS_ISSUER: u64 = 1 << 5;
-    const METADATA_DOCUMENTS: u64 = 1 << 6;
-    const OFFLINE_ACCESS: u64 = 1 << 7;
+    pub(super) const DPOP: u64 = 1 << 4;
+    pub(super) const SENDS_ISSUER: u64 = 1 << 5;
+    pub(super) const METADATA_DOCUMENTS: u64 = 1 << 6;
+    pub(super) const OFFLINE_ACCESS: u64 = 1 << 7;
 
     fn read(metadata: &ServerMetadata<'_>, setup: &Setup<'_>) -> Self {
         let methods = metadata.token_endpoint_auth_methods_supported;
@@ -647,23 +634,11 @@ impl ServerFlags {
     }
 
     pub(super) const fn lists(self, method: TokenEndpointAuth) -> bool {
-        self.0 & method.bit() != 0
+        self.has(method.bit())
     }
 
-    pub(super) const fn takes_proofs(self) -> bool {
-        self.0 & Self::DPOP != 0
-    }
-
-    pub(super) const fn sends_issuer(self) -> bool {
-        self.0 & Self::SENDS_ISSUER != 0
-    }
-
-    pub(super) const fn supports_metadata_documents(self) -> bool {
-        self.0 & Self::METADATA_DOCUMENTS != 0
-    }
-
-    pub(super) const fn offers_offline_access(self) -> bool {
-        self.0 & Self::OFFLINE_ACCESS != 0
+    pub(super) const fn has(self, bit: u64) -> bool {
+        self.0 & bit != 0
     }
 }
 

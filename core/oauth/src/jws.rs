@@ -2,7 +2,7 @@
 //! [`dpop`](super::dpop), and what servers read of both and of access tokens.
 
 use super::access_token::Refusal;
-use super::arena::{Base64, Object, Writer, decode_base64url, put_base64url};
+use super::arena::{Base64, Object, Writer, base64url, decode_base64url, put_base64url};
 use super::jwk::{Algorithm, PublicKey, Signature};
 use super::setup::{MAX_SIGNATURE, SignError, Signer};
 use super::token::UnixTime;
@@ -22,31 +22,25 @@ pub fn put_assertion(
     key: &dyn Signer,
     out: &mut Writer<'_>,
 ) -> Result<(), SignError> {
-    put_signed(key, "JWT", HeaderKey::Id, out, |claims| {
+    let header = |header: &mut Object<'_>| {
+        header.text_if("kid", key.key_id());
+    };
+    put_signed(key, "JWT", header, out, |claims| {
         claims
             .text("iss", client_id)
             .text("sub", client_id)
             .text("aud", audience)
-            .text("jti", id_of(random, &mut [0; 22]))
+            .text("jti", base64url(random, &mut [0; 22]))
             .number("iat", now.as_secs())
             .number("exp", now.as_secs().saturating_add(ASSERTION_LIFE));
     })
 }
 
-/// Way in which a header names the key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum HeaderKey {
-    /// `kid`, if the key has an id.
-    Id,
-    /// `jwk`: the public key itself.
-    Public,
-}
-
-/// Writes a signed object.
+/// Writes a signed object. `name_key` adds the member of its header that names the key.
 pub(super) fn put_signed(
     key: &dyn Signer,
     typ: &str,
-    header_key: HeaderKey,
+    name_key: impl FnOnce(&mut Object<'_>),
     out: &mut Writer<'_>,
     claims: impl FnOnce(&mut Object<'_>),
 ) -> Result<(), SignError> {
@@ -54,14 +48,7 @@ pub(super) fn put_signed(
     let mut base64 = Base64::url(out);
     let mut header = Object::begin(&mut base64);
     header.text("typ", typ).text("alg", key.alg());
-    match header_key {
-        HeaderKey::Id => {
-            header.text_if("kid", key.key_id());
-        }
-        HeaderKey::Public => {
-            header.member("jwk", |out| put_jwk(key, out));
-        }
-    }
+    name_key(&mut header);
     header.end();
     base64.finish();
     out.put(".");
@@ -85,13 +72,6 @@ pub(super) fn put_jwk(key: &dyn Signer, out: &mut dyn core::fmt::Write) {
         jwk.text(name, value);
     });
     jwk.end();
-}
-
-/// Returns the id that is made of random bytes.
-pub(super) fn id_of<'m>(random: &[u8; 16], memory: &'m mut [u8; 22]) -> &'m str {
-    let mut out = Writer::new(memory);
-    put_base64url(random, &mut out);
-    out.finish().unwrap_or_default()
 }
 
 /// Lifetime of an assertion, in seconds; servers take 5 minutes at most.

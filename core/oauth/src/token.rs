@@ -83,6 +83,11 @@ impl<'j> OAuthError<'j> {
         })
     }
 
+    /// Whether an answer is the error with this code.
+    pub(super) fn is(body: &[u8], code: &str) -> bool {
+        OAuthError::parse(body).is_some_and(|error| error.code() == *code)
+    }
+
     /// Returns the code, for example `invalid_grant`.
     pub const fn code(&self) -> JsonStr<'j> {
         self.error
@@ -159,7 +164,7 @@ impl Authorization<'_> {
         for (key, text) in entries.iter().filter(|(key, _)| *key != Tag::Endpoint.into()) {
             let text = core::str::from_utf8(text).unwrap_or_default();
             // There is room: the record is not longer than the arena.
-            let _ = self.arena.set(key, text);
+            let _ = self.arena.set(key, &text);
         }
         let has_token = |number: &u8| {
             self.arena.has(Tag::AccessToken.of(*number))

@@ -1,7 +1,7 @@
-//! The calls of a client, found by the place where they are kept.
+//! The calls of a client.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -14,10 +14,7 @@ use crate::tasks::{FollowedTask, TaskResponses};
 /// Id of a call. It stays the same over all rounds of input, and while the call is a task. Valid
 /// only for the client that made the call. Later calls have greater ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct CallId {
-    number: u64,
-    place: u32,
-}
+pub struct CallId(u64);
 
 /// A call whose result was not taken yet.
 pub(super) struct Pending {
@@ -89,8 +86,7 @@ pub(super) struct Inputs {
 
 #[derive(Default)]
 pub(super) struct Calls {
-    places: Vec<Option<Pending>>,
-    free: Vec<u32>,
+    all: BTreeMap<CallId, Pending>,
     /// By the index in the core's table.
     by_call: Vec<Option<CallId>>,
     /// The calls that need something at a time.
@@ -106,13 +102,10 @@ impl Calls {
         params: Option<OwnedJson>,
         options: CallOptions,
     ) -> &mut Pending {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
-        });
         self.made += 1;
-        let pending = Pending {
-            id: CallId { number: self.made, place },
+        let id = CallId(self.made);
+        self.all.entry(id).or_insert(Pending {
+            id,
             call: None,
             asked: Asked::Call,
             is_in_flight: false,
@@ -130,17 +123,15 @@ impl Calls {
             is_postponed: false,
             result: None,
             attempt: None,
-        };
-        // The place was made above.
-        self.places[place as usize].insert(pending)
+        })
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&Pending> {
-        self.places.get(id.place as usize)?.as_ref().filter(|pending| pending.id == id)
+        self.all.get(&id)
     }
 
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Pending> {
-        self.places.get_mut(id.place as usize)?.as_mut().filter(|pending| pending.id == id)
+        self.all.get_mut(&id)
     }
 
     /// Returns a call that has no result.
@@ -150,8 +141,7 @@ impl Calls {
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<Pending> {
         self.set_due(id, None)?;
-        self.free.push(id.place);
-        self.places.get_mut(id.place as usize)?.take()
+        self.all.remove(&id)
     }
 
     /// Sets the time at which a call needs something. `None` if there is no such call.
@@ -168,7 +158,7 @@ impl Calls {
     #[cfg(feature = "http")]
     pub(super) fn postpone(&mut self, since: Instant, now: Instant) {
         self.times.clear();
-        let open = self.places.iter_mut().flatten().filter(|pending| pending.result.is_none());
+        let open = self.all.values_mut().filter(|pending| pending.result.is_none());
         for pending in open {
             let by = now.saturating_duration_since(pending.started.max(since));
             pending.started = pending.started.saturating_add(by);
@@ -186,11 +176,11 @@ impl Calls {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pending> {
-        self.places.iter().flatten()
+        self.all.values()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Pending> {
-        self.places.iter_mut().flatten()
+        self.all.values_mut()
     }
 
     /// Notes that a request for a call was sent.

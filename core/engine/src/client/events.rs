@@ -13,18 +13,16 @@ use mcp_sansio::{
 
 use super::calls::{Asked, Inputs, Pending};
 use super::{
-    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Times as _, Unsent, Waiting,
+    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Unsent, Waiting, task_time,
     tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
-use crate::hosted::HostedStep;
 use crate::tasks::{FollowedTask, TaskResponses, of_task};
 
 impl State {
     pub(super) fn event(
         &mut self,
         now: Instant,
-        revision: Revision,
         event: &ClientEvent<'_>,
         driver: &mut impl Driver,
     ) {
@@ -40,9 +38,9 @@ impl State {
                 let Some(pending) = self.calls.of(*call) else { return };
                 pending.is_in_flight = false;
                 let id = pending.id;
-                return self.outcome(now, revision, id, outcome, driver);
+                return self.outcome(now, id, outcome, driver);
             }
-            ClientEvent::Request(request) => return self.request(now, revision, request, driver),
+            ClientEvent::Request(request) => return self.request(now, request, driver),
             ClientEvent::TaskProgress { task_id, params } => {
                 return self.task_progress(*task_id, *params, event, driver);
             }
@@ -61,7 +59,7 @@ impl State {
             }
             ClientEvent::Changed { listen, what } => {
                 if let Changed::Task(state) = what {
-                    self.task_state(now, revision, *state, driver);
+                    self.task_state(now, *state, driver);
                 }
                 if listen.is_none() {
                     self.changed(*what, event, driver);
@@ -181,7 +179,6 @@ impl State {
     fn outcome(
         &mut self,
         now: Instant,
-        revision: Revision,
         id: CallId,
         outcome: &CallOutcome<'_>,
         driver: &mut impl Driver,
@@ -198,7 +195,7 @@ impl State {
             };
             let step = task.poll.on_outcome(now, driver.random(), outcome);
             self.report_status(id, report, driver);
-            return self.take_step(now, revision, id, step, driver);
+            return self.take_step(now, id, step, driver);
         }
         let result = match outcome {
             CallOutcome::Result(result) => {
@@ -218,16 +215,16 @@ impl State {
                 let inputs = pending.inputs.insert(Inputs::default().into());
                 inputs.round = Some((input.as_json().into(), input.round()));
                 let requests = input.raw_requests().unwrap_or(RawJson::EMPTY);
-                return self.ask(now, revision, id, requests, driver);
+                return self.ask(now, id, requests, driver);
             }
             CallOutcome::Task(task) => {
                 let (server, tool) = (self.server.clone(), tool(pending.params.as_ref()));
-                let (now, random) = (driver.time(now), driver.random());
-                match FollowedTask::created(now, random, revision, server, tool, *task) {
+                let (now, random) = (task_time(driver, now), driver.random());
+                match FollowedTask::created(now, random, self.revision, server, tool, *task) {
                     Some(followed) => {
                         pending.task = Some(followed.into());
                         driver.updated(id);
-                        return self.next_step(now.now, revision, id, driver);
+                        return self.next_step(now.now, id, driver);
                     }
                     None => Err(CallError::Invalid(Violation::InvalidResult)),
                 }
@@ -272,20 +269,14 @@ impl State {
         }
     }
 
-    fn task_state(
-        &mut self,
-        now: Instant,
-        revision: Revision,
-        state: RawJson<'_>,
-        driver: &mut impl Driver,
-    ) {
+    fn task_state(&mut self, now: Instant, state: RawJson<'_>, driver: &mut impl Driver) {
         let Some(id) = state.get("taskId").and_then(RawJson::as_string) else { return };
         let Some(pending) = self.calls.of_task(id) else { return };
         let (id, Some(task)) = (pending.id, &mut pending.task) else { return };
         let report = task.note_state(state);
         let step = task.poll.on_change(now, driver.random(), state);
         self.report_status(id, report, driver);
-        self.take_step(now, revision, id, step, driver);
+        self.take_step(now, id, step, driver);
     }
 
     /// Hands a new message about the status to the application, where it wants progress.
@@ -298,23 +289,16 @@ impl State {
         }
     }
 
-    fn next_step(
-        &mut self,
-        now: Instant,
-        revision: Revision,
-        id: CallId,
-        driver: &mut impl Driver,
-    ) {
+    fn next_step(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
         if let Some(task) = self.calls.open_mut(id).and_then(|pending| pending.task.as_mut()) {
             let step = task.poll.next(now);
-            self.take_step(now, revision, id, step, driver);
+            self.take_step(now, id, step, driver);
         }
     }
 
     fn take_step(
         &mut self,
         now: Instant,
-        revision: Revision,
         id: CallId,
         step: PollStep<'_>,
         driver: &mut impl Driver,
@@ -335,7 +319,7 @@ impl State {
             PollStep::Get => return self.ask_about(id, Asked::State),
             PollStep::Result => return self.ask_about(id, Asked::Result),
             PollStep::Update => return self.ask_about(id, Asked::Update),
-            PollStep::Input(requests) => return self.ask(now, revision, id, requests, driver),
+            PollStep::Input(requests) => return self.ask(now, id, requests, driver),
             PollStep::Sleep(until) => {
                 self.calls.set_due(id, Some(due.map_or(until, |due| due.min(until))));
                 return;
@@ -363,7 +347,6 @@ impl State {
     pub(super) fn hold(
         &mut self,
         now: Instant,
-        revision: Revision,
         id: CallId,
         is_held: bool,
         driver: &mut impl Driver,
@@ -375,7 +358,7 @@ impl State {
         if core::mem::take(&mut pending.is_postponed) {
             self.waiting.push_back(Waiting::Call(id));
         } else {
-            self.next_step(now, revision, id, driver);
+            self.next_step(now, id, driver);
         }
     }
 
@@ -390,14 +373,8 @@ impl State {
     // Questions about a call, in one of its rounds or in its task.
 
     /// Asks the application what is new among the questions.
-    fn ask(
-        &mut self,
-        now: Instant,
-        revision: Revision,
-        id: CallId,
-        requests: RawJson<'_>,
-        driver: &mut impl Driver,
-    ) {
+    fn ask(&mut self, now: Instant, id: CallId, requests: RawJson<'_>, driver: &mut impl Driver) {
+        let revision = self.revision;
         let Some(pending) = self.calls.open_mut(id) else { return };
         let task = pending.task.as_deref();
         let inputs = pending.inputs.get_or_insert_default();
@@ -441,7 +418,7 @@ impl State {
                 }
             }
         }
-        self.go_on(now, revision, id, driver);
+        self.go_on(now, id, driver);
     }
 
     fn refused(
@@ -460,7 +437,7 @@ impl State {
 
     /// Sends the next round, or the update of the task, if all questions are answered. A task is
     /// asked for its state meanwhile.
-    fn go_on(&mut self, now: Instant, revision: Revision, id: CallId, driver: &mut impl Driver) {
+    fn go_on(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
         let Some(pending) = self.calls.open_mut(id) else { return };
         let all = pending.inputs.as_mut().filter(|inputs| inputs.open.is_empty());
         match (&mut pending.task, all) {
@@ -471,7 +448,7 @@ impl State {
                     let TaskResponses(responses) = core::mem::take(&mut inputs.responses);
                     task.answer(responses);
                 }
-                self.next_step(now, revision, id, driver);
+                self.next_step(now, id, driver);
             }
         }
     }
@@ -487,7 +464,6 @@ impl State {
     pub(super) fn answer(
         &mut self,
         now: Instant,
-        revision: Revision,
         input: InputId,
         answer: InputResponse,
         driver: &mut impl Driver,
@@ -495,7 +471,7 @@ impl State {
         let Some(at) = self.inputs.iter().position(|(other, _)| *other == input) else { return };
         match self.inputs.swap_remove(at).1 {
             Purpose::Request(request, params) => {
-                let answer = answer.map(|json| of_task(json, params.as_json(), revision));
+                let answer = answer.map(|json| of_task(json, params.as_json(), self.revision));
                 self.unsent.push_back(Unsent::Response(request, answer));
             }
             Purpose::Hosted(task) => self.end_hosted(now, task, answer, driver),
@@ -508,7 +484,7 @@ impl State {
                 match answer {
                     Ok(json) => {
                         inputs.responses.0.push((key, json));
-                        self.go_on(now, revision, id, driver);
+                        self.go_on(now, id, driver);
                     }
                     Err(refusal) => self.refused(id, refusal, RawJson::EMPTY, driver),
                 }
@@ -523,28 +499,13 @@ impl State {
 
     // Requests of a legacy server, and the tasks that the client runs for it.
 
-    fn request(
-        &mut self,
-        now: Instant,
-        revision: Revision,
-        request: &ServerRequest<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let (time, handle) = (driver.time(now), request.handle);
+    fn request(&mut self, now: Instant, request: &ServerRequest<'_>, driver: &mut impl Driver) {
+        let revision = self.revision;
+        let (time, handle) = (task_time(driver, now), request.handle);
         self.expire_hosted(now, driver);
-        match self.hosted.handle(time, request) {
-            Some(HostedStep::Respond(reply)) => {
-                return self.unsent.push_back(Unsent::Hosted(handle, reply));
-            }
-            Some(HostedStep::Page(page)) => {
-                return self.unsent.push_back(Unsent::Response(handle, Ok(page)));
-            }
-            Some(HostedStep::Cancel(key, reply)) => {
-                self.unsent.push_back(Unsent::Hosted(handle, reply));
-                return self.stop_hosted(key, driver);
-            }
-            Some(HostedStep::Wait) => return,
-            None => {}
+        if let Some((response, stopped)) = self.hosted.handle(time, request) {
+            self.unsent.extend(response);
+            return stopped.into_iter().for_each(|key| self.stop_hosted(key, driver));
         }
         let Ok(question) = request.input_request() else {
             let error = InputRefusal::Error(RpcError::invalid_params("Invalid params").into());
@@ -589,13 +550,13 @@ impl State {
         driver: &mut impl Driver,
     ) {
         let outcome = answer.map_err(|refusal| refusal.as_error().into());
-        let late = self.hosted.end(driver.time(now), task, outcome);
+        let late = self.hosted.end(task_time(driver, now), task, outcome);
         self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
     }
 
     fn expire_hosted(&mut self, now: Instant, driver: &mut impl Driver) {
         if self.hosted.next_timeout().is_some_and(|due| due <= now) {
-            let time = driver.time(now);
+            let time = task_time(driver, now);
             while let Some(key) = self.hosted.expire(time) {
                 self.stop_hosted(key, driver);
             }
@@ -643,12 +604,7 @@ impl State {
         return false;
     }
 
-    pub(super) fn handle_timeouts(
-        &mut self,
-        now: Instant,
-        revision: Revision,
-        driver: &mut impl Driver,
-    ) {
+    pub(super) fn handle_timeouts(&mut self, now: Instant, driver: &mut impl Driver) {
         self.expire_hosted(now, driver);
         let stands_still = self.stands_still();
         let due: Vec<CallId> =
@@ -662,7 +618,7 @@ impl State {
             if pending.task.is_none() || limit.is_some_and(|limit| limit <= now) {
                 self.give_up(id, CallError::TimedOut, driver);
             } else {
-                self.next_step(now, revision, id, driver);
+                self.next_step(now, id, driver);
             }
         }
     }

@@ -9,8 +9,6 @@ use core::time::Duration;
 #[cfg(feature = "http")]
 use mcp_sansio::Messages;
 #[cfg(feature = "http")]
-use mcp_sansio::Revision;
-#[cfg(feature = "http")]
 use mcp_sansio::http::client::{HttpFailure, Post};
 use mcp_sansio::{Frame, Instant, RxBuffer, Tx, TxBuffer};
 
@@ -123,10 +121,9 @@ impl ClientEngine<'_> {
         loop {
             let (mut client, tx) = core.parts();
             let event = client.next_event(now, &mut messages, tx);
-            let revision = client.revision().unwrap_or(Revision::LATEST);
             state.sent(tx, driver);
             let Ok(Some(event)) = event else { break };
-            state.event(now, revision, &event, driver);
+            state.event(now, &event, driver);
         }
         self.after_message(now, before, driver);
     }
@@ -143,10 +140,9 @@ impl ClientEngine<'_> {
         let Self { core, state } = self;
         let (mut client, tx) = core.parts();
         let event = client.fail(now, id, failure, tx);
-        let revision = client.revision().unwrap_or(Revision::LATEST);
         state.sent(tx, driver);
         if let Ok(Some(event)) = event {
-            state.event(now, revision, &event, driver);
+            state.event(now, &event, driver);
         }
         self.after_message(now, before, driver);
     }

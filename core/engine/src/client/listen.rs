@@ -15,6 +15,7 @@ use crate::errors::CallError;
 impl State {
     /// Notes that the server is connected, and asks for what it has lost with the last connection.
     pub(super) fn opened(&mut self, now: Instant, revision: Revision, driver: &mut impl Driver) {
+        self.revision = revision;
         if let Some(level) = self.log_level.filter(|_| !revision.is_modern()) {
             let (params, options) = (SetLevelParams::new(level), CallOptions::new());
             let call = self.queue(now, methods::LOGGING_SET_LEVEL, &params, options, None);

@@ -88,6 +88,8 @@ struct State {
     inputs: Vec<(InputId, Purpose)>,
     asked: u64,
     hosted: HostedTasks,
+    /// Of the connection; the latest before it is known.
+    revision: Revision,
     connect_state: ConnectState,
     connect_result: Option<OwnedJson>,
     is_unresponsive: bool,
@@ -127,7 +129,7 @@ enum Waiting {
     CancelTask(String),
 }
 
-enum Unsent {
+pub(crate) enum Unsent {
     Cancel(Call),
     Response(RequestHandle, InputResponse),
     Hosted(RequestHandle, TaskResponse),
@@ -182,7 +184,7 @@ impl<'c> ClientEngine<'c> {
         (state.is_unresponsive, state.is_timing_out, state.unread) = (false, false, 0);
         state.is_cut_off = false;
         state.hosted = HostedTasks::new(state.limits.max_in_flight);
-        state.connect_state = ConnectState::Connecting;
+        (state.connect_state, state.revision) = (ConnectState::Connecting, Revision::LATEST);
         #[cfg(feature = "http")]
         {
             state.posts.clear();
@@ -408,7 +410,7 @@ impl<'c> ClientEngine<'c> {
         if !self.knows(task) {
             return None;
         }
-        let mut followed = FollowedTask::resumed(driver.time(now), task.clone());
+        let mut followed = FollowedTask::resumed(task_time(driver, now), task.clone());
         followed.poll.next(now);
         let options = CallOptions::new().progress(true);
         let method = methods::TOOLS_CALL.to_owned();
@@ -592,8 +594,7 @@ impl<'c> ClientEngine<'c> {
 
     /// Sends nothing for the task of a call while it is held; what the server tells of it is noted.
     pub fn hold(&mut self, now: Instant, call: CallId, is_held: bool, driver: &mut impl Driver) {
-        let revision = self.core().revision().unwrap_or(Revision::LATEST);
-        self.state.hold(now, revision, call, is_held, driver);
+        self.state.hold(now, call, is_held, driver);
         self.flush(now, driver);
     }
 
@@ -621,8 +622,7 @@ impl<'c> ClientEngine<'c> {
         answer: InputResponse,
         driver: &mut impl Driver,
     ) {
-        let revision = self.core().revision().unwrap_or(Revision::LATEST);
-        self.state.answer(now, revision, input, answer, driver);
+        self.state.answer(now, input, answer, driver);
         self.flush(now, driver);
     }
 
@@ -646,9 +646,8 @@ impl<'c> ClientEngine<'c> {
         self.trace_received(driver);
         let Self { core, state } = self;
         let is_more = match core.catch_up(now) {
-            Step::Event(event, mut turn) => {
-                let revision = turn.parts().0.revision().unwrap_or(Revision::LATEST);
-                state.event(now, revision, &event, driver);
+            Step::Event(event, _) => {
+                state.event(now, &event, driver);
                 true
             }
             Step::Again => true,
@@ -710,8 +709,7 @@ impl<'c> ClientEngine<'c> {
             return Ok(());
         }
         self.handle_core_timeouts(now, driver)?;
-        let revision = self.core().revision().unwrap_or(Revision::LATEST);
-        self.state.handle_timeouts(now, revision, driver);
+        self.state.handle_timeouts(now, driver);
         self.flush(now, driver);
         Ok(())
     }
@@ -721,11 +719,10 @@ impl<'c> ClientEngine<'c> {
         let is_free = !core.tx().is_mid_frame();
         let result = loop {
             let (mut client, tx) = core.parts();
-            let revision = client.revision().unwrap_or(Revision::LATEST);
             let event = client.handle_timeout(now, tx);
             state.sent(tx, driver);
             match event {
-                Ok(Some(event)) => state.event(now, revision, &event, driver),
+                Ok(Some(event)) => state.event(now, &event, driver),
                 Ok(None) | Err(SendError::Full) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -917,6 +914,7 @@ impl State {
             inputs: Vec::new(),
             asked: 0,
             hosted: HostedTasks::new(limits.max_in_flight),
+            revision: Revision::LATEST,
             connect_state: ConnectState::Connecting,
             connect_result: None,
             is_unresponsive: false,
@@ -977,13 +975,9 @@ fn tool(params: Option<&OwnedJson>) -> String {
     name.map(|name| alloc::string::ToString::to_string(&name)).unwrap_or_default()
 }
 
-trait Times: Driver {
-    fn time(&mut self, now: Instant) -> TaskTime {
-        TaskTime::new(now, self.unix_ms())
-    }
+fn task_time(driver: &mut impl Driver, now: Instant) -> TaskTime {
+    TaskTime::new(now, driver.unix_ms())
 }
-
-impl<D: Driver + ?Sized> Times for D {}
 
 impl fmt::Debug for ClientEngine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use mcp_sansio::http::sse::{Event, EventKind, EventReader};
 use mcp_sansio::internal::copy;
 use mcp_sansio::{Frame, Instant, RawJson};
 
-use super::job::{Ask, Errand, Job, Kind, Phase, To};
+use super::job::{Ask, Errand, Job, Kind, Phase};
 use super::job::{Received, hold};
 use super::tools::{AfterPage, Listing};
 use super::{Closing, Diagnostic, HttpClient, HttpExchangeId, HttpRequest, Reading};
@@ -39,7 +39,7 @@ impl HttpClient {
     pub fn waits_for_room(&self, id: HttpExchangeId) -> bool {
         !self.inbox.has_room()
             && self.jobs.get(&id).is_some_and(|job| {
-                matches!(job.phase, Phase::Message | Phase::Events) && job.to() != To::Us
+                matches!(job.phase, Phase::Message | Phase::Events) && job.errand.is_none()
             })
     }
 
@@ -540,14 +540,14 @@ impl HttpClient {
 
     /// Handles a message.
     fn message(&mut self, job: &mut Job, data: Frame<'_>) {
-        let to = job.to();
+        let is_filtered = job.exchange.is_modern() && job.lists_tools;
         let had_response = job.exchange.has_response();
         self.session.observe(&mut job.exchange, data);
         let has_response = job.exchange.has_response();
         match data {
-            Frame::Complete(message) if to == To::Us => message.clone_into(&mut job.body),
+            Frame::Complete(message) if job.errand.is_some() => message.clone_into(&mut job.body),
             Frame::Complete(message) => {
-                let is_list = to == To::ClientAsTools && has_response;
+                let is_list = is_filtered && has_response;
                 let list = if is_list { self.tools.take(message, &mut self.steps) } else { None };
                 let message = list.unwrap_or_else(|| message.to_vec());
                 self.inbox.push(Received::Message(message));

@@ -17,7 +17,8 @@ use crate::{ClientEngine, Driver, HttpError};
 
 pub(super) struct Job {
     pub(super) kind: Kind,
-    /// A request of the client itself that comes before the message is sent again.
+    /// A request of the client over HTTP itself that comes before the message is sent again. Of its
+    /// messages the latest is kept.
     pub(super) errand: Option<Errand>,
     pub(super) ask: Ask,
     pub(super) phase: Phase,
@@ -103,16 +104,6 @@ pub(super) enum Phase {
     Waiting(Instant),
     /// There is no exchange until another session is open.
     Renewal,
-}
-
-/// Destination of messages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
-    Client,
-    /// The client; the response is a list of tools, which is filtered.
-    ClientAsTools,
-    /// The client over HTTP itself, which sent the request: the latest message is kept.
-    Us,
 }
 
 impl Kind {
@@ -202,16 +193,6 @@ impl Job {
             (Ask::Stream | Ask::Resumed, _) => "GET",
             (Ask::Message, Kind::Delete(_)) => "DELETE",
             (Ask::Message, _) => "POST",
-        }
-    }
-
-    pub(super) fn to(&self) -> To {
-        if self.errand.is_some() {
-            To::Us
-        } else if self.exchange.is_modern() && self.lists_tools {
-            To::ClientAsTools
-        } else {
-            To::Client
         }
     }
 

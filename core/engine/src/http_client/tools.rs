@@ -12,7 +12,7 @@ use mcp_sansio::{OwnedJson, RawJson, Revision};
 
 use super::{Diagnostic, HttpStep};
 use crate::HttpError;
-use crate::results::{Cursors, MAX_LIST, MAX_PAGES};
+use crate::results::{MAX_LIST, Pager};
 
 /// Input schemas with annotations, by the names of their tools.
 #[derive(Default)]
@@ -81,8 +81,7 @@ impl ToolTable {
 pub(super) struct Listing {
     meta: String,
     page: usize,
-    cursors: Cursors,
-    bytes: usize,
+    pager: Pager,
     /// The request for the next page.
     pub(super) post: Post,
     /// The error of the call if the list cannot be read.
@@ -110,26 +109,21 @@ impl Listing {
             }
         }
         let post = request(&meta, 0, None);
-        Self { meta, page: 0, cursors: Cursors::default(), bytes: 0, post, error }
+        Self { meta, page: 0, pager: Pager::new(MAX_LIST), post, error }
     }
 
     /// Takes a page.
     pub(super) fn take(&mut self, response: &[u8]) -> AfterPage {
-        let Some(result) = core::str::from_utf8(response).ok().and_then(result) else {
-            return AfterPage::Failed;
-        };
-        let cursor = result.get("nextCursor").filter(|cursor| cursor.as_string().is_some());
-        let Some(cursor) = cursor.map(|cursor| cursor.as_str()) else {
-            return AfterPage::Complete;
-        };
-        (self.page, self.bytes) = (self.page + 1, self.bytes + response.len());
-        if self.page >= MAX_PAGES
-            || self.bytes > MAX_LIST
-            || !self.cursors.insert(cursor.as_bytes())
-        {
+        let page = core::str::from_utf8(response).ok().and_then(result);
+        // The first page is that of `post`.
+        self.pager.next_page();
+        if page.is_none_or(|page| self.pager.note(page).is_err()) {
             return AfterPage::Failed;
         }
-        self.post = request(&self.meta, self.page, Some(cursor));
+        let next = self.pager.next_page().and_then(|params| params.cursor);
+        let Some(cursor) = next else { return AfterPage::Complete };
+        self.page += 1;
+        self.post = request(&self.meta, self.page, Some(cursor.as_json().as_str()));
         AfterPage::Next
     }
 }

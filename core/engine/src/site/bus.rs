@@ -2,7 +2,7 @@
 //! them and another one waits for.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -17,6 +17,7 @@ use super::schedule::{SlabKey, Work};
 use super::session_id::SiteNode;
 use super::{OwnedHead, Site, SiteOptions};
 use crate::KeyRing;
+use crate::expiring::Expiring;
 use crate::observer::Disconnect;
 
 /// Whom an envelope concerns. A bus may send each to every node; one that sends less has less to
@@ -60,10 +61,8 @@ pub(super) struct Fleet {
     mask: u64,
     /// The number of the last envelope to all nodes, by its sender.
     heard: BTreeMap<u64, u64>,
-    /// Numbers of the ids of sessions that were deleted.
-    deleted: BTreeSet<u64>,
-    /// The same, the oldest first.
-    in_order: VecDeque<u64>,
+    /// Numbers of the ids of sessions that were deleted, in the order of the seconds of that.
+    deleted: Expiring<u64, (), u64>,
     /// The latest changes of resources, and when the next step after each was: a subscription that
     /// a client made before may be on its way here.
     changes: VecDeque<(Box<str>, Option<Instant>)>,
@@ -174,8 +173,7 @@ impl Fleet {
             outgoing: VecDeque::new(),
             mask: numbers(random).0,
             heard: BTreeMap::new(),
-            deleted: BTreeSet::new(),
-            in_order: VecDeque::new(),
+            deleted: Expiring::new(),
             changes: VecDeque::new(),
         }
     }
@@ -199,18 +197,16 @@ impl Fleet {
 
     /// Returns whether the session of this number was deleted.
     pub(super) fn is_deleted(&self, number: u64) -> bool {
-        self.deleted.contains(&number)
+        self.deleted.by_key().contains_key(&number)
     }
 
     /// Lets the id of a session that was deleted open it no more.
     fn forget(&mut self, number: u64) {
-        if self.deleted.insert(number) {
-            self.in_order.push_back(number);
-            if self.in_order.len() > MAX_DELETED
-                && let Some(oldest) = self.in_order.pop_front()
-            {
-                self.deleted.remove(&oldest);
-            }
+        if !self.is_deleted(number) {
+            self.deleted.insert(number, (), Some(self.node.seconds()), 0);
+        }
+        if self.deleted.by_key().len() > MAX_DELETED {
+            self.deleted.pop_first(|_| true);
         }
     }
 
@@ -557,6 +553,6 @@ mod tests {
         [0, 1, 1].into_iter().chain(2..=last).for_each(|number| fleet.forget(number));
         assert!(!fleet.is_deleted(0));
         assert!((1..=last).all(|number| fleet.is_deleted(number)));
-        assert_eq!((fleet.deleted.len(), fleet.in_order.len()), (MAX_DELETED, MAX_DELETED));
+        assert_eq!(fleet.deleted.by_key().len(), MAX_DELETED);
     }
 }

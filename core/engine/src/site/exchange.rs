@@ -645,12 +645,12 @@ impl<O> Site<'_, O> {
         let share = self.options.limit(self.options.body_budget, holder).share;
         let room = self.bodies.take(&mut self.counts, key, exchange.counted, len, (holder, share));
         let (counted, next) = match room {
-            Room::Taken(counted, next) => (counted, next),
-            Room::Wait => {
+            Ok(taken) => taken,
+            Err(NoPlace::Total) => {
                 exchange.waits = true;
                 return 0;
             }
-            Room::Refused => {
+            Err(NoPlace::Share) => {
                 self.refuse(key, &Refusal::service_unavailable());
                 return piece.len();
             }
@@ -725,16 +725,6 @@ fn allow_cross_origin(
 
 // The budget of bytes that all request bodies share.
 
-/// Room for a body.
-pub(super) enum Room {
-    /// There is room. The body counts with these bytes, and another may try next.
-    Taken(usize, Option<SlabKey>),
-    /// The body has to wait.
-    Wait,
-    /// Its client has its share.
-    Refused,
-}
-
 /// Bodies wait in the order in which they found no room. Room for one body of the greatest length
 /// is reserved for the first of them, so that partly read bodies do not wait for each other. Short
 /// bodies are not counted, so that the response to a call can always be read.
@@ -759,7 +749,11 @@ impl Bodies {
     }
 
     /// Takes room for a body of `len` bytes, of which `counted` have room. `share` is that of its
-    /// client; one body of the greatest length always fits in.
+    /// client; one body of the greatest length always fits in. Returns the number of bytes with
+    /// which the body counts, and another that may try next.
+    ///
+    /// # Errors
+    /// The body has to wait, or its client has its share.
     pub(super) fn take(
         &mut self,
         counts: &mut SiteCounts,
@@ -767,9 +761,9 @@ impl Bodies {
         counted: usize,
         len: usize,
         (holder, share): (Option<&Holder>, usize),
-    ) -> Room {
+    ) -> Result<(usize, Option<SlabKey>), NoPlace> {
         if len <= UNCOUNTED.max(counted) {
-            return Room::Taken(counted, None);
+            return Ok((counted, None));
         }
         let wanted = len - counted;
         // A client that may have all of it waits for others, so it has no share.
@@ -790,18 +784,12 @@ impl Bodies {
                 taken = counts.body_bytes.take(wanted, holder, limit);
             }
         }
-        match taken {
-            Ok(()) => Room::Taken(len, self.leave(key)),
-            Err(NoPlace::Share) => Room::Refused,
-            Err(NoPlace::Total) => {
-                if !self.waiting.contains(&key) {
-                    // No other body can use the reserve meanwhile.
-                    let is_preferred = self.preferred == Some(key);
-                    self.waiting.insert(if is_preferred { 0 } else { self.waiting.len() }, key);
-                }
-                Room::Wait
-            }
+        if taken == Err(NoPlace::Total) && !self.waiting.contains(&key) {
+            // No other body can use the reserve meanwhile.
+            let is_preferred = self.preferred == Some(key);
+            self.waiting.insert(if is_preferred { 0 } else { self.waiting.len() }, key);
         }
+        taken.map(|()| (len, self.leave(key)))
     }
 
     /// Gives up the room of a body that is handled or gone. Returns a body that may try next.

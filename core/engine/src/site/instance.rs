@@ -179,14 +179,10 @@ impl<O> Instance<O> {
         if let InstanceKind::Session(session) = &self.kind { Some(session) } else { None }
     }
 
-    pub(super) const fn session_mut(&mut self) -> Option<&mut Session> {
-        if let InstanceKind::Session(session) = &mut self.kind { Some(session) } else { None }
-    }
-
     /// Returns whether the client may send so many bytes to other nodes, and counts them: all nodes
     /// open each envelope.
     pub(super) fn may_pass(&mut self, now: Instant, len: usize) -> bool {
-        let Some(session) = self.session_mut() else { return false };
+        let InstanceKind::Session(session) = &mut self.kind else { return false };
         let takes = Duration::from_micros(len as u64).saturating_add(PASS_INTERVAL);
         let until = session.passed_until.max(now).saturating_add(takes);
         let may_pass = until <= now.saturating_add(MAX_AHEAD);
@@ -404,7 +400,7 @@ impl<O> Instance<O> {
     /// Returns whether a session, or a stream of HTTP+SSE, has nothing left to do.
     pub(super) fn is_unused(&mut self, config: &ServerConfig<'_>) -> bool {
         self.state.server(config).open_requests() == 0
-            && self.streams.is_only_own()
+            && self.streams.posts.is_empty()
             && match &self.kind {
                 InstanceKind::Alone => false,
                 InstanceKind::Sse(_) => self.streams.own.outbox.tx.is_idle(),
@@ -437,7 +433,7 @@ impl<O> Instance<O> {
     fn leave_exchange(&mut self, stream: u32) -> Option<SlabKey> {
         let id = ExchangeId::new(stream);
         touch(&mut self.touched, id);
-        self.streams.of_post(id).and_then(|stream| stream.exchange.take())
+        self.streams.posts.get_mut(&id).and_then(|stream| stream.exchange.take())
     }
 
     /// Begins to send the recorded events of a stream to an exchange of another node, if the stream
@@ -578,18 +574,9 @@ impl<O> Streams<O> {
         self.posts.get_mut(&id).map_or(&mut self.own, |stream| stream)
     }
 
-    /// Returns the stream of a POST request, unless it has ended.
-    fn of_post(&mut self, id: ExchangeId) -> Option<&mut Stream<O>> {
-        self.posts.get_mut(&id).map(|stream| &mut **stream)
-    }
-
     /// Returns whether the output of an exchange goes to the stream that belongs to no request.
     pub(super) fn is_own(&self, id: ExchangeId) -> bool {
         !self.posts.contains_key(&id)
-    }
-
-    fn is_only_own(&self) -> bool {
-        self.posts.is_empty()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Stream<O>> {
@@ -842,7 +829,7 @@ impl<O> Site<'_, O> {
                 };
                 *active = now;
                 let is_read = !readers.is_empty();
-                if let Some(stream) = instance.streams.of_post(id) {
+                if let Some(stream) = instance.streams.posts.get_mut(&id) {
                     stream.exchange.take_if(|exchange| *exchange == key);
                     (stream.is_taken, stream.is_released) = (true, false);
                 }

@@ -327,7 +327,7 @@ impl<'c, O> Site<'c, O> {
             spare_output: Spare::default(),
             spare_stream: None,
             documents: Vec::new(),
-            schedule: Schedule::new(),
+            schedule: Schedule::default(),
             ended: VecDeque::new(),
             closing: None,
             is_connected: true,

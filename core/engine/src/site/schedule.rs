@@ -87,7 +87,7 @@ pub(super) enum Work {
 
 /// What is looked at next, each once and in turns, and at which time. Entries are marked here and
 /// not in their tables, so that one can be scheduled while others are borrowed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Schedule {
     turns: VecDeque<Work>,
     /// The exchanges that have something for their connections.
@@ -98,7 +98,7 @@ pub(super) struct Schedule {
 }
 
 /// The marks of the latest entry at an index.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     serial: u32,
     has_turn: bool,
@@ -106,23 +106,7 @@ struct Marks {
     due: Option<Instant>,
 }
 
-impl Marks {
-    const fn new(serial: u32) -> Self {
-        Self { serial, has_turn: false, is_ready: false, due: None }
-    }
-}
-
 impl Schedule {
-    pub(super) const fn new() -> Self {
-        Self {
-            turns: VecDeque::new(),
-            ready: VecDeque::new(),
-            timers: BTreeSet::new(),
-            exchanges: Vec::new(),
-            instances: Vec::new(),
-        }
-    }
-
     /// Gives it a turn, behind all others.
     pub(super) fn turn(&mut self, work: Work) {
         if let Some(marks) = self.marks(work)
@@ -196,14 +180,14 @@ impl Schedule {
         };
         let index = index as usize;
         if all.len() <= index {
-            all.resize(index + 1, Marks::new(0));
+            all.resize(index + 1, Marks::default());
         }
         let marks = all.get_mut(index)?;
         if marks.serial != serial {
             if (serial.wrapping_sub(marks.serial) as i32) < 0 {
                 return None;
             }
-            *marks = Marks::new(serial);
+            *marks = Marks { serial, ..Marks::default() };
         }
         Some(marks)
     }
@@ -215,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_stale_key_leaves_the_marks_of_the_entry_that_took_its_place() {
-        let (mut table, mut schedule) = (Slab::new(), Schedule::new());
+        let (mut table, mut schedule) = (Slab::new(), Schedule::default());
         let old = table.insert("old");
         schedule.turn(Work::Exchange(old));
         table.remove(old);

@@ -12,13 +12,14 @@ use core::time::Duration;
 
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskTime};
 use mcp_sansio::{
-    Amount, ClientFeatures, Encode, Encoder, Instant, OwnedJson, Progress, RawJson, Request,
-    Revision, RpcError, ToolError,
+    Amount, ClientFeatures, Instant, OwnedJson, Progress, RawJson, Request, Revision, RpcError,
+    ToolError,
 };
 
 use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, TaskResponse, len, share_of};
 use crate::places::PlaceLimit;
 use crate::record::{TaskInput, TaskOutcome, TaskRecord};
+use crate::tasks::With;
 
 /// The part that a server has in the tasks of its fleet.
 pub(super) struct Fleet {
@@ -61,6 +62,7 @@ pub enum Claim {
 }
 
 /// The hub's part of a task in a fleet.
+#[derive(Default)]
 pub(super) struct Shared {
     /// Whether another server runs it.
     is_foreign: bool,
@@ -307,7 +309,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             let life = kept.life.take();
             let inputs = take(&mut kept.inputs);
             self.woken.extend(life);
-            self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
+            self.woken.extend(inputs.into_values().filter_map(|input| input.waker));
             self.own -= 1;
         }
     }
@@ -365,7 +367,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             client: call
                 .map_or(ClientFeatures::NONE, |it| ClientFeatures::from_bits(it.capabilities)),
             created_in: call.and_then(|call| call.session),
-            shared: Shared { is_foreign: true, ..Shared::NONE },
+            shared: Shared { is_foreign: true, ..Shared::default() },
             ..Kept::new(task)
         });
         Some(task)
@@ -408,7 +410,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             state.info(found)
         };
         let infos: Vec<TaskInfo> = tasks.iter().filter_map(visible).collect();
-        OwnedJson::new(&Page(infos), request.revision).ok()
+        // An owner has a limited number of them in the fleet, so the list is in one piece.
+        let list = With { object: RawJson::EMPTY, name: "tasks", value: &infos };
+        OwnedJson::new(&list, request.revision).ok()
     }
 
     /// Forgets a task of another server that no client follows here.
@@ -448,7 +452,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 let request = OpenInput::of(&next)?;
                 let response = Some(Ok(answer));
                 let input = Input { response, ..Input::new(request, false) };
-                kept.inputs.push(input);
+                kept.inputs.insert(number, input);
             }
             return Some(number);
         }
@@ -469,8 +473,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let Some(kept) = self.kept(task) else { return };
         if !kept.shared.is_foreign && record.outcome.is_none() {
             let Kept { inputs, .. } = kept;
-            let unanswered = inputs.iter().filter(|input| input.response.is_none());
-            let numbers: Vec<u32> = unanswered.map(|input| input.request.number).collect();
+            let unanswered = inputs.iter().filter(|(_, input)| input.response.is_none());
+            let numbers: Vec<u32> = unanswered.map(|(number, _)| *number).collect();
             for stored in record.inputs.iter().filter(|stored| numbers.contains(&stored.number)) {
                 let answer = match stored.answer.as_deref().and_then(parsed) {
                     Some(answer) => Ok(answer),
@@ -482,11 +486,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             return;
         }
         let travels = record.is_legacy();
-        kept.inputs.retain(|input| open.contains(&input.request.number));
+        kept.inputs.retain(|number, _| open.contains(number));
         for stored in record.inputs.iter().filter(|stored| open.contains(&stored.number)) {
-            if !kept.inputs.iter().any(|input| input.request.number == stored.number) {
-                kept.inputs
-                    .extend(OpenInput::of(stored).map(|request| Input::new(request, travels)));
+            if !kept.inputs.contains_key(&stored.number) {
+                let request = OpenInput::of(stored).map(|it| (it.number, Input::new(it, travels)));
+                kept.inputs.extend(request);
             }
         }
         kept.progress = record.numbers().map(Arc::new);
@@ -513,17 +517,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             self.changed(task);
             self.wake_askers(task);
         }
-    }
-}
-
-/// A list of tasks, in one piece: an owner has a limited number of them in the fleet.
-struct Page(Vec<TaskInfo>);
-
-impl Encode for Page {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("tasks", self.0.as_slice());
-        to.end_object();
     }
 }
 
@@ -575,16 +568,6 @@ impl<S, C> Kept<S, C> {
 }
 
 impl Shared {
-    pub(super) const NONE: Self = Self {
-        is_foreign: false,
-        due: None,
-        compared: None,
-        asked: Vec::new(),
-        is_end_stored: false,
-        answered: Vec::new(),
-        earlier: VecDeque::new(),
-    };
-
     /// Records a response for the store.
     pub(super) fn answered(&mut self, number: u32, answer: Option<OwnedJson>) {
         if !self.answered.iter().any(|(answered, _)| *answered == number) {

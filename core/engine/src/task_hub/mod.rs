@@ -8,7 +8,7 @@ pub use fleet::{Claim, FleetStep, LEASE};
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -98,7 +98,8 @@ struct Kept<S, C> {
     progress: Option<Arc<Progress<'static>>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     owner: Option<TaskOwner>,
-    inputs: Vec<Input>,
+    /// By their numbers.
+    inputs: BTreeMap<u32, Input>,
     /// Capabilities of the client that made the call.
     client: ClientFeatures,
     /// The session that is told of changes (2025-11-25).
@@ -483,7 +484,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             if is_fleet {
                 kept.shared.asked.push(request.clone());
             }
-            kept.inputs.push(Input::new(request, travels));
+            kept.inputs.insert(number, Input::new(request, travels));
         }
         self.wake_askers(task);
         self.changed(task);
@@ -493,17 +494,17 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Polls for the response to an input request.
     pub fn poll_input(&mut self, waker: &Waker, task: TaskKey, number: u64) -> Poll<Response> {
-        let inputs = self.kept(task).map(|kept| &mut kept.inputs);
-        let Some(inputs) = inputs else { return Poll::Ready(Err(ToolError::GONE)) };
-        let Some(at) = inputs.iter().position(|input| input.has_number(number)) else {
-            return Poll::Ready(Err(ToolError::GONE));
-        };
-        match inputs.get_mut(at) {
+        let number = u32::try_from(number).unwrap_or(0);
+        let Some(kept) = self.kept(task) else { return Poll::Ready(Err(ToolError::GONE)) };
+        match kept.inputs.get_mut(&number) {
             Some(input) if input.response.is_none() => {
                 input.waker = Some(waker.clone());
                 Poll::Pending
             }
-            _ => Poll::Ready(inputs.swap_remove(at).response.unwrap_or(Err(ToolError::GONE))),
+            _ => {
+                let response = kept.inputs.remove(&number).and_then(|input| input.response);
+                Poll::Ready(response.unwrap_or(Err(ToolError::GONE)))
+            }
         }
     }
 
@@ -523,13 +524,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// The handler does not wait for an input any more.
     pub fn leave_input(&mut self, time: TaskTime, task: TaskKey, place: u64) {
-        if let Some(kept) = self.kept(task)
-            && let Some(at) = kept.inputs.iter().position(|input| input.has_number(place))
-        {
-            kept.inputs.swap_remove(at);
+        let number = u32::try_from(place).unwrap_or(0);
+        if self.kept(task).is_some_and(|kept| kept.inputs.remove(&number).is_some()) {
             self.wake_askers(task);
         }
-        self.withdraw(time, task, u32::try_from(place).unwrap_or(0));
+        self.withdraw(time, task, number);
     }
 
     fn respond_to_input(&mut self, task: TaskKey, number: u32, response: Response) {
@@ -543,8 +542,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 
     fn wake_with(&mut self, task: TaskKey, number: u32, response: Response) {
-        let inputs = self.kept(task).into_iter().flat_map(|kept| &mut kept.inputs);
-        if let Some(input) = inputs.into_iter().find(|input| input.request.number == number) {
+        if let Some(input) = self.kept(task).and_then(|kept| kept.inputs.get_mut(&number)) {
             input.response = Some(response);
             let waker = input.waker.take();
             self.woken.extend(waker);
@@ -627,11 +625,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         waiting.waker = Some(waker.clone());
         let mut withdrawn = Vec::new();
         asked.retain(|asked| {
-            let is_awaited = inputs.iter().any(|input| input.request.number == asked.input);
+            let is_awaited = inputs.contains_key(&asked.input);
             withdrawn.extend(asked.place.filter(|_| !is_awaited));
             is_awaited
         });
-        for input in inputs.iter_mut().filter(|input| waiting.is_open && input.is_to_be_asked()) {
+        for input in inputs.values_mut().filter(|input| waiting.is_open && input.is_to_be_asked()) {
             input.asked_by = Some(number);
             let json = Some((*input.request.request).clone());
             asked.push(TaskQuestion { input: input.request.number, json, place: None });
@@ -645,7 +643,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if let Some(waiting) = kept.waiting.iter_mut().find(|waiting| waiting.number == number) {
             waiting.is_open = false;
         }
-        if let Some(input) = kept.inputs.iter_mut().find(|it| it.request.number == input) {
+        if let Some(input) = kept.inputs.get_mut(&input) {
             input.asked_by = None;
         }
         self.wake_askers(task);
@@ -657,7 +655,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let is_this = |waiting: &Waiting<C>| waiting.number == number;
         let Some(at) = kept.waiting.iter().position(is_this) else { return };
         let client = kept.waiting.remove(at).client;
-        for input in &mut kept.inputs {
+        for input in kept.inputs.values_mut() {
             input.asked_by = input.asked_by.filter(|by| *by != number);
         }
         self.waiting.give_back(1, client.as_ref());
@@ -723,7 +721,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let waiting = kept.waiting.iter_mut().filter_map(|waiting| waiting.waker.take());
         let woken: Vec<Waker> = waiting.chain(life).collect();
         self.woken.extend(woken);
-        self.woken.extend(inputs.into_iter().filter_map(|input| input.waker));
+        self.woken.extend(inputs.into_values().filter_map(|input| input.waker));
     }
 
     /// Wakes the requests that questions can be sent with.
@@ -735,14 +733,14 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 }
 
 impl<S, C> Kept<S, C> {
-    const fn new(key: TaskKey) -> Self {
+    fn new(key: TaskKey) -> Self {
         Self {
             key,
             life: None,
             outcome: None,
             progress: None,
             owner: None,
-            inputs: Vec::new(),
+            inputs: BTreeMap::new(),
             client: ClientFeatures::NONE,
             session: None,
             created_in: None,
@@ -751,7 +749,7 @@ impl<S, C> Kept<S, C> {
             waiting: Vec::new(),
             is_changed: false,
             #[cfg(feature = "store")]
-            shared: fleet::Shared::NONE,
+            shared: fleet::Shared::default(),
         }
     }
 
@@ -764,7 +762,7 @@ impl<S, C> Kept<S, C> {
     }
 
     fn content(&self) -> Content {
-        let open = self.inputs.iter().filter(|input| input.response.is_none());
+        let open = self.inputs.values().filter(|input| input.response.is_none());
         Content {
             outcome: self.outcome.clone(),
             progress: self.progress.clone(),
@@ -776,10 +774,6 @@ impl<S, C> Kept<S, C> {
 impl Input {
     const fn new(request: OpenInput, travels: bool) -> Self {
         Self { request, response: None, waker: None, travels, asked_by: None }
-    }
-
-    fn has_number(&self, number: u64) -> bool {
-        u64::from(self.request.number) == number
     }
 
     const fn is_to_be_asked(&self) -> bool {
