@@ -15,7 +15,8 @@ use futures_lite::future::block_on;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{
-    Accepted, App, BoxedListener, BoxedStream, Broadcaster, Listener, Runtime, RuntimeFuture, within,
+    Accepted, App, BoxedListener, BoxedStream, Broadcaster, Listener, Runtime, RuntimeFuture,
+    within,
 };
 use rustix::time::{ClockId, clock_gettime};
 
