@@ -118,7 +118,6 @@ impl ActiveRequest {
         })
     }
 
-    /// Without HTTP there is no principal, and no such list.
     fn target(&self) -> Target<'_> {
         self.found.as_ref().map_or(Target::Other, Found::target)
     }
