@@ -3,8 +3,6 @@
 
 use core::fmt::{self, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_sansio::internal::copy;
 use zeroize::Zeroize;
 
@@ -626,8 +624,33 @@ pub(super) fn base64url<'m>(bytes: &[u8], memory: &'m mut [u8]) -> &'m str {
 /// Decodes base64url without padding into the beginning of `out` and returns the bytes; `None` if
 /// they do not fit, or if the text is not what an encoder writes.
 pub fn decode_base64url<'b>(text: &str, out: &'b mut [u8]) -> Option<&'b [u8]> {
-    let len = URL_SAFE_NO_PAD.decode_slice(text, out).ok()?;
+    let (mut held, mut bits, mut len) = (0u32, 0, 0);
+    for byte in text.bytes() {
+        held = held << 6 | u32::from(value_of(byte)?);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            *out.get_mut(len)? = (held >> bits) as u8;
+            len += 1;
+            held &= (1 << bits) - 1;
+        }
+    }
+    // One text for each sequence of bytes: the last bits are zero, and are no whole digit.
+    if held != 0 || bits >= 6 {
+        return None;
+    }
     out.get(..len)
+}
+
+fn value_of(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'-' => 62,
+        b'_' => 63,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -729,7 +752,8 @@ mod base64_tests {
 
     use std::format;
 
-    use base64::engine::general_purpose::STANDARD;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
     use super::*;
 

@@ -1,8 +1,7 @@
 //! Private keys in PKCS#8 (RFC 5958), and PEM around them (RFC 7468, 10).
 
+use super::arena::decode_base64url;
 use super::setup::KeyError;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use pkcs8::{DecodePrivateKey, Error};
 use zeroize::Zeroizing;
 
@@ -24,13 +23,19 @@ pub(super) fn from_pem<K: DecodePrivateKey>(pem: &str) -> Result<K, KeyError> {
     let mut text = Zeroizing::new([0; MAX_PEM]);
     let mut len = 0;
     for digit in digits {
-        *text.get_mut(len).ok_or(KeyError::OtherAlgorithm)? = digit;
+        let place = text.get_mut(len).ok_or(KeyError::OtherAlgorithm)?;
+        *place = match digit {
+            b'+' => b'-',
+            b'/' => b'_',
+            b'-' | b'_' => return Err(KeyError::Encoding),
+            digit => digit,
+        };
         len += 1;
     }
+    let text = text.get(..len).and_then(|text| core::str::from_utf8(text).ok());
     let mut der = Zeroizing::new([0; MAX_PEM]);
-    let text = text.get(..len).unwrap_or_default();
-    let read = STANDARD_NO_PAD.decode_slice(text, &mut *der).ok();
-    from_der(read.and_then(|len| der.get(..len)).ok_or(KeyError::Encoding)?)
+    let der = text.and_then(|text| decode_base64url(text, &mut *der));
+    from_der(der.ok_or(KeyError::Encoding)?)
 }
 
 /// Maximum length of the Base64 text of a key; those of P-256 have 184 characters, and of the
