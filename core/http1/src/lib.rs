@@ -140,7 +140,7 @@ enum Body {
     Length(u64),
     Chunked(Chunk),
     UntilClose,
-    /// What was received before the connection was closed.
+    /// The bytes that were received before the connection was closed.
     Rest,
 }
 

@@ -63,9 +63,17 @@ pub(super) struct Fleet {
     heard: BTreeMap<u64, u64>,
     /// Numbers of the ids of sessions that were deleted, in the order of the seconds of that.
     deleted: Expiring<u64, (), u64>,
-    /// The latest changes of resources, and when the next step after each was: a subscription that
-    /// a client made before may be on its way here.
-    changes: VecDeque<(Box<str>, Option<Instant>)>,
+    /// The latest changes of resources: a subscription that a client made before may be on its way.
+    changes: VecDeque<LateChange>,
+}
+
+/// A change of a resource.
+struct LateChange {
+    uri: Box<str>,
+    /// The subscription that is to be told of it.
+    of: SessionSetting,
+    /// The time of the next step after it.
+    at: Option<Instant>,
 }
 
 /// The kind of an envelope, by which its numbers and its bytes have their meaning.
@@ -179,8 +187,8 @@ impl Fleet {
     }
 
     pub(super) fn next_outgoing(&mut self, now: Instant) -> Option<(Topic, Vec<u8>)> {
-        let new = self.changes.iter_mut().rev().map(|(_, at)| at).take_while(|at| at.is_none());
-        new.for_each(|at| *at = Some(now));
+        let new = self.changes.iter_mut().rev().take_while(|change| change.at.is_none());
+        new.for_each(|change| change.at = Some(now));
         self.outgoing.pop_front()
     }
 
@@ -191,7 +199,8 @@ impl Fleet {
             if self.changes.len() == MAX_CHANGES {
                 self.changes.pop_front();
             }
-            self.changes.push_back((uri.into(), None));
+            let of = SessionSetting::subscription(uri);
+            self.changes.push_back(LateChange { uri: uri.into(), of, at: None });
         }
     }
 
@@ -361,10 +370,10 @@ impl<O> Site<'_, O> {
                 for setting in bytes.as_chunks().0 {
                     let setting = SessionSetting(u64::from_be_bytes(*setting));
                     setting.set(&mut instance.state.server(self.config));
-                    for (uri, at) in self.fleet.iter().flat_map(|fleet| &fleet.changes) {
-                        if at.is_none_or(|at| now < at.saturating_add(LATE))
-                            && setting == SessionSetting::subscription(uri)
-                            && instance.change(self.config, &Change::resource(uri))
+                    for change in self.fleet.iter().flat_map(|fleet| &fleet.changes) {
+                        if change.of == setting
+                            && change.at.is_none_or(|at| now < at.saturating_add(LATE))
+                            && instance.change(self.config, &Change::resource(&change.uri))
                         {
                             self.schedule.turn(Work::Instance(owner));
                         }

@@ -12,9 +12,9 @@ use futures::{Stream, StreamExt as _};
 use tokio::time::{Instant, sleep, timeout};
 
 const SERVICE: u128 = 0x6E400001_B5A3_F393_E0A9_E50E24DCCA9E;
-/// What is written to the device.
+/// The characteristic for writing to the device.
 const RX: u128 = SERVICE + (1 << 96);
-/// What the device notifies of.
+/// The characteristic whose notifications are from the device.
 const TX: u128 = SERVICE + (2 << 96);
 
 #[cfg(target_os = "linux")]
@@ -112,7 +112,7 @@ impl Receiver {
     pub(crate) async fn next(&mut self) -> Received {
         loop {
             tokio::select! {
-                // What came before the end is read before it.
+                // Bytes that came before the end are read before it.
                 biased;
                 notification = self.notifications.next() => match notification {
                     Some(notification) if notification.uuid.as_u128() == TX => {

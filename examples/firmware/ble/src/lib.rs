@@ -25,9 +25,9 @@ type Client<'s> = GattConnection<'s, 's, DefaultPacketPool>;
 
 /// The service, as it is written: `6E400001-B5A3-F393-E0A9-E50E24DCCA9E`.
 const SERVICE: u128 = 0x6E400001_B5A3_F393_E0A9_E50E24DCCA9E;
-/// What the client writes.
+/// The characteristic that the client writes.
 const RX: u128 = SERVICE + (1 << 96);
-/// What the client is notified of.
+/// The characteristic that notifies the client.
 const TX: u128 = SERVICE + (2 << 96);
 
 /// Attributes of the service beside those that each device has: the service, two characteristics

@@ -74,7 +74,7 @@ fn a_client_that_loses_its_power_before_it_has_the_response_keeps_its_place_for_
     let gone = |client| async move {
         let mut socket = connect(client).await.expect("there is room");
         send(&mut socket, switch(true).as_bytes()).await;
-        // What was read is confirmed a little later.
+        // The stack confirms bytes a little later.
         read_to(&mut socket, 1, "structuredContent").await;
     };
     assert_eq!(served_after(4, gone, &switch(true)), 10 + 2);

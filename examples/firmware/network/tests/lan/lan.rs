@@ -40,7 +40,7 @@ struct Station {
     is_plugged: Rc<Cell<bool>>,
 }
 
-/// What happens to a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     Arrives,
