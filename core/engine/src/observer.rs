@@ -373,7 +373,7 @@ pub enum Disconnect<'e> {
     /// The client did not respond to a ping.
     Unresponsive,
     /// Its session made room for another one, since the client had not sent
-    /// `notifications/initialized` (HTTP).
+    /// `notifications/initialized`, or nothing for longest (HTTP).
     Replaced,
     /// The application has shut down.
     ShutDown,

@@ -4,6 +4,8 @@ use alloc::collections::BTreeMap;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 
+use mcp_sansio::Instant;
+
 /// Counts places, or bytes, that clients have taken, in total and by client: no client has more
 /// than its share, so that what it keeps is not what others need.
 ///
@@ -125,8 +127,8 @@ pub trait CountPlaces<K>: Send {
 
     /// Asks other owners for a place that is in the way of a client, of which `lacking` says what
     /// it lacks. Returns whether one was given back. Default: there are no others.
-    fn reclaim(&mut self, lacking: NoPlace, client: Option<&K>) -> bool {
-        let _ = (lacking, client);
+    fn reclaim(&mut self, now: Instant, lacking: NoPlace, client: Option<&K>) -> bool {
+        let _ = (now, lacking, client);
         false
     }
 }

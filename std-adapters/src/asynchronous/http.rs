@@ -65,8 +65,8 @@
 //! | body of a request | [`Limits::max_line`](super::Limits::max_line), 4 MiB; at most the body budget | its length, and as much for the copy of the handlers | 413 |
 //! | all bodies, the copies of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |
 //! | responses that a client has not read | [`Limits::max_pending`](super::Limits::max_pending) of each exchange, 1 MiB, and as much being written | its length | handlers wait in `progress` and `log`; responses are written in pieces |
-//! | sessions and streams of HTTP+SSE | [`HttpOptions::max_sessions`], 1,000 | about 1 KiB, 200 for each request in flight; its events and its requests | the oldest without `initialized` ends; else 503 |
-//! | those of a principal | [`HttpOptions::max_sessions_per_principal`], 100 | | the oldest of its own without `initialized` ends; else 503 |
+//! | sessions and streams of HTTP+SSE | [`HttpOptions::max_sessions`], 1,000 | about 1 KiB, 200 for each request in flight; its events and its requests | the oldest without `initialized` ends, else the one unused for longest and a minute; else 503 |
+//! | those of a principal | [`HttpOptions::max_sessions_per_principal`], 100 | | the same, of its own |
 //! | events of a session for replay | [`HttpOptions::replay`], 64 KiB | 12 and its length | the oldest are dropped |
 //! | requests in flight of a session; of a stateless request | [`Limits::max_in_flight`](super::Limits::max_in_flight), 1,024; 1 | 200 and its parameters | the next waits; JSON-RPC error -32603 after [`Limits::full_timeout`](super::Limits::full_timeout) |
 //! | parameters of the requests of a session | [`Limits::max_params`](super::Limits::max_params), 16 MiB | | JSON-RPC error -32603 at once |

@@ -202,7 +202,7 @@ pub struct Site<'c, O = Infallible> {
 /// Sites that have them in common serve one endpoint on several threads. When places of
 /// `body_bytes` or `body_reserve` are given back, the others look again whether a body of theirs
 /// has room: [`Site::release_bytes`]. `sessions` [reclaims](CountPlaces::reclaim) by
-/// [`Site::end_uninitialized`].
+/// [`Site::replace_session`].
 pub struct SiteCounts {
     /// Exchanges: [`SiteOptions::max_exchanges`].
     pub exchanges: Box<dyn CountPlaces<Holder>>,
@@ -543,9 +543,10 @@ pub struct SiteOptions<'c> {
     /// [`OwnedHead::peer`]: OwnedHead::peer
     pub address_share: u8,
     /// Maximum number of sessions and of streams of HTTP+SSE together. At the limit, a new one
-    /// replaces the oldest whose client has not sent `notifications/initialized`; if there is none,
-    /// the request gets 503. Each takes about 1 KiB, and up to [`replay`](Self::replay). Opening a
-    /// session looks at all of them. Default: 1,000.
+    /// replaces the oldest whose client has not sent `notifications/initialized`, else the one
+    /// without a request or stream for longest, of those that had none for a minute; if there is
+    /// none, the request gets 503. Each takes about 1 KiB, and up to [`replay`](Self::replay).
+    /// Opening a session looks at all of them. Default: 1,000.
     pub max_sessions: usize,
     /// The same for the sessions of one principal. Default: 100.
     pub max_sessions_per_principal: usize,

@@ -434,8 +434,8 @@ impl<O> Site<'_, O> {
             decision = of_adopted;
         }
         let has_room = match decision {
-            Decision::NewSession => self.make_room(key),
-            Decision::NewStream => self.enter_streams(key) && self.make_room(key),
+            Decision::NewSession => self.make_room(now, key),
+            Decision::NewStream => self.enter_streams(key) && self.make_room(now, key),
             Decision::Alone(_) => self.closing.is_none(),
             _ => true,
         };
@@ -740,7 +740,7 @@ impl<O> Site<'_, O> {
             instance.change(config, change);
         }
         let id = Id::of(id);
-        if !self.make_room(key) {
+        if !self.make_room(now, key) {
             return Err(NoPlace::Total);
         }
         self.opened += 1;
@@ -758,7 +758,7 @@ impl<O> Site<'_, O> {
 
     /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request, or of
     /// its address. Returns whether there is room.
-    fn make_room(&mut self, key: SlabKey) -> bool {
+    fn make_room(&mut self, now: Instant, key: SlabKey) -> bool {
         if self.closing.is_some() {
             return false;
         }
@@ -769,8 +769,8 @@ impl<O> Site<'_, O> {
             limit.share = self.options.max_sessions_per_principal;
         }
         while let Err(lacking) = self.counts.sessions.take(1, holder.as_ref(), limit) {
-            if !self.end_uninitialized(lacking, holder.as_ref())
-                && !self.counts.sessions.reclaim(lacking, holder.as_ref())
+            if !self.replace_session(now, lacking, holder.as_ref())
+                && !self.counts.sessions.reclaim(now, lacking, holder.as_ref())
             {
                 return false;
             }
@@ -778,18 +778,27 @@ impl<O> Site<'_, O> {
         true
     }
 
-    /// Ends the oldest session whose client has not sent `notifications/initialized`, for the sake
-    /// of another client: of all sessions, or of its own if it lacks its share. Returns whether
-    /// there was one.
-    pub fn end_uninitialized(&mut self, lacking: NoPlace, holder: Option<&Holder>) -> bool {
+    /// Ends a session for the sake of another client, as [`SiteOptions::max_sessions`] says: one of
+    /// all sessions, or of its own if it lacks its share. Returns whether there was one.
+    pub fn replace_session(
+        &mut self,
+        now: Instant,
+        lacking: NoPlace,
+        holder: Option<&Holder>,
+    ) -> bool {
+        let config = self.config;
         let replaceable = self.instances.iter_mut().filter_map(|(key, instance)| {
-            let InstanceKind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
+            let InstanceKind::Session(Session { id: Some(_), number, active, .. }) = instance.kind
+            else {
                 return None;
             };
             let is_in_way = lacking == NoPlace::Total || instance.holder().as_ref() == holder;
-            (is_in_way && !instance.is_initialized).then_some((*number, key))
+            let is_unused = active.saturating_add(UNUSED) <= now && instance.is_unused(config);
+            let unused_since = instance.is_initialized.then_some(active);
+            (is_in_way && (is_unused || unused_since.is_none()))
+                .then_some((unused_since, number, key))
         });
-        let Some((_, replaced)) = replaceable.min() else { return false };
+        let Some((.., replaced)) = replaceable.min() else { return false };
         self.end_session(replaced, Disconnect::Replaced);
         true
     }
@@ -934,6 +943,9 @@ const PASS_TIMEOUT: Duration = Duration::from_secs(2);
 const PARAMETER: &str = "session=";
 /// `Retry-After` of requests that were refused for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
+/// Time without a request or stream after which a session may be replaced: clients that come back
+/// have one of both more often, or keep the stream of notifications open.
+const UNUSED: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

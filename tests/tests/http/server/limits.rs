@@ -42,6 +42,44 @@ fn d2_at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
     assert!(host.site.sessions() <= 2, "{:?}", host.site);
 }
 
+// Many clients never delete their sessions.
+#[test]
+fn d2_at_the_limit_a_session_replaces_the_one_unused_for_longest_and_a_minute() {
+    let mut host = Host::of(&CONFIG, |options| options.max_sessions = 4);
+    let [listening, calling, first, second] = [(); 4].map(|()| host.open("2025-11-25"));
+    let get = bare("GET", &[("Mcp-Session-Id", &listening)]);
+    let mut stream = Connection::new(&get);
+    host.serve(&mut [&mut stream]);
+    let mut wait = |host: &mut Host, seconds: u64| {
+        for _ in 0..seconds {
+            host.wait(Duration::from_secs(1));
+            host.serve(&mut [&mut stream]);
+        }
+    };
+    let slow = host.tool(&calling, 1, "slow");
+    wait(&mut host, 30);
+    assert_eq!(host.call(&first, PING).status, 200);
+    wait(&mut host, 29);
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
+    wait(&mut host, 1);
+    let third = host.open("2025-11-25");
+    assert_eq!(host.call(&second, PING).status, 404);
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
+    wait(&mut host, 30);
+    let fourth = host.open("2025-11-25");
+    assert_eq!(host.call(&first, PING).status, 404);
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
+    // Those with a stream or a request stay, however long they say nothing.
+    wait(&mut host, 60);
+    assert!(slow.exchange.is_some());
+    for _ in 0..2 {
+        host.open("2025-11-25");
+    }
+    for (id, status) in [(&listening, 200), (&calling, 200), (&third, 404), (&fourth, 404)] {
+        assert_eq!(host.call(id, PING).status, status);
+    }
+}
+
 #[test]
 fn d2_sessions_of_one_principal_leave_room_for_others() {
     let mut host = Host::of(&CONFIG, |options| {

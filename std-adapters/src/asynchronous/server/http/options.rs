@@ -47,8 +47,9 @@ pub struct HttpOptions {
     /// handlers cannot request input, and there are no notifications of changes. Default: true.
     pub has_sessions: bool,
     /// Maximum number of sessions, and of HTTP+SSE streams. At the limit, a new session replaces
-    /// the oldest one whose client has not sent `notifications/initialized`; if there is none, it
-    /// is refused with 503. Default: 1,000.
+    /// the oldest one whose client has not sent `notifications/initialized`, else the one without a
+    /// request or stream for longest, of those that had none for a minute; if there is none, it is
+    /// refused with 503. Default: 1,000.
     pub max_sessions: usize,
     /// The same for those of one principal, as returned by [`authorize`](Self::authorize). A new
     /// session replaces one of the same principal. Default: 100.

@@ -4,6 +4,7 @@ use std::mem::take;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError, Weak};
 
+use mcp_sansio::Instant;
 use mcp_sansio_engine::site::{Holder, SiteCounts};
 use mcp_sansio_engine::{CountPlaces, NoPlace, PlaceLimit, Places};
 
@@ -119,7 +120,7 @@ impl CountPlaces<Holder> for Common {
 
     /// A server that is doing something is not waited for, since it may be asking this one, which
     /// is busy itself. It is asked again a few times: it is soon done.
-    fn reclaim(&mut self, lacking: NoPlace, client: Option<&Holder>) -> bool {
+    fn reclaim(&mut self, now: Instant, lacking: NoPlace, client: Option<&Holder>) -> bool {
         for _ in 0..QUESTIONS {
             let mut busy = 0;
             for server in self.places.servers() {
@@ -131,7 +132,7 @@ impl CountPlaces<Holder> for Common {
                         continue;
                     }
                 };
-                if state.site.end_uninitialized(lacking, client) {
+                if state.site.replace_session(now, lacking, client) {
                     state.has_steps = true;
                     drop(state);
                     server.driver.notify();
