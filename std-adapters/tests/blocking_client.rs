@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, ProgressParams, TaskStatus};
+use mcp_sansio::types::{Implementation, ProgressParams, SubscriptionFilter, TaskStatus, Text};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientEvent, ClientFeatures, Instant, OwnedJson, RawJson, Revision,
     Revisions,
@@ -264,4 +264,19 @@ fn a_call_that_is_no_task_is_not_detached() {
     let call = stage.client.call_tool_as_task("quick", &RawJson::EMPTY, None).unwrap();
     assert_eq!(stage.client.detach(call).unwrap(), None);
     assert_eq!(text(&stage.client.wait(call).unwrap()), "plain");
+}
+
+#[test]
+fn a_subscription_that_a_server_does_not_offer_fails_at_once() {
+    let mut stage = Stage::new(D, |message| vec![ok(message, content("plain"))]);
+    // Nothing is left to be written when it subscribes.
+    stage.client.call_tool("quick", &RawJson::EMPTY).unwrap();
+    let uris = [Text::new("file:///a")];
+    let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
+    let refused = stage.client.listen(&filter).unwrap_err();
+    assert_eq!(refused.to_string(), "the server does not support `resources/subscribe`");
+    assert_eq!(stage.methods(), ["tools/call"]);
+    // The lists need no request.
+    let lists = SubscriptionFilter::new().tools_list_changed(true);
+    stage.client.listen(&lists).unwrap();
 }

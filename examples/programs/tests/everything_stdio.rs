@@ -223,7 +223,9 @@ fn unknown_options_are_reported_on_stderr() {
         let output = Command::new(SERVER).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(output.stdout.is_empty());
-        assert!(String::from_utf8(output.stderr).unwrap().starts_with("everything-server: "));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.starts_with("everything-server: "));
+        assert_eq!(said.contains("\nUsage: "), arguments.is_empty(), "{said}");
     }
     let output = Command::new(SERVER).arg("--help").output().unwrap();
     assert!(output.status.success());

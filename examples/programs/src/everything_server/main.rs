@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 }
 
 fn misused(how: &str) -> ExitCode {
-    eprintln!("everything-server: {}", Printable::new(how));
+    eprintln!("everything-server: {}", Printable::new(how).with_line_breaks());
     ExitCode::from(2)
 }
 

@@ -255,7 +255,6 @@ impl<'c> Client<'c> {
     /// Waits until the server has acknowledged a subscription.
     fn acknowledged(&mut self, listen: CallId) -> Result<(), Error> {
         while self.engine.is_known(listen) && self.engine.acknowledged(listen).is_none() {
-            self.step(None)?;
             let ended = || Error::Closed(self.last_end.clone());
             // It is left, for the next connection to open it.
             if self.engine.is_lost(listen) {
@@ -264,6 +263,7 @@ impl<'c> Client<'c> {
             if let Some(over) = self.engine.take(listen) {
                 return Err(self.result(over).err().unwrap_or_else(ended));
             }
+            self.step(None)?;
         }
         Ok(())
     }
