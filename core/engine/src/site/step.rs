@@ -793,10 +793,11 @@ impl<O> Site<'_, O> {
                 return None;
             };
             let is_in_way = lacking == NoPlace::Total || instance.holder().as_ref() == holder;
-            let is_unused = active.saturating_add(UNUSED) <= now && instance.is_unused(config);
-            let unused_since = instance.is_initialized.then_some(active);
-            (is_in_way && (is_unused || unused_since.is_none()))
-                .then_some((unused_since, number, key))
+            let since = instance.is_initialized.then_some(active);
+            let is_replaceable = since.is_none_or(|since| {
+                since.saturating_add(UNUSED) <= now && instance.is_unused(config)
+            });
+            (is_in_way && is_replaceable).then_some((since, number, key))
         });
         let Some((.., replaced)) = replaceable.min() else { return false };
         self.end_session(replaced, Disconnect::Replaced);
