@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_sansio::internal::sha256;
 
-use super::memory::ENTRY_COST;
-use super::{Store, StoreError};
+use super::{ENTRY_COST, Store, StoreError};
 
 /// A store in a directory that only its owner can read, with a file for each record, and a limit in
 /// bytes. Several processes can have it open, and see each other's changes.

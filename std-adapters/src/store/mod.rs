@@ -27,19 +27,21 @@
 //! ```
 
 mod directory;
-mod memory;
-mod task;
 
 pub use directory::DirectoryStore;
-pub use memory::{ENTRY_COST, MemoryStore};
-pub use task::{
-    DamagedRecord, RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord, TaskStore,
-};
 
 use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use mcp_sansio::tasks::TaskId;
+use mcp_sansio_engine::internal::{self, NoRoom, Records};
+pub use mcp_sansio_engine::{RecordError, TaskCall, TaskInput, TaskOutcome, TaskRecord};
+
+use crate::KeyRing;
+use crate::lock::lock;
 
 /// Records under keys, each with a time after which it is gone.
 ///
@@ -286,5 +288,238 @@ impl<S: Store> Lease<S> {
     /// See [`StoreError`]. The lease then ends when its time is over.
     pub fn release(self) -> Result<(), StoreError> {
         self.renew(Duration::ZERO).map(drop)
+    }
+}
+
+// Tasks in a store.
+
+/// The tasks of a server in a [`Store`], sealed. Clones share the store.
+///
+/// Records of one task are saved in the order of the calls only if each call is made after the one
+/// before it has returned.
+#[derive(Clone)]
+pub struct TaskStore {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: KeyRing,
+}
+
+/// A record that cannot be used, for whatever reason. It stays where it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DamagedRecord {
+    /// Its key in the store. Do not log it, since it has the id of a task; `Debug` and `Display`
+    /// show its beginning.
+    pub key: String,
+    /// The reason.
+    pub error: RecordError,
+}
+
+impl TaskStore {
+    /// Keeps tasks in this store, under keys that begin with `task/`.
+    #[must_use]
+    pub fn new(store: impl Store + 'static, keys: KeyRing) -> Self {
+        Self { store: Arc::new(store), keys }
+    }
+
+    /// Saves the task, in place of the record that there is of it. The store keeps it until the
+    /// time of the task is over, counted from [`TaskRecord::updated_unix_ms`].
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. A record whose texts are not JSON is [`StoreError::Failed`].
+    pub fn save(&self, task: &TaskRecord) -> Result<(), StoreError> {
+        let key = key(task.id);
+        let record = task.encode().map_err(|error| StoreError::Failed(error.into()))?;
+        self.store.put(&key, &self.keys.seal_record(&key, record), Some(task.remaining()))
+    }
+
+    /// Removes the task.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn remove(&self, id: TaskId) -> Result<(), StoreError> {
+        self.store.remove(&key(id))
+    }
+
+    /// Calls `each` with every task in the store, and with every record that cannot be used: it is
+    /// to be reported, and is otherwise of no effect.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. That of a single record is returned when all others are loaded.
+    pub fn load(
+        &self,
+        mut each: impl FnMut(Result<TaskRecord, DamagedRecord>),
+    ) -> Result<(), StoreError> {
+        let mut result = Ok(());
+        for key in self.store.keys(PREFIX)? {
+            match self.store.get(&key) {
+                Ok(Some(sealed)) => {
+                    each(self.read(&key, &sealed).map_err(|error| DamagedRecord { key, error }));
+                }
+                // Its time is over since.
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+
+    fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
+        TaskRecord::decode(self.keys.open_record(key, sealed).ok_or(RecordError::Seal)?)
+    }
+
+    /// Returns the record of a task; `None` also for one that cannot be used.
+    pub(crate) fn get(&self, id: TaskId) -> Result<Option<TaskRecord>, StoreError> {
+        let key = key(id);
+        let found = self.store.get(&key)?;
+        Ok(found.and_then(|sealed| self.read(&key, &sealed).ok()))
+    }
+
+    /// Puts what `change` makes of the record of a task, of `None` if there is none; nothing if it
+    /// returns `None`. It is called again if another writer came between. Returns the record that
+    /// is there now, and whether it was put.
+    pub(crate) fn change(
+        &self,
+        id: TaskId,
+        mut change: impl FnMut(Option<&TaskRecord>) -> Option<TaskRecord>,
+    ) -> Result<(Option<TaskRecord>, bool), StoreError> {
+        let key = key(id);
+        loop {
+            let found = self.store.get(&key)?;
+            let record = found.as_ref().and_then(|sealed| self.read(&key, sealed).ok());
+            let Some(new) = change(record.as_ref()) else { return Ok((record, false)) };
+            let bytes = new.encode().map_err(|error| StoreError::Failed(error.into()))?;
+            let (sealed, left) = (self.keys.seal_record(&key, bytes), Some(new.remaining()));
+            if self.store.compare_and_put(&key, found.as_deref(), &sealed, left)? {
+                return Ok((Some(new), true));
+            }
+        }
+    }
+
+    /// Calls `call` where it may wait: on a thread for blocking work, if the store
+    /// [blocks](Store::blocks), else at once.
+    ///
+    /// A call that has begun goes on when the future is dropped.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let this = self.clone();
+        run(self.store.blocks(), move || call(&this)).await
+    }
+
+    /// Calls `call`, and does not wait for it. Without a thread a record is left, whose task has
+    /// failed for the next process.
+    pub(crate) fn run_apart(&self, call: impl FnOnce(&Self) + Send + 'static) {
+        let this = self.clone();
+        run_apart(self.store.blocks(), move || call(&this));
+    }
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let beginning: String = self.key.chars().take(PREFIX.len() + 4).collect();
+        write!(f, "the record \"{}..\" is skipped: {}", beginning.escape_debug(), self.error)
+    }
+}
+
+mcp_sansio::error_type!(DamagedRecord);
+
+fn key(id: TaskId) -> String {
+    format!("{PREFIX}{id}")
+}
+
+const PREFIX: &str = "task/";
+
+// A store in memory.
+
+/// What a record costs in a [`MemoryStore`] beside its key and its bytes, in bytes.
+pub const ENTRY_COST: usize = internal::ENTRY_COST;
+
+/// A store in memory, with a limit in bytes. Its records end with the process.
+///
+/// A record costs its key, its bytes and [`ENTRY_COST`]. At the limit, records whose time is over
+/// make room; then a `put` is [`StoreError::Full`]. Nothing else is evicted.
+pub struct MemoryStore {
+    records: Mutex<Records>,
+    limit: usize,
+    clock: Box<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl MemoryStore {
+    /// Creates an empty store for at most `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        let start = Instant::now();
+        Self { records: Mutex::default(), limit, clock: Box::new(move || start.elapsed()) }
+    }
+
+    /// Takes the time from `clock`, counted from any moment. The default is the monotonic clock of
+    /// the operating system.
+    #[must_use]
+    pub fn clock(self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self { clock: Box::new(clock), ..self }
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        ttl: Option<Duration>,
+        condition: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<bool, StoreError> {
+        let (mut records, now) = (lock(&self.records), (self.clock)());
+        let put = records.put_if(now, self.limit, (key, bytes), ttl, condition);
+        put.map_err(|NoRoom| StoreError::Full)
+    }
+}
+
+impl Store for MemoryStore {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(lock(&self.records).get((self.clock)(), key).map(<[u8]>::to_vec))
+    }
+
+    fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
+        self.put_if(key, bytes, ttl, |_| true).map(drop)
+    }
+
+    fn compare_and_put(
+        &self,
+        key: &str,
+        expected: Option<&[u8]>,
+        bytes: &[u8],
+        ttl: Option<Duration>,
+    ) -> Result<bool, StoreError> {
+        self.put_if(key, bytes, ttl, |found| found == expected)
+    }
+
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        lock(&self.records).remove(key);
+        Ok(())
+    }
+
+    fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        Ok(lock(&self.records).keys((self.clock)(), prefix))
+    }
+
+    fn blocks(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    /// Shows the bytes that the records take, including those whose time is over. They may be
+    /// private.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("cost", &lock(&self.records).cost())
+            .finish_non_exhaustive()
     }
 }
