@@ -126,7 +126,6 @@ mod checked;
 pub mod http;
 mod seat;
 mod serve;
-mod slot;
 mod wire;
 
 pub use checked::{CheckedError, CheckedReader, CheckedWriter};
