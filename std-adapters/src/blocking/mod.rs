@@ -71,7 +71,6 @@ mod input;
 mod memory;
 #[cfg(unix)]
 mod polled;
-mod tools;
 
 pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, RequestContext};

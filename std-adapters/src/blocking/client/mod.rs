@@ -81,8 +81,6 @@ mod http;
 mod methods;
 #[cfg(unix)]
 mod polled;
-mod process;
-mod threaded;
 mod transport;
 
 #[cfg(feature = "http")]
@@ -102,6 +100,4 @@ pub use http::BlockingHttpTransport;
 pub use mcp_sansio_engine::CallId;
 #[cfg(unix)]
 pub use polled::PolledStreams;
-pub use process::Process;
-pub use threaded::ThreadedStreams;
-pub use transport::{ConnectionEnd, Transferred, Transport};
+pub use transport::{ConnectionEnd, Process, ThreadedStreams, Transferred, Transport};
