@@ -14,8 +14,8 @@ use mcp_sansio_engine::{
 };
 
 use super::connection::Connection;
+use super::connection::ConnectionInner;
 use super::handle::{Client, ClientInner};
-use super::inner::ConnectionInner;
 use super::transport::Transport;
 use crate::client::{Caught, ClientLimits, MIN_BUFFER, OwnedInputRequest, random, unix_ms};
 use crate::panics::{caught, caught_future};

@@ -110,7 +110,6 @@ mod connector;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
-mod inner;
 mod task;
 mod transport;
 

@@ -11,8 +11,8 @@ use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
 use mcp_sansio_engine::internal::CallEvent;
 use mcp_sansio_engine::{CallError, CallId};
 
+use super::connection::{Command, PendingCall, Session};
 use super::handle::Client;
-use super::inner::{Command, PendingCall, Session};
 use crate::client::{Named, TaskRef};
 
 /// Tasks. All calls of tools wait for the end of the tasks that the server makes of them; these

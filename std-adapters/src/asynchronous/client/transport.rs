@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as SystemInstant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Instant;
 
-use super::inner::Session;
+use super::connection::Session;
 use crate::gone::is_gone;
 use crate::runtime;
 

@@ -15,7 +15,7 @@ use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio_http1::{BodyLength, HeadWriter, IncomingRequest, Part, RequestReader};
 use mcp_sansio_oauth::{Host, RedirectAnswer, Url, form};
 
-use crate::asynchronous::client::http::exchange::timeout;
+use crate::asynchronous::client::http::link::timeout;
 use crate::lock::lock;
 use crate::runtime::{self, unblock};
 

@@ -9,8 +9,8 @@ use mcp_sansio::Printable;
 use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
 
 use super::memory_for;
-use crate::asynchronous::client::http::exchange::timeout;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
+use crate::asynchronous::client::http::link::timeout;
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::auth::flights::Flights;
 use crate::lock::lock;

@@ -12,7 +12,7 @@ use mcp_sansio_http1::OwnedFields;
 #[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
 
-use super::exchange::{TransportState, timeout};
+use super::link::{TransportState, timeout};
 #[cfg(feature = "auth")]
 use crate::auth::login::Login;
 use crate::client::HttpError;

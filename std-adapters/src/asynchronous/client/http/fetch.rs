@@ -9,7 +9,7 @@ use mcp_sansio_http1::OwnedFields;
 use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 
 use super::connector::{Connector, Dial, Purpose};
-use super::exchange::{connect, timeout};
+use super::link::{connect, timeout};
 use super::wire;
 
 pub(crate) struct Request {

@@ -1,24 +1,31 @@
 //! HTTP as the input and output of a connection: drives the client over HTTP, whose exchanges are
 //! futures.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant as SystemInstant};
 use std::{fmt, io};
 
+use event_listener::Event;
 use mcp_sansio::Instant;
-use mcp_sansio_engine::{ClientEngine, Driver, HttpExchangeId, HttpStep};
+use mcp_sansio::http::client::Origin;
+use mcp_sansio_engine::{
+    ClientEngine, Diagnostic, Driver, HttpClient, HttpExchangeId, HttpStep, Reading,
+};
 
-use super::builder::HttpTransport;
-use super::exchange::TransportState;
-use crate::asynchronous::client::inner::Session;
+use super::authorize::{Credentials, Refused, Tried};
+use super::connector::{Connector, Dial, HttpTransport, MAX_IDLE_CONNECTIONS, Purpose};
+use super::wire::{self, Wire};
+use crate::asynchronous::client::connection::Session;
 use crate::asynchronous::client::transport::{IntoLink, Link};
 use crate::client::HttpError;
+use crate::lock::lock;
+use crate::panics::{caught, caught_future};
 use crate::runtime;
 use crate::runtime::tasks::Tasks;
-use crate::runtime::timer::LazyTimer;
+use crate::runtime::timer::{LazyTimer, Timer};
 
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
 pub struct HttpLink {
@@ -222,3 +229,240 @@ impl fmt::Debug for HttpLink {
 const MESSAGES: usize = 256;
 /// Number of exchanges that are polled before the transport yields.
 const ROUNDS: usize = 64;
+
+// The exchanges of a transport: each is a request, on an idle connection or a new one, and its
+// response. What they share is a [`TransportState`].
+
+/// The part of the transport that its exchanges share.
+pub(crate) struct TransportState {
+    pub(crate) http: HttpTransport,
+    state: Mutex<State>,
+    /// Tells the exchanges that wait for room that there is room.
+    room: Event,
+}
+
+/// The state behind the mutex of the transport.
+struct State {
+    client: HttpClient,
+    /// The time at which the clock of the client began, by the runtime that polls it.
+    began: Option<SystemInstant>,
+    idle: Vec<Wire>,
+}
+
+impl TransportState {
+    pub(crate) fn new(http: HttpTransport) -> Self {
+        let origin = Origin {
+            is_secure: http.is_secure,
+            authority: &http.authority,
+            host: &http.host,
+            port: http.port,
+        };
+        let client = HttpClient::new(&origin, &http.target, http.limits);
+        let state = State { client, began: None, idle: Vec::new() };
+        Self { http, state: Mutex::new(state), room: Event::new() }
+    }
+
+    /// Locks the client; never held across an await.
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&mut HttpClient, Instant) -> R) -> R {
+        let state = &mut *lock(&self.state);
+        let began = *state.began.get_or_insert_with(runtime::now);
+        let now = u64::try_from(runtime::elapsed(began).as_millis()).unwrap_or(u64::MAX);
+        call(&mut state.client, Instant::from_millis(now))
+    }
+
+    /// Returns the time at which the client has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<SystemInstant> {
+        let state = lock(&self.state);
+        let due = state.client.poll_timeout()?;
+        state.began?.checked_add(Duration::from_millis(due.as_millis()))
+    }
+
+    /// Wakes the exchanges that wait for room, if there is room.
+    pub(crate) fn wake(&self) {
+        if lock(&self.state).client.has_room() {
+            self.room.notify(usize::MAX);
+        }
+    }
+
+    pub(crate) fn report(&self, diagnostic: Diagnostic) {
+        if let Some(on_diagnostic) = &self.http.on_diagnostic {
+            let _ = caught(|| on_diagnostic(diagnostic));
+        }
+    }
+
+    /// Returns the URL, the prefix of error messages.
+    pub(crate) fn url(&self) -> String {
+        self.http.url_of(lock(&self.state).client.target())
+    }
+
+    /// Sends a request, on an idle connection or on a new one.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        target: &str,
+        request: &[u8],
+    ) -> Result<Wire, HttpError> {
+        // A stream of events takes an idle one, too: while it is dialled, calls would overtake it,
+        // and servers drop notifications for which there is no stream.
+        while let Some(mut wire) = { lock(&self.state).idle.pop() } {
+            if wire.is_fresh() && wire.send(method, request).await.is_ok() {
+                return Ok(wire);
+            }
+        }
+        let http = &self.http;
+        let dial = Dial {
+            host: http.host.clone(),
+            port: http.port,
+            is_secure: http.is_secure,
+            url: http.url_of(target),
+            purpose: if method == "GET" { Purpose::Events } else { Purpose::Messages },
+            #[cfg(feature = "auth")]
+            rules: None,
+        };
+        let connected = connect(&http.connector, dial, http.limits.connect_timeout).await;
+        let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
+        wire.send(method, request).await?;
+        Ok(wire)
+    }
+
+    /// Keeps a connection whose response has been read.
+    pub(crate) fn release(&self, mut wire: Wire) {
+        if wire.rest() {
+            let idle = &mut lock(&self.state).idle;
+            if idle.len() >= MAX_IDLE_CONNECTIONS {
+                idle.remove(0);
+            }
+            idle.push(wire);
+        }
+    }
+
+    /// Reads the rest of a response and keeps the connection, if the rest is short.
+    pub(crate) async fn drain(&self, mut wire: Wire) {
+        if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
+            self.release(wire);
+        }
+    }
+}
+
+/// Makes a connection within this time.
+pub(crate) async fn connect(
+    connector: &Connector,
+    dial: Dial,
+    limit: Duration,
+) -> io::Result<Wire> {
+    let connecting = caught(|| connector(dial)).ok();
+    let connecting = async {
+        caught_future(connecting)
+            .await
+            .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
+    };
+    timeout(limit, connecting).await?.map(Wire::new)
+}
+
+/// Limits the time of a future; `Duration::MAX` is no limit.
+pub(crate) async fn timeout<R>(
+    limit: Duration,
+    future: impl Future<Output = R>,
+) -> Result<R, io::Error> {
+    let (mut future, mut timer) = (pin!(future), Timer::after(limit));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(result) => Poll::Ready(Ok(result)),
+        Poll::Pending => pin!(&mut timer).poll(cx).map(|_| Err(io::ErrorKind::TimedOut.into())),
+    })
+    .await
+}
+
+/// Maximum number of bytes of an unneeded response that are read to keep its connection.
+const MAX_DRAINED: usize = 64 << 10;
+/// Maximum time for that.
+const LINGER: Duration = Duration::from_secs(1);
+
+// One exchange.
+
+impl TransportState {
+    /// Sends the request of an exchange, and passes the response to the client.
+    pub(super) async fn exchange(&self, id: HttpExchangeId, method: &'static str, target: &str) {
+        let result = self.request_and_response(id, method, target).await;
+        self.room(id).await;
+        self.with(|client, now| client.end(now, id, result));
+    }
+
+    async fn request_and_response(
+        &self,
+        id: HttpExchangeId,
+        method: &'static str,
+        target: &str,
+    ) -> Result<(), HttpError> {
+        let mut tried = Tried::of(method);
+        loop {
+            let credentials = self.credentials(id, method, target).await?;
+            let Some(request) = self.request(id, method, target, &credentials)? else {
+                return Ok(());
+            };
+            let mut wire = self.send(method, target, &request).await?;
+            drop(request);
+            let refused = wire.head(|head| {
+                self.observed(&head.as_head());
+                self.with(|client, now| client.response(now, id, &head.as_head()));
+                (self.reading(id) == Reading::Refused).then(|| Refused {
+                    #[cfg(feature = "auth")]
+                    status: head.status,
+                    fields: head.fields.into(),
+                    generation: credentials.generation,
+                })
+            });
+            let refused = refused.await?;
+            let mut piece = Vec::new();
+            while self.reading(id) == Reading::Body
+                && wire.piece(&mut |bytes| piece.extend_from_slice(bytes)).await?
+            {
+                self.room(id).await;
+                self.with(|client, now| client.body(now, id, &piece));
+                piece.clear();
+            }
+            match self.reading(id) {
+                Reading::Body => self.release(wire),
+                Reading::Rest | Reading::Refused => self.drain(wire).await,
+                Reading::Head | Reading::Over => {}
+            }
+            let Some(refused) = refused else { return Ok(()) };
+            if !self.reauthorize(id, &refused, &mut tried).await? {
+                return Ok(());
+            }
+            self.with(|client, _| client.authorized(id));
+        }
+    }
+
+    fn reading(&self, id: HttpExchangeId) -> Reading {
+        self.with(|client, _| client.reading(id))
+    }
+
+    /// Waits until there is room for the messages of the response.
+    async fn room(&self, id: HttpExchangeId) {
+        // The same task makes the room, so that none is made before this listens.
+        while self.with(|client, _| client.waits_for_room(id)) {
+            self.room.listen().await;
+        }
+    }
+
+    /// Returns the head of a request and its body; `None` if the exchange is over.
+    ///
+    /// # Errors
+    /// [`HttpError::Invalid`], if a field that the application has set is invalid.
+    fn request(
+        &self,
+        id: HttpExchangeId,
+        method: &str,
+        target: &str,
+        credentials: &Credentials,
+    ) -> Result<Option<Vec<u8>>, HttpError> {
+        self.with(|client, now| {
+            let Some(request) = client.request(now, id) else { return Ok(None) };
+            let fields = [&self.http.fields, &credentials.fields, &request.fields];
+            let fields = fields.into_iter().flatten();
+            wire::request(method, target, &self.http.authority, fields, request.body)
+                .map(Some)
+                .ok_or_else(|| HttpError::Invalid(wire::INVALID_FIELD.to_owned()))
+        })
+    }
+}

@@ -80,12 +80,10 @@
 //! [`HttpTransport::on_diagnostic`]) fails the operation that it was called for, and nothing else.
 
 pub(crate) mod authorize;
-pub(crate) mod builder;
 pub(crate) mod connector;
-pub(crate) mod exchange;
 #[cfg(feature = "auth")]
 pub(crate) mod fetch;
-mod link;
+pub(crate) mod link;
 #[cfg(feature = "tls")]
 mod tls;
 mod wire;
@@ -93,8 +91,7 @@ mod wire;
 #[cfg(feature = "auth")]
 pub use crate::auth::login as oauth;
 pub use crate::runtime::{BoxedStream, ReadWrite};
-pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
-pub use connector::{Connect, Dial, Purpose, TcpConnector};
+pub use connector::{Connect, Dial, HttpTransport, MAX_IDLE_CONNECTIONS, Purpose, TcpConnector};
 #[cfg(feature = "auth")]
 pub(crate) use connector::{Connector, boxed};
 #[cfg(feature = "tls")]
