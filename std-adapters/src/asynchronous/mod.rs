@@ -137,7 +137,6 @@
 pub mod client;
 #[cfg(feature = "http")]
 pub mod http;
-mod memory;
 mod server;
 
 pub use crate::client::{LineFn, Stderr, StderrLines};

@@ -8,8 +8,8 @@ use mcp_sansio::{GrowingServerState, ServerConfig};
 use mcp_sansio_engine::internal::StateSeal;
 use mcp_sansio_engine::site::Principal;
 
+use super::admission::CatalogOf;
 use super::broadcast::Broadcaster;
-use super::catalog::CatalogOf;
 use super::context::{Context, Origin, owner_text};
 use super::reply::IntoReply;
 use super::task_hub::{TaskHub, TaskOptions};

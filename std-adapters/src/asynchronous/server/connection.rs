@@ -1,26 +1,29 @@
 //! Driver of a connection on a stream.
 
-use std::future::{Future, poll_fn};
-use std::io;
+use std::future::{Future, pending, poll_fn};
+use std::io::{self, ErrorKind};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{self, Poll, ready};
+use std::task::{self, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use futures_lite::{AsyncRead, AsyncWrite};
+use futures_lite::{AsyncRead, AsyncWrite, future};
+use mcp_sansio::{ServerEvent, Spare, Step};
 use mcp_sansio_engine::PeerAddress;
 
+use super::admission::Slot;
 use super::app::{App, IDLE_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
 use super::context::Context;
-use super::life::{Live, Requests, live};
+use super::life::{Live, Requests, Work, live};
 use super::reply::IntoReply;
 use super::source::RequestSource;
-use super::stream::SharedStream;
-use super::stream_io::StreamIo;
+use super::stream::{Output, SharedStream, State};
+use crate::asynchronous::JoinedIo;
+use crate::asynchronous::client::{Client, Connector};
 use crate::gone::is_gone;
-use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
+use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Transport};
 use crate::runtime::timer::LazyTimer;
 use crate::runtime::{self, current};
 use crate::stdio::StandardStreams;
@@ -135,6 +138,56 @@ impl<H> App<H> {
         let stream = current().files(input, output)?;
         Incoming::new(self, stream, Transport::Stdio, None).serve().await.map(|_| ())
     }
+
+    /// Serves one client in memory until `work` is done: for tests of an application, without a
+    /// socket. The bytes are those of a real connection, 64 KiB in each direction at most. Time is
+    /// that of the computer, unless a test pauses tokio's; `blocking::Memory` has virtual time.
+    ///
+    #[cfg_attr(feature = "smol", doc = "```")]
+    #[cfg_attr(not(feature = "smol"), doc = "```ignore")]
+    /// # use mcp_sansio::types::{Implementation, TextResult, Tool};
+    /// # use mcp_sansio::{Catalog, ClientConfig, ClientFeatures, Era, RawJson, entries};
+    /// # use mcp_sansio::{ServerConfig, ServerFeatures};
+    /// # use mcp_sansio_adapters::asynchronous::{App, Context, client::{CallError, Connector}};
+    /// # static SERVER: ServerConfig =
+    /// #     ServerConfig::new(Implementation::new("clock", "0.1.0"), ServerFeatures::TOOLS);
+    /// # static CATALOG: Catalog = Catalog::new()
+    /// #     .tools(entries![Tool::new("time", RawJson::from_static(r#"{"type":"object"}"#))]);
+    /// # static CLIENT: ClientConfig =
+    /// #     ClientConfig::new(Implementation::new("test", "0.1.0"), ClientFeatures::NONE);
+    /// // Responds to each call with the text "noon".
+    /// let app = App::new(&SERVER, async |ctx: Context| ctx.reply(&TextResult::new("noon")))
+    ///     .catalog(&CATALOG);
+    /// for era in Era::ALL {
+    ///     let connector = Connector::new(&CLIENT).era(era);
+    ///     let called = app.memory(connector, async |client| {
+    ///         client.call_tool("time", &RawJson::EMPTY).await
+    ///     });
+    ///     let result = async_io::block_on(called)?;
+    ///     assert!(result.as_json().as_str().contains("noon"));
+    /// }
+    /// # Ok::<(), CallError>(())
+    /// ```
+    ///
+    /// Not cancel safe: dropping the future drops `work` and the connection.
+    pub async fn memory<F, R>(&self, connector: Connector, work: impl AsyncFnOnce(Client) -> R) -> R
+    where
+        H: Fn(Context) -> F,
+        F: Future<Output: IntoReply>,
+    {
+        let ((requests, to_server), (responses, to_client)) =
+            (piper::pipe(MEMORY_CAPACITY), piper::pipe(MEMORY_CAPACITY));
+        let (client, connection) = connector.connect(JoinedIo::new(responses, to_server));
+        let server =
+            Incoming::new(self, JoinedIo::new(requests, to_client), Transport::Memory, None)
+                .serve();
+        let serve = async {
+            // The client learns from its connection how this ended.
+            let _ = server.await;
+            pending().await
+        };
+        future::or(connection.drive(work(client)), serve).await
+    }
 }
 
 mcp_sansio::opaque_debug!([A, T] Incoming<A, T> {});
@@ -163,21 +216,21 @@ pub enum ConnectionEnd {
 }
 
 /// Drives a connection: its stream, and the lives of its requests.
-pub(crate) struct Driver<T, M: Live> {
-    pub(crate) shared: Arc<SharedStream>,
-    pub(crate) io: StreamIo<T>,
-    pub(crate) requests: Requests<(), M>,
-    pub(crate) observed: Option<ObservedConnection<'static>>,
+struct Driver<T, M: Live> {
+    shared: Arc<SharedStream>,
+    io: StreamIo<T>,
+    requests: Requests<(), M>,
+    observed: Option<ObservedConnection<'static>>,
     registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
-    pub(crate) until: Option<Instant>,
+    until: Option<Instant>,
     /// Limit of [`Limits::idle_timeout`].
     idle_timeout: Option<Duration>,
-    pub(crate) is_closing: bool,
+    is_closing: bool,
     /// When open requests are cancelled, after a shutdown or the end of the input.
-    pub(crate) ends_at: Option<Instant>,
-    pub(crate) end: Option<ConnectionEnd>,
+    ends_at: Option<Instant>,
+    end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
     keeps_tasks: bool,
 }
@@ -205,6 +258,34 @@ impl<T, M: Live> Driver<T, M> {
         self.idle_timeout.get_or_insert(IDLE_TIMEOUT);
         self.keeps_tasks = true;
     }
+
+    fn disconnected(&mut self, how: Disconnect<'_>) {
+        self.requests.end(());
+        if let Some(connection) = &mut self.observed {
+            connection.disconnected(how);
+        }
+    }
+
+    /// Returns the time at which the connection counts as idle.
+    fn idle_at(&self) -> Option<Instant> {
+        let timeout = self.idle_timeout?;
+        let core = &mut self.shared.lock().output.core;
+        // Even with requests in flight: a client that does not read will not read their responses.
+        let is_stuck = !core.tx().pending().is_empty();
+        let is_idle = self.end.is_some() || is_stuck || core.machine().open_requests() == 0;
+        if is_idle { self.io.active.checked_add(timeout) } else { None }
+    }
+}
+
+/// Result of a step.
+enum Next {
+    Work(Work<()>),
+    Step,
+    /// A line has been handled.
+    Line,
+    /// There is nothing to do without I/O, or until this time.
+    Idle(Option<mcp_sansio::Instant>),
+    End(ConnectionEnd),
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
@@ -303,24 +384,142 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         }
         self.io.close(cx)
     }
-}
 
-impl<T, M: Live> Driver<T, M> {
-    fn disconnected(&mut self, how: Disconnect<'_>) {
-        self.requests.end(());
-        if let Some(connection) = &mut self.observed {
-            connection.disconnected(how);
+    // The steps: what the core says is done, and what it needs.
+
+    /// Runs handlers, and makes steps until there is nothing to do without I/O. Returns whether
+    /// there may be more to do.
+    fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+        let moved = self.run_requests(cx);
+        // Received messages are handled before timeouts, which may wait for them.
+        let (mut catches_up, mut is_idle, mut lines) = (true, false, 0);
+        let now = self.shared.now();
+        for _ in 0..STEPS {
+            match self.step(&mut catches_up, now) {
+                Next::Work(work) => {
+                    // A handler that completes at once is answered at once, so responses keep the
+                    // order of requests.
+                    let settings = &self.shared.settings;
+                    if let Some(((), request, response)) = self.requests.work(work, settings) {
+                        self.shared.answer(request, response);
+                    }
+                }
+                Next::Step => {}
+                Next::Line if lines == LINES => break,
+                Next::Line => lines += 1,
+                Next::Idle(until) => {
+                    self.until = until.and_then(|until| self.shared.real_time(until));
+                    is_idle = true;
+                    break;
+                }
+                Next::End(end) => {
+                    self.end(end);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(self.transfer(is_idle, now, cx)? || moved)
+    }
+
+    /// Polls the requests that have been woken. Returns whether any made progress.
+    fn run_requests(&mut self, cx: &mut task::Context<'_>) -> bool {
+        let shared = &self.shared;
+        self.requests.poll(cx, |(), request, response| shared.answer(request, response))
+    }
+
+    fn step(&mut self, catches_up: &mut bool, now: mcp_sansio::Instant) -> Next {
+        let Self { shared, io, observed, is_closing, .. } = self;
+        let mut state = shared.lock();
+        state.send_input_requests(now);
+        state.limit_requests(&shared.settings, io.input_ended);
+        let State { output: Output { core, .. }, server, full_since, .. } = &mut *state;
+        let step = if *catches_up { core.catch_up(now) } else { core.next(now) };
+        match step {
+            Step::Event(event, mut turn) => {
+                let connection = observed.as_ref().map(|to| (&to.hooks, to.number));
+                let work = match event {
+                    ServerEvent::Request(request) => {
+                        let (machine, tx) = turn.parts();
+                        let slot = if *is_closing {
+                            Err(("The server is shutting down", Refusal::ShuttingDown))
+                        } else {
+                            Slot::take(&request, machine, server.load.as_ref(), &shared.driver)
+                        };
+                        let (settings, origin) = (&shared.settings, ((), None));
+                        let admission =
+                            settings.admit(&request, origin, machine, tx, slot, connection);
+                        if let Some(response) = admission.response {
+                            // It has none yet.
+                            let _ = turn.answer(request.handle, response);
+                        }
+                        admission.work
+                    }
+                    ServerEvent::CallFinished { call, outcome } => {
+                        server.input_requests.finish(call, &outcome);
+                        None
+                    }
+                    ServerEvent::Unresponsive => return Next::End(ConnectionEnd::Unresponsive),
+                    event => {
+                        Work::of(&event, (), connection.map(|(hooks, number)| (number, hooks.peer)))
+                    }
+                };
+                if matches!(work, Some(Work::Cancel(..))) {
+                    *full_since = None;
+                }
+                work.map_or(Next::Step, Next::Work)
+            }
+            Step::Again => {
+                io.progressed();
+                Next::Line
+            }
+            Step::Io { until, .. } if *catches_up && until.is_some_and(|until| until <= now) => {
+                *catches_up = false;
+                Next::Step
+            }
+            // A deadline that has passed waits for room, not for time.
+            Step::Io { until, .. } => Next::Idle(until.filter(|until| *until > now)),
+            Step::Closed if io.input_ended => Next::End(ConnectionEnd::Closed),
+            Step::Closed => Next::End(ConnectionEnd::ShutDown),
         }
     }
 
-    /// Returns the time at which the connection counts as idle.
-    fn idle_at(&self) -> Option<Instant> {
-        let timeout = self.idle_timeout?;
-        let core = &mut self.shared.lock().output.core;
-        // Even with requests in flight: a client that does not read will not read their responses.
-        let is_stuck = !core.tx().pending().is_empty();
-        let is_idle = self.end.is_some() || is_stuck || core.machine().open_requests() == 0;
-        if is_idle { self.io.active.checked_add(timeout) } else { None }
+    /// Writes, and reads if all lines are handled. Returns whether there may be more to do.
+    fn transfer(
+        &mut self,
+        is_idle: bool,
+        now: mcp_sansio::Instant,
+        cx: &mut task::Context<'_>,
+    ) -> io::Result<bool> {
+        let Self { shared, io, ends_at, .. } = self;
+        let SharedStream { settings, .. } = &**shared;
+        let mut state = shared.lock();
+        let had_ended = io.input_ended;
+        let mut turn = state.output.core.turn(now);
+        let (write, read) = turn.io();
+        let pending = write.len();
+        let written = io.write(cx, write)?;
+        let has_read = is_idle && io.read(cx, read)?;
+        turn.wrote(written);
+        if io.input_ended && !had_ended {
+            state.output.core.end_of_input();
+            // No response will arrive.
+            state.server.input_requests.close();
+            let timeout = settings.limits.end_of_input_timeout;
+            *ends_at = earlier(*ends_at, timeout);
+        }
+        let waits = state.output.core.waits_for_room();
+        self.until = self.until.into_iter().chain(state.full_until(settings)).min();
+        let waiting = state.with_room();
+        drop(state);
+        waiting.for_each(Waker::wake);
+        let is_waiting = written < pending || waits || self.is_closing;
+        Ok(!is_idle || has_read || written > 0 && is_waiting)
+    }
+
+    /// The connection is over: drops running handlers.
+    fn end(&mut self, end: ConnectionEnd) {
+        self.requests.end(());
+        self.end = Some(end);
     }
 }
 
@@ -343,9 +542,115 @@ impl Settings {
 }
 
 /// Returns the time after this limit, unless another limit has begun.
-pub(crate) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
+fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
     limit.or_else(|| runtime::now().checked_add(timeout))
 }
+
+/// Number of bytes that wait in each direction between a client and a server in memory.
+const MEMORY_CAPACITY: usize = 64 << 10;
+/// Maximum number of lines of a round, and of steps for them.
+const LINES: usize = 16;
+const STEPS: usize = 64;
+
+// Reading and writing of a stream.
+
+/// A stream, and when it was used.
+struct StreamIo<T> {
+    /// `None` once it is dropped.
+    stream: Option<T>,
+    input_ended: bool,
+    is_flushed: bool,
+    /// Time of the last activity: a message, an empty output buffer, or [`PROGRESS`] bytes.
+    active: Instant,
+    /// Bytes read and written since then.
+    bytes_since: usize,
+}
+
+impl<T> StreamIo<T> {
+    fn new(stream: T) -> Self {
+        let active = runtime::now();
+        Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
+    }
+
+    fn drop_stream(&mut self) {
+        self.stream = None;
+    }
+
+    /// Records activity.
+    fn progressed(&mut self) {
+        (self.active, self.bytes_since) = (runtime::now(), 0);
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.bytes_since += bytes;
+        if self.bytes_since >= PROGRESS {
+            self.progressed();
+        }
+    }
+}
+
+/// Returns the stream.
+fn pinned<T: Unpin>(stream: &mut Option<T>) -> io::Result<Pin<&mut T>> {
+    stream.as_mut().map(Pin::new).ok_or_else(|| ErrorKind::NotConnected.into())
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
+    /// Reads once. Returns whether anything was read, or the input has ended.
+    fn read(&mut self, cx: &mut task::Context<'_>, to: &mut Spare<'_>) -> io::Result<bool> {
+        // Without memory, a message waits for room for its response.
+        if self.input_ended || to.spare().is_empty() {
+            return Ok(false);
+        }
+        let Some(read) = retried(|| pinned(&mut self.stream)?.poll_read(cx, to.spare()))? else {
+            return Ok(false);
+        };
+        to.commit(read);
+        self.input_ended = read == 0;
+        self.moved(read);
+        Ok(true)
+    }
+
+    /// Writes once, and flushes what was written completely. Returns the number of bytes.
+    fn write(&mut self, cx: &mut task::Context<'_>, bytes: &[u8]) -> io::Result<usize> {
+        let mut written = 0;
+        if !bytes.is_empty() {
+            written = match retried(|| pinned(&mut self.stream)?.poll_write(cx, bytes))? {
+                Some(0) => return Err(ErrorKind::WriteZero.into()),
+                Some(written) => written,
+                None => return Ok(0),
+            };
+            self.is_flushed = false;
+            self.moved(written);
+        }
+        if written == bytes.len() && !self.is_flushed {
+            if written > 0 {
+                self.progressed();
+            }
+            self.is_flushed = retried(|| pinned(&mut self.stream)?.poll_flush(cx))?.is_some();
+        }
+        Ok(written)
+    }
+
+    /// Closes the stream once it is flushed. Returns whether that is done.
+    fn close(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+        self.write(cx, &[])?;
+        Ok(self.is_flushed && pinned(&mut self.stream)?.poll_close(cx).is_ready())
+    }
+}
+
+/// Returns the result of an operation, `None` if it is pending.
+fn retried<R>(mut poll: impl FnMut() -> Poll<io::Result<R>>) -> io::Result<Option<R>> {
+    loop {
+        match poll() {
+            Poll::Pending => return Ok(None),
+            Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+            Poll::Ready(result) => return result.map(Some),
+        }
+    }
+}
+
+/// Number of bytes that count as activity without a message or an empty output buffer.
+const PROGRESS: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -353,7 +658,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
 
     use super::*;
-    use crate::asynchronous::{JoinedIo, Limits};
+    use crate::asynchronous::Limits;
 
     static CONFIG: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerFeatures::NONE);
@@ -367,7 +672,7 @@ mod tests {
             let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
             let registration = settings.broadcaster.register(receiver, Some(None));
             let stream = JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
-            let mut driver = Driver::new(shared, stream, registration, |_| std::future::pending());
+            let mut driver = Driver::new(shared, stream, registration, |_| pending());
             let by_default = driver.idle_timeout;
             driver.accepted();
             (by_default, driver.idle_timeout, driver.idle_at())

@@ -7,7 +7,6 @@
 mod admission;
 mod app;
 mod broadcast;
-mod catalog;
 mod connection;
 mod context;
 mod driver_waker;
@@ -17,11 +16,8 @@ mod life;
 mod listener;
 mod reply;
 mod source;
-mod steps;
 mod stream;
-mod stream_io;
 mod task_hub;
-mod tools;
 
 pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, Limits};

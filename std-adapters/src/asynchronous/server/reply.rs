@@ -12,8 +12,8 @@ use mcp_sansio::{
 use mcp_sansio_engine::internal::{failure, is_error, result_of};
 
 use super::admission::Slot;
+use super::admission::Snapshot;
 use super::app::Settings;
-use super::catalog::Snapshot;
 use super::context::{ActiveRequest, Context};
 use super::task_hub::{TaskListen, TaskResponse};
 use crate::rounds::send_input_required;

@@ -15,9 +15,9 @@ use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 use mcp_sansio_http1::{CONTINUE, MessageError, Part, ResponseWriter};
 
 use super::exchange::HttpExchange;
-use super::memory::{self, Head};
+use super::serve::Servers;
 use super::server::{HttpServer, Table};
-use super::shards::Servers;
+use super::wire::{Head, lend_output};
 use super::wire::{LINGER, Next, Turns, Wire};
 use crate::asynchronous::server::app::{IDLE_TIMEOUT, Settings};
 use crate::asynchronous::server::broadcast::Receiver;
@@ -321,7 +321,7 @@ fn output(
     out: &mut Vec<u8>,
 ) {
     if out.capacity() == 0 {
-        *out = memory::lend_output();
+        *out = lend_output();
     }
     if response.is_new() {
         let Some(head) = site.response(key) else { return };

@@ -8,8 +8,8 @@ use mcp_sansio::Instant;
 use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 
 use super::authorizer::Check;
-use super::observed::denied;
 use super::server::HttpServer;
+use super::shared::denied;
 use super::shared::{Shared, State};
 use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;

@@ -3,13 +3,10 @@
 mod authorizer;
 mod connection;
 mod exchange;
-mod memory;
-mod observed;
 mod options;
 mod places;
 mod serve;
 mod server;
-mod shards;
 mod shared;
 mod tasks;
 #[cfg(feature = "tower")]
@@ -20,8 +17,8 @@ pub use authorizer::{Authorizer, Credentials};
 pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::{AccessControl, HttpOptions};
 pub(crate) use places::Held;
-pub use serve::{listeners, serve, serve_on_all_cores, serve_on_threads};
+pub use serve::{HttpShards, listeners, serve, serve_on_all_cores, serve_on_threads};
 pub use server::HttpServer;
-pub use shards::HttpShards;
+
 #[cfg(feature = "tower")]
 pub use tower::ResponseBody;

@@ -16,9 +16,9 @@ use mcp_sansio_engine::site::{
 };
 
 use super::exchange::HttpExchange;
-use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::places::Counts;
+use super::shared::ObservedSessions;
 use super::shared::{Attended, Shared, State, Wakers, beginning};
 use crate::asynchronous::server::app::App;
 use crate::asynchronous::server::broadcast::Receiver;

@@ -1,6 +1,6 @@
 //! A site behind a mutex, as exchanges and handlers share it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -8,13 +8,13 @@ use std::task::{self, Waker};
 use std::time;
 
 use mcp_sansio::{Change, Instant, Method, ServerEvent};
+use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::observer::cut;
 use mcp_sansio_engine::site::{
-    ExchangeKey, Holder, OwnedHead, ServerKey, Site, SiteRequest, SiteStep, SiteTurn,
-    UnknownEnvelope, Unpermitted,
+    AuthorizationError, ExchangeKey, ForeignSession, Holder, OwnedHead, ServerKey, Site,
+    SiteRequest, SiteStep, SiteTurn, UnknownEnvelope, Unpermitted,
 };
 
-use super::observed::{ObservedSessions, denied, foreign};
 use super::options::HttpOptions;
 use super::places::{Counts, Held, Released};
 use crate::asynchronous::server::admission::{FULL, Load, Slot};
@@ -27,8 +27,8 @@ use crate::asynchronous::server::reply::PendingResponse;
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::bus::BusReceiver;
 use crate::lock::lock;
-use crate::observer::{Denial, Event};
-use crate::panics::caught;
+use crate::observer::{Denial, Disconnect, Event, Hooks, Telling, Transport, next_number};
+use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::timer::later;
 
@@ -456,3 +456,91 @@ const CHECKS: usize = 16;
 const STEPS: usize = 128;
 /// Maximum length of parameters that do not count in the budget of bodies, in bytes.
 const UNCOUNTED: usize = 4 << 10;
+
+// Sessions, as an observer sees them.
+
+/// The sessions that an observer was told of. All is told later: where the mutex is not locked.
+pub(crate) struct ObservedSessions {
+    pub(crate) hooks: Hooks<'static>,
+    /// Number and beginning of each.
+    sessions: HashMap<ServerKey, (u64, time::Instant)>,
+}
+
+impl ObservedSessions {
+    pub(crate) fn new(hooks: Hooks<'static>) -> Self {
+        Self { hooks, sessions: HashMap::new() }
+    }
+
+    /// Returns the number of the connection of an event, and what has to be told if it is new.
+    pub(crate) fn connection(
+        &mut self,
+        turn: &SiteTurn<'_, PendingResponse>,
+    ) -> (u64, Option<Event<'static>>) {
+        if !turn.is_session() {
+            return (0, None);
+        }
+        let mut connected = None;
+        let (number, _) = *self.sessions.entry(turn.server_key()).or_insert_with(|| {
+            let (connection, transport) = (next_number(), Transport::Http);
+            let peer = turn.head().and_then(OwnedHead::peer_address);
+            connected = Some(Event::Connected { connection, transport, peer });
+            (connection, time::Instant::now())
+        });
+        (number, connected)
+    }
+
+    /// Returns what has to be told of the end of a session.
+    pub(crate) fn ended(
+        &mut self,
+        server: ServerKey,
+        how: Disconnect<'static>,
+    ) -> Option<Event<'static>> {
+        self.sessions.remove(&server).map(|session| disconnected(session, how))
+    }
+}
+
+/// Returns what has to be told of a session of the fleet that was not found.
+pub(crate) fn foreign(why: ForeignSession, peer: Option<PeerAddress>) -> Telling {
+    let mut denial = Denial::default();
+    (denial.status, denial.error, denial.peer) = (404, cut(&why), peer);
+    Box::new(move |hooks| hooks.tell(Event::Denied { denial: &denial }))
+}
+
+/// Returns what has to be told of a check that a request did not pass. `complete` adds to what is
+/// known of it.
+pub(crate) fn denied<T>(
+    result: &Result<Result<T, AuthorizationError>, Panic>,
+    peer: Option<PeerAddress>,
+    complete: impl FnOnce(&mut Denial),
+) -> Option<Telling> {
+    let error = match result {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => error,
+        Err(Panic(text)) => {
+            let panic = Panic(text.clone());
+            return Some(Box::new(move |hooks| hooks.panicked(&panic)));
+        }
+    };
+    let mut denial = Denial::default();
+    (denial.status, denial.error, denial.peer) = (error.status(), cut(error), peer);
+    if error.status() == 403 {
+        denial.missing_scope = error.wanted_scope().map(|scope| cut(&scope)).unwrap_or_default();
+    }
+    complete(&mut denial);
+    Some(Box::new(move |hooks| hooks.tell(Event::Denied { denial: &denial })))
+}
+
+fn disconnected(
+    (connection, since): (u64, time::Instant),
+    how: Disconnect<'static>,
+) -> Event<'static> {
+    Event::Disconnected { connection, how, after: since.elapsed() }
+}
+
+impl Drop for ObservedSessions {
+    fn drop(&mut self) {
+        for session in self.sessions.values() {
+            self.hooks.tell(disconnected(*session, Disconnect::ShutDown));
+        }
+    }
+}

@@ -14,8 +14,8 @@ use mcp_sansio_engine::site::OwnedHead;
 use tower_service::Service;
 
 use super::exchange::{HttpExchange, HttpResponse, Interrupted};
+use super::serve::HttpShards;
 use super::server::HttpServer;
-use super::shards::HttpShards;
 
 type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;

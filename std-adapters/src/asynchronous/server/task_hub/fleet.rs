@@ -13,8 +13,8 @@ use mcp_sansio::{
 use mcp_sansio_engine::internal::{Claim, FleetStep, LEASE, TaskAnswer, listened_ids};
 
 use super::{AboutTasks, NewTask, State, TaskClient, TaskHub};
+use crate::asynchronous::server::admission::Found;
 use crate::asynchronous::server::broadcast::Broadcaster;
-use crate::asynchronous::server::catalog::Found;
 use crate::asynchronous::server::context::{ActiveRequest, Context, Origin, owner_text};
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
