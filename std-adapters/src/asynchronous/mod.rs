@@ -135,8 +135,6 @@
 //! running handlers ([`Limits::max_running`]).
 
 pub mod client;
-#[cfg(feature = "http")]
-pub mod http;
 mod server;
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
@@ -148,6 +146,8 @@ pub use crate::runtime::{
     BoxedListener, BoxedStream, ChildProcess, JoinedIo, LocalFuture, ReadWrite, Runtime,
     RuntimeFuture, within,
 };
+#[cfg(feature = "http")]
+pub use server::http;
 pub use server::{
     Accepted, App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, HandlerResult,
     Incoming, IntoReply, Limits, Listener, MAX_INPUT_RESPONSES, Reply, TaskOptions, accept, boxed,

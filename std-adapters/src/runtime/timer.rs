@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use mcp_sansio::Instant as CoreInstant;
+
 use super::{RuntimeFuture, current, now};
 
 /// A timer of the runtime that polls it. It takes nothing before it is polled.
@@ -72,6 +74,32 @@ impl LazyTimer {
                 return true;
             }
         }
+    }
+}
+
+/// The clock of a part of the core, which counts from this time.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock(pub(crate) Instant);
+
+impl Clock {
+    /// Creates a clock that begins now, by the runtime that polls this.
+    pub(crate) fn new() -> Self {
+        Self(now())
+    }
+
+    pub(crate) fn now(self) -> CoreInstant {
+        self.time_of(now())
+    }
+
+    /// Returns a time of the runtime on this clock.
+    pub(crate) fn time_of(self, at: Instant) -> CoreInstant {
+        let passed = at.saturating_duration_since(self.0).as_millis();
+        CoreInstant::from_millis(u64::try_from(passed).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the time of the runtime.
+    pub(crate) fn real_time(self, at: CoreInstant) -> Instant {
+        later(self.0, Duration::from_millis(at.as_millis()))
     }
 }
 

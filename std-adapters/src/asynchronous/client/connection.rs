@@ -20,7 +20,7 @@ use super::transport::{Link as _, Transport};
 use crate::client::{ClientLimits, ConnectError};
 use crate::lock::lock;
 use crate::runtime;
-use crate::runtime::timer::LazyTimer;
+use crate::runtime::timer::{Clock, LazyTimer};
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
 /// when the connection ends.
@@ -106,7 +106,7 @@ impl<T: Transport> Connection<T> {
 
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, session: &mut Session, cx: &mut Context<'_>) -> io::Result<bool> {
-        let now = self.inner.now();
+        let now = self.inner.clock.now();
         let mut moved = self.link.read(session, cx)?;
         moved |= self.link.handle(session, now);
         while let Some((input, answer)) = session.app.poll_input(cx) {
@@ -159,7 +159,7 @@ impl<T: Transport> Connection<T> {
     /// `now` is the time for which timeouts were handled.
     fn due(&self, session: &mut Session, now: Instant) -> Option<time::Instant> {
         let deadline = session.engine.poll_timeout_after(now);
-        let deadline = deadline.and_then(|at| self.inner.real_time(at));
+        let deadline = deadline.map(|at| self.inner.clock.real_time(at));
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.inner.limits.close_timeout));
         [deadline, closed, self.link.stalls_at(self.inner.limits.stall_timeout)]
@@ -237,7 +237,7 @@ const ROUNDS: usize = 16;
 
 pub(crate) struct ConnectionInner {
     state: Mutex<State>,
-    clock: time::Instant,
+    pub(crate) clock: Clock,
     /// Time limit of calls without one of their own.
     pub(crate) call_limit: Duration,
     /// Limits of each connection.
@@ -277,18 +277,7 @@ impl ConnectionInner {
             era: None,
             driver: None,
         };
-        Self { state: Mutex::new(state), clock: runtime::now(), call_limit, limits }
-    }
-
-    /// Returns the time since the connection was created.
-    pub(crate) fn now(&self) -> Instant {
-        Instant::from_millis(
-            u64::try_from(runtime::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
-        )
-    }
-
-    pub(crate) fn real_time(&self, at: Instant) -> Option<time::Instant> {
-        self.clock.checked_add(Duration::from_millis(at.as_millis()))
+        Self { state: Mutex::new(state), clock: Clock::new(), call_limit, limits }
     }
 
     /// Polls a function with the session, once the connection does not work with it.
@@ -331,7 +320,7 @@ impl ConnectionInner {
         {
             return session.app.events.close(call);
         }
-        session.obey(command, self.now());
+        session.obey(command, self.clock.now());
         let wakers = session.app.events.woken();
         let driver = state.driver.take();
         drop(state);
@@ -385,7 +374,7 @@ impl ConnectionInner {
         if !commands.is_empty() {
             wakers.push(driver.clone());
         }
-        commands.into_iter().for_each(|command| session.obey(command, self.now()));
+        commands.into_iter().for_each(|command| session.obey(command, self.clock.now()));
         wakers.append(&mut session.app.events.woken());
         state.driver = Some(driver.clone());
         state.session = Some(session);
@@ -428,7 +417,7 @@ impl PendingCall {
             id.into_iter().for_each(|id| session.app.events.open(id));
             Ok(id)
         };
-        let begun = poll_fn(|cx| inner.poll(cx, |it| Poll::Ready(begin(it, inner.now()))));
+        let begun = poll_fn(|cx| inner.poll(cx, |it| Poll::Ready(begin(it, inner.clock.now()))));
         Ok(begun.await?.map(|id| Self { owner: Arc::clone(owner), id }))
     }
 

@@ -180,7 +180,7 @@ impl Client {
             };
         };
         let over = waiting.finished(&mut |_| ()).await;
-        let waited = inner.now().saturating_duration_since(over.started);
+        let waited = inner.clock.now().saturating_duration_since(over.started);
         match (over.result, connected().await) {
             (Ok(_) | Err(CallError::Closed), Poll::Ready(connected)) => {
                 Ok((connected?, limit.saturating_sub(waited)))
@@ -357,7 +357,8 @@ impl Client {
                 session.engine.call(now, method, &params, options, &mut session.app)
             });
             let over = page.await?.finished(&mut |_| ()).await;
-            left = left.saturating_sub(self.0.inner.now().saturating_duration_since(over.started));
+            left = left
+                .saturating_sub(self.0.inner.clock.now().saturating_duration_since(over.started));
             pages.push(pager.check(over.result?)?);
         }
         Ok(List::new(pages))

@@ -229,7 +229,7 @@ impl<'t> Waits<'t> {
             (Some(call), _) => {
                 let released = poll_fn(|cx| {
                     owner.inner.poll(cx, |Session { engine, app, is_changed, .. }| {
-                        engine.hold(owner.inner.now(), call.id, false, app);
+                        engine.hold(owner.inner.clock.now(), call.id, false, app);
                         *is_changed = true;
                         Poll::Ready(())
                     })

@@ -408,7 +408,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
                 Next::Line if lines == LINES => break,
                 Next::Line => lines += 1,
                 Next::Idle(until) => {
-                    self.until = until.and_then(|until| self.shared.real_time(until));
+                    self.until = until.map(|until| self.shared.clock.real_time(until));
                     is_idle = true;
                     break;
                 }

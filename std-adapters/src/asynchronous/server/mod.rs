@@ -11,7 +11,7 @@ mod connection;
 mod context;
 mod driver_waker;
 #[cfg(feature = "http")]
-pub(crate) mod http;
+pub mod http;
 mod life;
 mod listener;
 mod reply;

@@ -19,13 +19,14 @@ use super::reply::PendingResponse;
 use super::source::{Attempt, RequestSource, ServerCall, ServerState};
 use crate::lock::lock;
 use crate::runtime;
+use crate::runtime::timer::Clock;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
 pub(crate) struct SharedStream {
     state: Mutex<State>,
     /// Waker of the task that drives the connection.
     pub(crate) driver: Arc<DriverWaker>,
-    begun: time::Instant,
+    pub(crate) clock: Clock,
     pub(crate) settings: Arc<Settings>,
 }
 
@@ -64,17 +65,13 @@ impl SharedStream {
         };
         let server = ServerState { load: Some(Load::new(&settings)), ..ServerState::default() };
         let state = State { output, server, is_closed: false, full_since: None };
-        Self { state: Mutex::new(state), driver: Arc::default(), begun: runtime::now(), settings }
+        Self { state: Mutex::new(state), driver: Arc::default(), clock: Clock::new(), settings }
     }
 
     /// Locks the state. A poisoned lock is used all the same, because each call of the core is all
     /// or nothing.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
-    }
-
-    pub(crate) fn real_time(&self, at: Instant) -> Option<time::Instant> {
-        self.begun.checked_add(time::Duration::from_millis(at.as_millis()))
     }
 
     /// Hands in the response of a handler.
@@ -198,9 +195,7 @@ impl RequestSource for SharedStream {
 
     /// Returns the time since the connection was created.
     fn now(&self) -> Instant {
-        Instant::from_millis(
-            u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
-        )
+        self.clock.now()
     }
 
     fn answer(&self, request: &ActiveRequest, response: PendingResponse) {

@@ -17,8 +17,7 @@ use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
 use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
-use crate::asynchronous::client::http::connector::Connector;
-use crate::asynchronous::client::http::connector::HttpTransport;
+use crate::asynchronous::client::http::connector::{Connector, HttpTransport};
 use crate::auth::flights::{Boxed, Flights};
 use crate::lock::lock;
 use crate::panics::caught_future;

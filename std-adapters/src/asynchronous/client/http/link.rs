@@ -25,7 +25,7 @@ use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 use crate::runtime;
 use crate::runtime::tasks::Tasks;
-use crate::runtime::timer::{LazyTimer, Timer};
+use crate::runtime::timer::{Clock, LazyTimer, Timer};
 
 /// The requests to a server behind a URL. They make progress in [`work`](Self::work).
 pub struct HttpLink {
@@ -244,8 +244,8 @@ pub(crate) struct TransportState {
 /// The state behind the mutex of the transport.
 struct State {
     client: HttpClient,
-    /// The time at which the clock of the client began, by the runtime that polls it.
-    began: Option<SystemInstant>,
+    /// The clock of the client, which begins when a runtime polls it.
+    clock: Option<Clock>,
     idle: Vec<Wire>,
 }
 
@@ -258,23 +258,21 @@ impl TransportState {
             port: http.port,
         };
         let client = HttpClient::new(&origin, &http.target, http.limits);
-        let state = State { client, began: None, idle: Vec::new() };
+        let state = State { client, clock: None, idle: Vec::new() };
         Self { http, state: Mutex::new(state), room: Event::new() }
     }
 
     /// Locks the client; never held across an await.
     pub(crate) fn with<R>(&self, call: impl FnOnce(&mut HttpClient, Instant) -> R) -> R {
         let state = &mut *lock(&self.state);
-        let began = *state.began.get_or_insert_with(runtime::now);
-        let now = u64::try_from(runtime::elapsed(began).as_millis()).unwrap_or(u64::MAX);
-        call(&mut state.client, Instant::from_millis(now))
+        let clock = *state.clock.get_or_insert_with(Clock::new);
+        call(&mut state.client, clock.now())
     }
 
     /// Returns the time at which the client has something to do.
     pub(crate) fn next_timeout(&self) -> Option<SystemInstant> {
         let state = lock(&self.state);
-        let due = state.client.poll_timeout()?;
-        state.began?.checked_add(Duration::from_millis(due.as_millis()))
+        Some(state.clock?.real_time(state.client.poll_timeout()?))
     }
 
     /// Wakes the exchanges that wait for room, if there is room.

@@ -14,7 +14,7 @@ use mcp_sansio_engine::site::credentials::{self, Scheme};
 use mcp_sansio_engine::site::{AuthorizationError, Holder, OwnedHead, Principal};
 
 use super::places::{Place, SharedPlaces};
-use super::shared::time_at;
+use super::shared::clock;
 use crate::panics::{Panic, caught};
 use crate::runtime;
 use crate::runtime::timer::Timer;
@@ -136,7 +136,7 @@ impl Credentials {
     /// Returns the time of the request, on the clock of [`Principal::expires`]. All servers of a
     /// process have the same.
     pub(crate) fn now(&self) -> Instant {
-        time_at(self.at)
+        clock().time_of(self.at)
     }
 
     /// As [`now`](Self::now), on the clock of this machine.

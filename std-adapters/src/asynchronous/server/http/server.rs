@@ -19,7 +19,7 @@ use super::exchange::HttpExchange;
 use super::options::HttpOptions;
 use super::places::Counts;
 use super::shared::ObservedSessions;
-use super::shared::{Attended, Shared, State, Wakers, beginning};
+use super::shared::{Attended, Shared, State, Wakers, clock};
 use crate::asynchronous::server::app::App;
 use crate::asynchronous::server::broadcast::Receiver;
 use crate::asynchronous::server::context::Context;
@@ -128,7 +128,6 @@ impl HttpServer {
             }),
             settings,
             options,
-            begun: beginning(),
             counts,
             is_attended: AtomicBool::new(false),
             driver: Arc::default(),
@@ -298,7 +297,7 @@ impl HttpServer {
         let requests = &mut table.requests;
         let ends_at = requests.limit_tasks(&self.0.settings, ends_at);
         let is_over = is_over && requests.is_empty();
-        let until = until.map(|until| self.0.real_time(until));
+        let until = until.map(|until| clock().real_time(until));
         if let Some(due) = until.into_iter().chain(ends_at).min()
             && timer.poll(cx, due)
         {

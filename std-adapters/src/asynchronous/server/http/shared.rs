@@ -29,14 +29,12 @@ use crate::bus::BusReceiver;
 use crate::lock::lock;
 use crate::observer::{Denial, Disconnect, Event, Hooks, Telling, Transport, next_number};
 use crate::panics::{Panic, caught};
-use crate::runtime;
-use crate::runtime::timer::later;
+use crate::runtime::timer::Clock;
 
 pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) options: Arc<HttpOptions>,
-    pub(crate) begun: time::Instant,
     pub(crate) counts: Counts,
     /// Whether a connection does the work that is being caused: see [`Attended`].
     pub(crate) is_attended: AtomicBool,
@@ -122,10 +120,6 @@ impl Drop for State {
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
-    }
-
-    pub(crate) fn real_time(&self, at: Instant) -> time::Instant {
-        later(self.begun, time::Duration::from_millis(at.as_millis()))
     }
 
     /// Makes a call, and then the steps that it has caused.
@@ -340,7 +334,7 @@ impl RequestSource for Shared {
     }
 
     fn now(&self) -> Instant {
-        time_at(runtime::now())
+        clock().now()
     }
 
     fn answer(&self, request: &ActiveRequest, response: PendingResponse) {
@@ -419,16 +413,10 @@ impl BusReceiver for Shared {
     }
 }
 
-/// Returns a time on the clock of all servers.
-pub(crate) fn time_at(at: time::Instant) -> Instant {
-    let passed = at.saturating_duration_since(beginning()).as_millis();
-    Instant::from_millis(u64::try_from(passed).unwrap_or(u64::MAX))
-}
-
-/// Returns the beginning of time of all servers of the process, so that they can share principals.
-pub(crate) fn beginning() -> time::Instant {
-    static BEGINNING: OnceLock<time::Instant> = OnceLock::new();
-    *BEGINNING.get_or_init(time::Instant::now)
+/// Returns the clock of all servers of the process, so that they can share principals.
+pub(crate) fn clock() -> Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    *CLOCK.get_or_init(|| Clock(time::Instant::now()))
 }
 
 /// Wakers that are called after the mutex is unlocked. The first needs no allocation.

@@ -18,7 +18,7 @@ use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::{ActiveRequest, Context, Origin, owner_text};
 use crate::asynchronous::server::reply::PendingResponse;
 use crate::lock::lock;
-use crate::runtime::timer::{LazyTimer, later};
+use crate::runtime::timer::LazyTimer;
 use crate::store::{StoreError, TaskCall, TaskOutcome, TaskRecord, TaskStore};
 
 impl TaskHub {
@@ -75,7 +75,7 @@ impl TaskHub {
             let step = self.with(|hub, time| hub.next_step(time.now, cx.waker()));
             let Some(step) = step else { return Poll::Pending };
             let FleetStep::Wait(until) = step else { return Poll::Ready(step) };
-            let until = later(self.begun, Duration::from_millis(until.as_millis()));
+            let until = self.clock.real_time(until);
             if !timer.poll(cx, until) {
                 return Poll::Pending;
             }

@@ -10,12 +10,12 @@ pub(crate) use work::{LiveTask, NewTask, TaskWork};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::{self, Duration, SystemTime};
+use std::time::Duration;
 
 use mcp_sansio::tasks::{TaskId, TaskKey, TaskOwner, TaskTime, TasksConfig};
 use mcp_sansio::{
-    Change, Instant, JsonStr, Method, OwnedRequest, Remaining, Request, Revision, RpcError,
-    SendError, Server, Tx,
+    Change, JsonStr, Method, OwnedRequest, Remaining, Request, Revision, RpcError, SendError,
+    Server, Tx,
 };
 use mcp_sansio_engine::internal::{self, CLIENT_SHARE, TaskAnswer, TaskLimits, TaskQuestion};
 use mcp_sansio_engine::site::OwnedHead;
@@ -24,8 +24,9 @@ use super::broadcast::Broadcaster;
 use super::context::{ActiveRequest, Origin, parts_of_owner};
 use super::reply::PendingResponse;
 use super::source::RequestSource;
+use crate::client::unix_ms;
 use crate::lock::lock;
-use crate::runtime;
+use crate::runtime::timer::Clock;
 use crate::store::{DamagedRecord, StoreError, TaskOutcome, TaskRecord, TaskStore};
 
 /// Limits and times of the tasks of an [`App`](crate::asynchronous::App). New versions add fields,
@@ -130,7 +131,7 @@ impl Default for TaskOptions {
 /// because these call the tasks while they are locked.
 pub(crate) struct TaskHub {
     options: TaskOptions,
-    begun: time::Instant,
+    clock: Clock,
     owners: RandomState,
     state: Mutex<State>,
 }
@@ -164,7 +165,7 @@ impl TaskHub {
         let limits = TaskLimits { config, max_tasks, max_results, max_waiting };
         Self {
             options,
-            begun: runtime::now(),
+            clock: Clock::new(),
             owners: RandomState::new(),
             state: Mutex::new(State::new(limits)),
         }
@@ -187,9 +188,7 @@ impl TaskHub {
     }
 
     fn time(&self) -> TaskTime {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        TaskTime::new(Instant::from_millis(millis(runtime::elapsed(self.begun))), millis(unix))
+        TaskTime::new(self.clock.now(), unix_ms())
     }
 
     /// Returns the client of a request. The owner of its tasks is its principal, or else all
