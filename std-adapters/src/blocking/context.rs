@@ -4,9 +4,8 @@ use std::fmt;
 use std::future::Future as _;
 use std::io::{self, Write};
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{self, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{self, Poll, Waker};
+use std::thread;
 
 use mcp_sansio::internal::typed::{checked, read_found};
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _};
@@ -18,7 +17,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::AskedInput;
 
-use super::{RequestContext, write_all};
+use super::{RequestContext, waker, write_all};
 use crate::KeyRing;
 use crate::observer::ObservedRequest;
 use crate::rounds::{Asking, Round, send_input_required, state_seal};
@@ -339,7 +338,7 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
         let Self { request, target, keys, observed, .. } = self;
-        self.connection.run_tool(request, target, handler, *keys, *observed, &Unpark::waker())
+        self.connection.run_tool(request, target, handler, *keys, *observed, &wakes_thread())
     }
 }
 
@@ -374,7 +373,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
     ) -> Result<(), Error> {
-        self.run_tool(request, &Target::Other, handler, None, None, &Unpark::waker())
+        self.run_tool(request, &Target::Other, handler, None, None, &wakes_thread())
     }
 
     pub(super) fn run_tool<H: AsyncToolHandler>(
@@ -502,17 +501,8 @@ impl Context<'_> {
 /// The error for a tool that ends as if it required input, or cannot.
 const CANNOT_ASK: RpcError<'static> = RpcError::internal("The response cannot be sent");
 
-/// Wakes the thread of a connection.
-struct Unpark(Thread);
-
-impl Unpark {
-    fn waker() -> Waker {
-        Arc::new(Self(thread::current())).into()
-    }
-}
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
+/// Returns a waker of this thread, which is that of a connection.
+fn wakes_thread() -> Waker {
+    let thread = thread::current();
+    waker(move || thread.unpark())
 }

@@ -68,7 +68,9 @@ impl Threaded {
 
     /// Returns what ends a [`wait`](Input::wait).
     pub(super) fn ends_wait(&self) -> Waker {
-        Arc::new(Channel(self.sender.clone())).into()
+        let sender = self.sender.clone();
+        // If it is full, there are chunks that end the wait.
+        waker(move || drop(sender.try_send(Message::Woken)))
     }
 
     fn has_rest(&self) -> bool {
@@ -125,11 +127,15 @@ impl Input for Threaded {
     }
 }
 
-struct Channel(SyncSender<Message>);
+/// Returns a waker that calls a function.
+pub(super) fn waker(wake: impl Fn() + Send + Sync + 'static) -> Waker {
+    struct Function<F>(F);
 
-impl Wake for Channel {
-    fn wake(self: Arc<Self>) {
-        // If it is full, there are chunks that end the wait.
-        let _ = self.0.try_send(Message::Woken);
+    impl<F: Fn()> Wake for Function<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
     }
+
+    Arc::new(Function(wake)).into()
 }

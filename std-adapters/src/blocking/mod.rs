@@ -75,15 +75,14 @@ mod polled;
 pub use crate::rounds::MAX_INPUT_RESPONSES;
 pub use app::{App, RequestContext};
 pub use context::{Context, Error, Handler};
+use input::waker;
 pub use input::{Input, Threaded};
 pub use memory::Memory;
 #[cfg(unix)]
 pub use polled::Polled;
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::task::{Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant as StdInstant};
 
 use mcp_sansio::{
@@ -169,8 +168,12 @@ fn run_until_end(
     let mut is_ended = false;
     let mut asking = Asking::default();
     handler.on_start(&mut || {
-        let waker = ServerWaker { input: input.waker()?, server: thread::current() };
-        Ok(Arc::new(waker).into())
+        // It waits for input or, while no more fits, for its handler.
+        let (input, server) = (input.waker()?, thread::current());
+        Ok(waker(move || {
+            input.wake_by_ref();
+            server.unpark();
+        }))
     })?;
     loop {
         let mut step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
@@ -223,19 +226,6 @@ fn run_until_end(
             }
         }
         (now, is_fresh) = (clock(), true);
-    }
-}
-
-/// Ends the wait of a server, whether it waits for input or, while no more fits, for its handler.
-struct ServerWaker {
-    input: Waker,
-    server: Thread,
-}
-
-impl Wake for ServerWaker {
-    fn wake(self: Arc<Self>) {
-        self.input.wake_by_ref();
-        self.server.unpark();
     }
 }
 

@@ -79,10 +79,10 @@ mod error;
 #[cfg(all(feature = "http", feature = "smol"))]
 mod http;
 mod methods;
-#[cfg(unix)]
-mod polled;
 mod transport;
 
+#[cfg(unix)]
+pub use super::polled::PolledStreams;
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
 pub use crate::client::child::Shutdown;
@@ -98,6 +98,4 @@ pub use error::Error;
 #[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
 pub use mcp_sansio_engine::CallId;
-#[cfg(unix)]
-pub use polled::PolledStreams;
 pub use transport::{ConnectionEnd, Process, ThreadedStreams, Transferred, Transport};
