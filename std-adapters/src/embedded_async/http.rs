@@ -116,9 +116,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_http1::{CONTINUE, Collected, Exchange, IncomingRequest, MAX_HEAD, RequestReader};
 
-use super::seat::{Seat, handle};
 use super::wire::{AtEnd, CHUNK, Wire, until};
-use super::{Clock, ConnectionEnd, Error, Handler};
+use super::{Clock, ConnectionEnd, Error, Handler, Seat, handle};
 
 /// The configuration of a server, its access rules and time limits: for a `static`, so that it is
 /// in flash.

@@ -124,7 +124,6 @@
 mod checked;
 #[cfg(feature = "embedded-http")]
 pub mod http;
-mod seat;
 mod serve;
 mod wire;
 
@@ -134,13 +133,15 @@ pub use serve::{Connection, ConnectionEnd};
 use core::fmt;
 use core::future::Future;
 
+use ::embassy_futures::select::{Either, select};
 use ::embedded_io_async::ErrorKind;
 use mcp_sansio::internal::typed::checked;
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _};
 use mcp_sansio::{
-    ErrorCode, Instant, Outcome, RpcError, SendError, Server, ServerEvent, Target, ToolContext,
-    ToolResult,
+    Catalog, ErrorCode, Instant, Link, Outcome, Request, RequestHandle, RpcError, SendError,
+    Server, ServerEvent, Target, ToolContext, ToolResult, Tx,
 };
+use wire::until;
 
 // Errors of a connection.
 
@@ -238,4 +239,62 @@ pub trait Clock {
     fn now(&self) -> Instant;
     /// Completes at this time or soon after it. May be dropped before.
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
+}
+
+// What happens to a request, wherever its connection comes from.
+
+/// Where a request is handled.
+trait Seat: Link {
+    fn is_open(&self, request: RequestHandle) -> bool;
+
+    /// Sends a response, after what waits to be sent before it. Completes without it once the
+    /// request is over.
+    fn respond(
+        &self,
+        request: RequestHandle,
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> impl Future<Output = Result<(), SendError>>;
+}
+
+/// Handles a request until its response is sent or it is over.
+async fn handle<H: Handler>(
+    handler: &H,
+    catalog: Option<&Catalog<'_>>,
+    request: &Request<'_>,
+    seat: &impl Seat,
+) {
+    let handle = request.handle;
+    let target = match catalog {
+        None => Target::Other,
+        Some(catalog) => match catalog.target(request) {
+            // It begins even if there is no room for a response.
+            Ok(target @ Target::Tool(_)) => target,
+            _ => {
+                let mut target = Target::Responded;
+                let mut respond = |server: &mut Server<'_>, tx: &mut Tx<'_>| {
+                    target = catalog.respond(server, request, tx)?;
+                    Ok(())
+                };
+                match (seat.respond(handle, &mut respond).await, target) {
+                    (Err(_), _) | (_, Target::Responded) => return,
+                    (Ok(()), target) => target,
+                }
+            }
+        },
+    };
+    let work = handler.on_request(target, ToolContext::new(request, seat));
+    let is_over = until(|| (!seat.is_open(handle)).then_some(()));
+    let Either::Second(response) = select(is_over, work).await else { return };
+    let mut send = |server: &mut Server<'_>, tx: &mut Tx<'_>| response.send(server, handle, tx);
+    if let Err(error) = seat.respond(handle, &mut send).await {
+        handler.on_send_error(error);
+        fail(seat, handle, &RpcError::internal("The response cannot be sent")).await;
+    }
+}
+
+/// Sends an error in place of a response.
+async fn fail(seat: &impl Seat, request: RequestHandle, error: &RpcError<'_>) {
+    let mut fail = |server: &mut Server<'_>, tx: &mut Tx<'_>| server.fail(request, error, tx);
+    // It is valid.
+    let _ = seat.respond(request, &mut fail).await;
 }

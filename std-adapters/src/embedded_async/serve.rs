@@ -15,9 +15,8 @@ use mcp_sansio::{
     ServerState, Spare, Step, Tx, TxBuffer,
 };
 
-use super::seat::{self, Seat};
 use super::wire::{AtEnd, CHUNK, Wire, until};
-use super::{Clock, Error, Handler};
+use super::{Clock, Error, Handler, Seat};
 
 /// The end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -346,9 +345,9 @@ impl<
         let (request, place) = (slot.request.borrow(), Place { connection: self, slot });
         match request.as_request() {
             Some(request) => {
-                seat::handle(&self.handler, self.catalog.as_ref(), &request, &place).await;
+                super::handle(&self.handler, self.catalog.as_ref(), &request, &place).await;
             }
-            None => seat::fail(&place, handle, &TOO_LONG).await,
+            None => super::fail(&place, handle, &TOO_LONG).await,
         }
     }
 

@@ -87,7 +87,6 @@ mod places;
 mod serve;
 mod server;
 mod shared;
-mod tasks;
 #[cfg(feature = "tower")]
 mod tower;
 mod wire;
