@@ -66,15 +66,30 @@ macro_rules! wraps {
 pub(crate) use wraps;
 
 /// Implements `Debug` for a type that shows these fields only: the others are secrets, long, or
-/// have no `Debug`. The parameters of the type stand before it, in brackets. Not public API.
+/// have no `Debug`. The parameters of the type stand before it, in brackets. A field can have a
+/// value of its own, made of the name in bars: `opaque_debug!(Link |it| { url: it.url() })`. Not
+/// public API.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! opaque_debug {
-    ($([$($parameter:tt)+])? $name:ident $(<$($argument:tt),+>)? { $($field:ident),* }) => {
+    (@ $field:expr) => {
+        &$field
+    };
+
+    (@ $field:expr, $value:expr) => {
+        &$value
+    };
+
+    ($([$($parameter:tt)+])? $name:ident $(<$($argument:tt),+>)? $(|$this:ident|)?
+        { $($field:ident $(: $value:expr)?),* }) => {
         impl $(<$($parameter)+>)? ::core::fmt::Debug for $name $(<$($argument),+>)? {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                $(let $this = self;)?
                 f.debug_struct(::core::stringify!($name))
-                    $(.field(::core::stringify!($field), &self.$field))*
+                    $(.field(
+                        ::core::stringify!($field),
+                        $crate::opaque_debug!(@ self.$field $(, $value)?),
+                    ))*
                     .finish_non_exhaustive()
             }
         }
@@ -82,6 +97,19 @@ macro_rules! opaque_debug {
 }
 
 pub(crate) use opaque_debug;
+
+/// Implements `Default` by `new`. Not public API.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! default_is_new {
+    ($type:ty) => {
+        impl Default for $type {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
 
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {

@@ -58,11 +58,7 @@ impl SkillLimits {
     }
 }
 
-impl Default for SkillLimits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(SkillLimits);
 
 /// What [`SkillFolder::reload`] has changed: names of skills.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

@@ -104,11 +104,7 @@ impl ClientLimits {
     }
 }
 
-impl Default for ClientLimits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(ClientLimits);
 
 /// Smallest buffer: every response that the core writes fits, including the id.
 pub(crate) const MIN_BUFFER: usize = 1024;

@@ -417,11 +417,7 @@ impl TaskStore {
     }
 }
 
-impl fmt::Debug for TaskStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskStore").finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(TaskStore {});
 
 impl fmt::Display for DamagedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -514,12 +510,5 @@ impl Store for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    /// Shows the bytes that the records take, including those whose time is over. They may be
-    /// private.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
-            .field("cost", &lock(&self.records).cost())
-            .finish_non_exhaustive()
-    }
-}
+// Shows the bytes that the records take, including those whose time is over. They may be private.
+mcp_sansio::opaque_debug!(MemoryStore |it| { cost: lock(&it.records).cost() });

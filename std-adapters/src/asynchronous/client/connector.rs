@@ -1,6 +1,5 @@
 //! Configuration of a connection, and its start.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -121,11 +120,7 @@ impl Connector {
     }
 }
 
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("info", self.config.info()).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Connector |it| { info: it.config.info() });
 
 /// Maximum number of messages that wait to be posted. At the limit calls wait.
 const MAX_POSTS: usize = 16;

@@ -31,6 +31,7 @@ use crate::client::{
 /// [timeout](CallOptions::timeout) starts when it is sent.
 ///
 /// Dropping the future of a call cancels it, and the server is notified.
+#[derive(Clone)]
 pub struct Client(pub(crate) Arc<ClientInner>);
 
 /// Shared by all clones; closes the connection when it is dropped.
@@ -226,17 +227,7 @@ impl Drop for ClientInner {
     }
 }
 
-impl Clone for Client {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("era", &self.era()).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Client |it| { era: it.era() });
 
 // Requests of the protocol by name.
 

@@ -1,6 +1,5 @@
 //! Tasks of the server, followed until they end.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -266,12 +265,6 @@ impl Drop for ToolTask {
     }
 }
 
-impl fmt::Debug for ToolTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolTask")
-            .field("tool", &self.kept.as_ref().map(TaskRef::tool))
-            .field("status", &self.status)
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ToolTask |it| {
+    tool: it.kept.as_ref().map(TaskRef::tool), status, message
+});

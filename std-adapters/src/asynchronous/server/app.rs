@@ -306,11 +306,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Limits);
 
 /// Default of [`Limits::idle_timeout`] for accepted connections.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(600);

@@ -1,7 +1,6 @@
 //! Messages to all connections: changes and shutdown.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -149,10 +148,4 @@ impl Drop for Registration {
     }
 }
 
-impl fmt::Debug for Broadcaster {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broadcaster")
-            .field("connections", &self.connections())
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Broadcaster |it| { connections: it.connections() });

@@ -1,6 +1,5 @@
 //! The context of a handler.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::mem::take;
 use std::sync::atomic::AtomicBool;
@@ -496,13 +495,7 @@ impl Context {
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("request", &self.unread_request().params.as_json())
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Context |it| { request: it.unread_request().params.as_json() });
 
 /// An input request that waits for its response. Dropping it withdraws the request.
 struct Asked<'c> {

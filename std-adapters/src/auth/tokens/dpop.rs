@@ -103,11 +103,7 @@ impl Dpop {
     }
 }
 
-impl Default for Dpop {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Dpop);
 
 mcp_sansio::opaque_debug!(Dpop { required });
 

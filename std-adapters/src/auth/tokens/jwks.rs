@@ -196,12 +196,9 @@ impl Jwks {
     }
 }
 
-impl fmt::Debug for Jwks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = lock(&self.state).keys.as_ref().map(|set| set.keys.len());
-        f.debug_struct("Jwks").field("keys", &keys).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Jwks |it| {
+    keys: lock(&it.state).keys.as_ref().map(|set| set.keys.len())
+});
 
 /// Keys that were fetched together.
 pub(super) struct KeySet {

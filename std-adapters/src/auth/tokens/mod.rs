@@ -16,7 +16,6 @@ pub use jwt::{Jwt, Signed};
 pub use mcp_sansio_oauth::Algorithm;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -231,15 +230,9 @@ impl<V: Verifier> Authorizer for Checker<V> {
     }
 }
 
-impl<V: fmt::Debug> fmt::Debug for Checker<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Checker")
-            .field("issuer", &self.source.issuer)
-            .field("audience", &self.audience)
-            .field("verifier", &self.verifier)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([V: std::fmt::Debug] Checker<V> |it| {
+    issuer: it.source.issuer, audience, verifier
+});
 
 /// Returns the memory that the check of a text needs.
 fn memory_for(text: &[u8]) -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! The client.
 
+use std::io;
 use std::process::Command;
 use std::time::Duration;
-use std::{fmt, io};
 
 use mcp_sansio::types::{ProgressParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Encode, Era, Instant, OwnedJson, RawJson, Revision};
@@ -341,12 +341,7 @@ impl<'c> Client<'c> {
     }
 }
 
-impl fmt::Debug for Client<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let server = self.transport.name();
-        f.debug_struct("Client").field("server", &server).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(Client<'_> |it| { server: it.transport.name() });
 
 /// Maximum time that [`Client::close`] spends on writing queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);

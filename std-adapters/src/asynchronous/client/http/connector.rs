@@ -181,7 +181,7 @@ impl HttpTransport {
         #[cfg(feature = "tls")]
         return Self::with_connector(url, super::Tls::new());
         #[cfg(not(feature = "tls"))]
-        Self::with_connector(url, super::TcpConnector)
+        Self::with_connector(url, TcpConnector)
     }
 }
 

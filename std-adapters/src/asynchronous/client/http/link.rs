@@ -2,11 +2,11 @@
 //! futures.
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant as SystemInstant};
-use std::{fmt, io};
 
 use event_listener::Event;
 use mcp_sansio::Instant;
@@ -219,11 +219,7 @@ impl Link for HttpLink {
     }
 }
 
-impl fmt::Debug for HttpLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpLink").field("url", &self.shared.url()).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(HttpLink |it| { url: it.shared.url() });
 
 /// Messages in a row before the other sources are processed.
 const MESSAGES: usize = 256;

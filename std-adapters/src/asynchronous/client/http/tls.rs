@@ -65,11 +65,7 @@ impl<C> Tls<C> {
     }
 }
 
-impl Default for Tls {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Tls);
 
 impl<C: Connect> Connect for Tls<C> {
     type Stream = BoxedStream;

@@ -1,6 +1,5 @@
 //! The check of the credentials of each request.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -153,16 +152,10 @@ impl Credentials {
     }
 }
 
-/// Shows no secret.
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = self.authorization().map(|(scheme, _)| scheme);
-        f.debug_struct("Credentials")
-            .field("scheme", &scheme)
-            .field("head", &self.head)
-            .finish_non_exhaustive()
-    }
-}
+// Shows no secret.
+mcp_sansio::opaque_debug!(Credentials |it| {
+    scheme: it.authorization().map(|(scheme, _)| scheme), head
+});
 
 /// A request that is accepted.
 pub(crate) struct Authorized {

@@ -1,9 +1,9 @@
 //! Options of the HTTP server.
 
 use std::borrow::Cow;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::{Json, OwnedJson, Revision};
@@ -332,20 +332,8 @@ impl HttpOptions {
     }
 }
 
-impl Default for HttpOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(HttpOptions);
 
 mcp_sansio::opaque_debug!(HttpOptions { path });
 
-impl fmt::Debug for AccessControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { authorizer, resource, .. } = self;
-        f.debug_struct("AccessControl")
-            .field("authorizes", &authorizer.is_some())
-            .field("resource", resource)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(AccessControl |it| { authorizes: it.authorizer.is_some(), resource });

@@ -121,11 +121,7 @@ impl TaskOptions {
     }
 }
 
-impl Default for TaskOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(TaskOptions);
 
 /// The tasks behind a lock, which is held for one call. No connection or site is called meanwhile,
 /// because these call the tasks while they are locked.
