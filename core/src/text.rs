@@ -98,18 +98,21 @@ macro_rules! opaque_debug {
 
 pub(crate) use opaque_debug;
 
-/// Implements `Default` by `new`. Not public API.
+/// Implements `Default` by `new`. The parameters of the type stand before it, in brackets. Not public
+/// API.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! default_is_new {
-    ($type:ty) => {
-        impl Default for $type {
+    ($([$($parameter:tt)+])? $name:ident $(<$($argument:tt),+>)?) => {
+        impl $(<$($parameter)+>)? Default for $name $(<$($argument),+>)? {
             fn default() -> Self {
                 Self::new()
             }
         }
     };
 }
+
+pub(crate) use default_is_new;
 
 /// Makes [`Words`] from literals without line breaks.
 macro_rules! words {

@@ -36,11 +36,7 @@ impl mcp_server {
     }
 }
 
-impl Default for mcp_server {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(mcp_server);
 
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "32")]
@@ -63,11 +59,7 @@ impl mcp_client {
     }
 }
 
-impl Default for mcp_client {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(mcp_client);
 
 /// The type of the memory of a server or a client, and what is in it.
 pub(crate) trait Role: Sized {

@@ -71,8 +71,4 @@ impl<K: Ord + Clone, V, T: Ord + Copy> Expiring<K, V, T> {
     }
 }
 
-impl<K, V, T> Default for Expiring<K, V, T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!([K, V, T] Expiring<K, V, T>);

@@ -108,11 +108,7 @@ impl<K: Ord + Clone> Places<K> {
     }
 }
 
-impl<K: Ord + Clone> Default for Places<K> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!([K: Ord + Clone] Places<K>);
 
 /// Counts places: [`Places`], or what several owners have in common.
 pub trait CountPlaces<K>: Send {

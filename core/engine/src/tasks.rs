@@ -4,7 +4,6 @@ use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
 #[cfg(feature = "std")]
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -116,16 +115,8 @@ impl Encode for TaskRef {
     }
 }
 
-/// Does not show the id.
-impl fmt::Debug for TaskRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskRef")
-            .field("server", &self.server)
-            .field("tool", &self.tool)
-            .field("expires", &self.expires_unix_ms())
-            .finish_non_exhaustive()
-    }
-}
+// Does not show the id.
+mcp_sansio::opaque_debug!(TaskRef |it| { server, tool, expires: it.expires_unix_ms() });
 
 /// A task that a client follows: what says the next step, and what the application knows of it.
 pub(crate) struct FollowedTask {

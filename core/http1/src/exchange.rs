@@ -71,11 +71,7 @@ impl<'c> Access<'c> {
     }
 }
 
-impl Default for Access<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Access<'_>);
 
 mcp_sansio::opaque_debug!(Access<'_> { path, host_policy });
 

@@ -400,11 +400,7 @@ impl ResponseWriter {
     }
 }
 
-impl Default for ResponseWriter {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(ResponseWriter);
 
 fn reason(status: u16) -> &'static str {
     match status {

@@ -161,12 +161,8 @@ impl<'m> SignedToken<'m> {
     }
 }
 
-/// Omits the token.
-impl fmt::Debug for SignedToken<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignedToken").field("kid", &self.header.kid).finish_non_exhaustive()
-    }
-}
+// Omits the token.
+mcp_sansio::opaque_debug!(SignedToken<'_> |it| { kid: it.header.kid });
 
 /// An access token that was found good, by its claims (RFC 9068, 2.2) or its introspection (RFC
 /// 7662, 2.2).

@@ -183,11 +183,7 @@ impl Policy<'_> {
     }
 }
 
-impl Default for Policy<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Policy<'_>);
 
 impl TokenEndpointAuth {
     /// Returns the name in metadata.

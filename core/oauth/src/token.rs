@@ -48,16 +48,9 @@ impl TokenResponse<'_> {
     }
 }
 
-impl fmt::Debug for TokenResponse<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenResponse")
-            .field("token_type", &self.token_type_text)
-            .field("expires_in", &self.expires_in)
-            .field("scope", &self.scope)
-            .field("has_refresh_token", &self.refresh_token.is_some())
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(TokenResponse<'_> |it| {
+    token_type: it.token_type_text, expires_in, scope, has_refresh_token: it.refresh_token.is_some()
+});
 
 /// Whether an access token can stand in a header field.
 fn is_access_token(token: &str) -> bool {

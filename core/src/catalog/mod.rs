@@ -437,11 +437,7 @@ impl<'c> Catalog<'c> {
     }
 }
 
-impl Default for Catalog<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!(Catalog<'_>);
 
 /// Error of [`Catalog::check`].
 #[derive(Clone, Copy)]

@@ -227,11 +227,7 @@ impl<const N: usize> ClientState<N> {
     }
 }
 
-impl<const N: usize> Default for ClientState<N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!([const N: usize] ClientState<N>);
 
 /// The memory of a [`Client`] on the heap, which grows up to a limit. For the rest as
 /// [`ClientState`].

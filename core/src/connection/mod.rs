@@ -8,7 +8,6 @@ use role::sealed::Machine as _;
 pub use role::{Machine, Memory, Pair, PairStep};
 
 use core::convert::Infallible;
-use core::fmt;
 
 use crate::buffers::Storage;
 use crate::buffers::rx::{RxBuffer, Spare};
@@ -394,13 +393,11 @@ impl<R: Storage, W: Storage, O> Connection<'_, GrowingServerState, R, W, O> {
     }
 }
 
-impl<T: Memory, R: Storage, W: Storage, O, const N: usize> fmt::Debug
-    for Connection<'_, T, R, W, O, N>
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("input_ended", &self.input_ended).finish_non_exhaustive()
+crate::text::opaque_debug!(
+    [T: Memory, R: Storage, W: Storage, O, const N: usize] Connection<'_, T, R, W, O, N> {
+        input_ended
     }
-}
+);
 
 // `Turn`: the operations that a handler has while it borrows an event.
 

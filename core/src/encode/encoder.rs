@@ -363,11 +363,7 @@ impl<'b> Encoder<'b> {
     }
 }
 
-impl fmt::Debug for Encoder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Encoder").field("revision", &self.state.revision).finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!(Encoder<'_> |it| { revision: it.state.revision });
 
 // Members that the library adds to `params` and results, and to their `_meta`.
 

@@ -335,11 +335,7 @@ impl<const N: usize, const S: usize> ServerState<N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> Default for ServerState<N, S> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!([const N: usize, const S: usize] ServerState<N, S>);
 
 /// The memory of a [`Server`] on the heap, which grows up to a limit. For the rest as
 /// [`ServerState`].

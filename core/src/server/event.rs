@@ -588,11 +588,7 @@ impl<const N: usize> RequestMemory<N> {
     }
 }
 
-impl<const N: usize> Default for RequestMemory<N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!([const N: usize] RequestMemory<N>);
 
 impl<const N: usize> fmt::Debug for RequestMemory<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -72,11 +72,7 @@ impl TasksConfig {
     }
 }
 
-impl Default for TasksConfig {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!(TasksConfig);
 
 /// Handle of a task. Valid only for the state that created it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -414,11 +410,7 @@ impl<const T: usize> TasksState<T> {
     }
 }
 
-impl<const T: usize> Default for TasksState<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!([const T: usize] TasksState<T>);
 
 /// The memory of tasks on the heap, which grows up to a limit. Tasks are found in logarithmic time.
 #[cfg(feature = "alloc")]

@@ -185,11 +185,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(Limits);
 
 /// A call that has ended.
 #[derive(Debug)]

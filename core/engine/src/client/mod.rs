@@ -12,7 +12,6 @@ use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
 
 #[cfg(feature = "http")]
@@ -979,14 +978,9 @@ fn task_time(driver: &mut impl Driver, now: Instant) -> TaskTime {
     TaskTime::new(now, driver.unix_ms())
 }
 
-impl fmt::Debug for ClientEngine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientEngine")
-            .field("server", &self.state.server)
-            .field("connect_state", &self.state.connect_state)
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!(ClientEngine<'_> |it| {
+    server: it.state.server, connect_state: it.state.connect_state
+});
 
 /// Methods to which a modern server may respond with `InputRequiredResult`.
 const WITH_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];

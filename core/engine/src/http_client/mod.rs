@@ -114,11 +114,7 @@ impl HttpLimits {
     }
 }
 
-impl Default for HttpLimits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(HttpLimits);
 
 /// Identifies one HTTP request and its response.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -163,13 +159,10 @@ pub struct HttpRequest<'c> {
     pub body: Option<&'c [u8]>,
 }
 
-/// Omits values, which may be secrets.
-impl fmt::Debug for HttpRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.fields.iter().map(|(name, _)| name).collect();
-        f.debug_struct("HttpRequest").field("fields", &names).finish_non_exhaustive()
-    }
-}
+// Omits values, which may be secrets.
+mcp_sansio::opaque_debug!(HttpRequest<'_> |it| {
+    fields: it.fields.iter().map(|(name, _)| name).collect::<Vec<_>>()
+});
 
 /// The part of a response that an exchange waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

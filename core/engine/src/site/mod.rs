@@ -139,7 +139,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
@@ -494,14 +493,9 @@ impl<'c, O> Site<'c, O> {
     }
 }
 
-impl<O> fmt::Debug for Site<'_, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Site")
-            .field("exchanges", &self.exchanges())
-            .field("sessions", &self.sessions())
-            .finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([O] Site<'_, O> |it| {
+    exchanges: it.exchanges(), sessions: it.sessions()
+});
 
 /// Access rules and limits of a [`Site`]. New versions add fields, so a value ends with
 /// `..SiteOptions::new()`.
@@ -626,11 +620,7 @@ impl SiteOptions<'_> {
     }
 }
 
-impl Default for SiteOptions<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mcp_sansio::default_is_new!(SiteOptions<'_>);
 
 // The operations that a handler has on the server of its request.
 
@@ -761,8 +751,4 @@ impl<O> SiteTurn<'_, O> {
     }
 }
 
-impl<O> fmt::Debug for SiteTurn<'_, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SiteTurn").field("server", &self.key).finish_non_exhaustive()
-    }
-}
+mcp_sansio::opaque_debug!([O] SiteTurn<'_, O> |it| { server: it.key });

@@ -386,20 +386,9 @@ impl HttpSession {
     }
 }
 
-impl Default for HttpSession {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+crate::text::default_is_new!(HttpSession);
 
-impl fmt::Debug for HttpSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpSession")
-            .field("has_id", &(self.id_len > 0))
-            .field("revision", &self.revision)
-            .finish_non_exhaustive()
-    }
-}
+crate::text::opaque_debug!(HttpSession |it| { has_id: it.id_len > 0, revision });
 
 /// Maximum length of a session id, in bytes.
 pub const MAX_SESSION_ID: usize = 512;
