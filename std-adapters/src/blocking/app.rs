@@ -151,9 +151,7 @@ impl<'c> App<'c> {
             served
         })
     }
-}
 
-impl<'c> App<'c> {
     /// Makes a server in the memory of its client, for tests: see [`Memory`].
     pub fn memory<F>(&self, on_request: F) -> Memory<'c, impl Handler + Send + use<'c, F>>
     where

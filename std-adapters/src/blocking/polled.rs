@@ -66,10 +66,7 @@ fn wait_for(
 ) -> io::Result<[bool; 2]> {
     // Some systems count milliseconds in 32 bits; callers call this again.
     let timeout = timeout.map(|timeout| timeout.min(Duration::from_secs(24 * 60 * 60)));
-    let timeout = timeout.map(|timeout| Timespec {
-        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
-    });
+    let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
     let has_one = one.is_some();
     let (mut both, mut single);
     let files: &mut [PollFd<'_>] = match (one, other) {

@@ -173,6 +173,31 @@ impl Settings {
         let features = (request.capabilities, || Again::new(server));
         Ok(TaskWork::new(self, tool, mode, features, client))
     }
+
+    /// Returns whether an entry of a catalog has scopes, now or later.
+    pub(crate) fn may_have_scopes(&self) -> bool {
+        self.catalog_of.is_some()
+            || match &self.catalog {
+                Some(CatalogSource::Constant(catalog)) => catalog.has_scopes(),
+                Some(CatalogSource::Shared(_)) => true,
+                None => false,
+            }
+    }
+
+    /// Returns the catalog for requests of this principal, which the application may choose.
+    pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot> {
+        match (principal, &self.catalog_of) {
+            (Some(principal), Some(choose)) => {
+                Some(Snapshot { is_chosen: true, ..choose(principal).snapshot() })
+            }
+            _ => self.catalog.as_ref().map(CatalogSource::snapshot),
+        }
+    }
+
+    /// Returns the catalog for a request.
+    pub(crate) fn snapshot_of(&self, origin: &Origin) -> Option<Snapshot> {
+        self.snapshot_for(principal_of(origin))
+    }
 }
 
 /// What the requests of a connection, or of a session, take.
@@ -275,33 +300,6 @@ impl Drop for Slot {
 
 /// Chooses the catalog of a principal.
 pub(crate) type CatalogOf = dyn Fn(&Principal) -> CatalogSource<'static> + Send + Sync;
-
-impl Settings {
-    /// Returns whether an entry of a catalog has scopes, now or later.
-    pub(crate) fn may_have_scopes(&self) -> bool {
-        self.catalog_of.is_some()
-            || match &self.catalog {
-                Some(CatalogSource::Constant(catalog)) => catalog.has_scopes(),
-                Some(CatalogSource::Shared(_)) => true,
-                None => false,
-            }
-    }
-
-    /// Returns the catalog for requests of this principal, which the application may choose.
-    pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot> {
-        match (principal, &self.catalog_of) {
-            (Some(principal), Some(choose)) => {
-                Some(Snapshot { is_chosen: true, ..choose(principal).snapshot() })
-            }
-            _ => self.catalog.as_ref().map(CatalogSource::snapshot),
-        }
-    }
-
-    /// Returns the catalog for a request.
-    pub(crate) fn snapshot_of(&self, origin: &Origin) -> Option<Snapshot> {
-        self.snapshot_for(principal_of(origin))
-    }
-}
 
 impl CatalogSource<'static> {
     fn snapshot(&self) -> Snapshot {

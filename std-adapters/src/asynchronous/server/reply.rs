@@ -136,15 +136,7 @@ impl PendingResponse {
             }
         }
     }
-}
 
-impl From<TaskResponse> for PendingResponse {
-    fn from(response: TaskResponse) -> Self {
-        Self::Task(Box::new(response))
-    }
-}
-
-impl PendingResponse {
     /// The error that a client gets for a panic. Its text is for the log of the server only.
     pub(crate) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
 
@@ -171,6 +163,12 @@ impl PendingResponse {
             Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
+    }
+}
+
+impl From<TaskResponse> for PendingResponse {
+    fn from(response: TaskResponse) -> Self {
+        Self::Task(Box::new(response))
     }
 }
 

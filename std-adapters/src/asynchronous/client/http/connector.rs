@@ -183,9 +183,7 @@ impl HttpTransport {
         #[cfg(not(feature = "tls"))]
         Self::with_connector(url, TcpConnector)
     }
-}
 
-impl HttpTransport {
     /// Creates a transport for the server at this URL, over connections that `connector` makes.
     ///
     /// # Errors

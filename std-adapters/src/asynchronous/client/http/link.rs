@@ -336,44 +336,9 @@ impl TransportState {
             self.release(wire);
         }
     }
-}
 
-/// Makes a connection within this time.
-pub(crate) async fn connect(
-    connector: &Connector,
-    dial: Dial,
-    limit: Duration,
-) -> io::Result<Wire> {
-    let connecting = caught(|| connector(dial)).ok();
-    let connecting = async {
-        caught_future(connecting)
-            .await
-            .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
-    };
-    timeout(limit, connecting).await?.map(Wire::new)
-}
+    // One exchange.
 
-/// Limits the time of a future; `Duration::MAX` is no limit.
-pub(crate) async fn timeout<R>(
-    limit: Duration,
-    future: impl Future<Output = R>,
-) -> Result<R, io::Error> {
-    let (mut future, mut timer) = (pin!(future), Timer::after(limit));
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(result) => Poll::Ready(Ok(result)),
-        Poll::Pending => pin!(&mut timer).poll(cx).map(|_| Err(io::ErrorKind::TimedOut.into())),
-    })
-    .await
-}
-
-/// Maximum number of bytes of an unneeded response that are read to keep its connection.
-const MAX_DRAINED: usize = 64 << 10;
-/// Maximum time for that.
-const LINGER: Duration = Duration::from_secs(1);
-
-// One exchange.
-
-impl TransportState {
     /// Sends the request of an exchange, and passes the response to the client.
     pub(super) async fn exchange(&self, id: HttpExchangeId, method: &'static str, target: &str) {
         let result = self.request_and_response(id, method, target).await;
@@ -460,3 +425,36 @@ impl TransportState {
         })
     }
 }
+
+/// Makes a connection within this time.
+pub(crate) async fn connect(
+    connector: &Connector,
+    dial: Dial,
+    limit: Duration,
+) -> io::Result<Wire> {
+    let connecting = caught(|| connector(dial)).ok();
+    let connecting = async {
+        caught_future(connecting)
+            .await
+            .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
+    };
+    timeout(limit, connecting).await?.map(Wire::new)
+}
+
+/// Limits the time of a future; `Duration::MAX` is no limit.
+pub(crate) async fn timeout<R>(
+    limit: Duration,
+    future: impl Future<Output = R>,
+) -> Result<R, io::Error> {
+    let (mut future, mut timer) = (pin!(future), Timer::after(limit));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(result) => Poll::Ready(Ok(result)),
+        Poll::Pending => pin!(&mut timer).poll(cx).map(|_| Err(io::ErrorKind::TimedOut.into())),
+    })
+    .await
+}
+
+/// Maximum number of bytes of an unneeded response that are read to keep its connection.
+const MAX_DRAINED: usize = 64 << 10;
+/// Maximum time for that.
+const LINGER: Duration = Duration::from_secs(1);

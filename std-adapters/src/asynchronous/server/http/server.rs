@@ -385,6 +385,44 @@ impl HttpServer {
             self.with(|_, _| ());
         }
     }
+
+    // The tasks that the servers of a fleet share.
+
+    /// Does what the server has to do for the tasks of its fleet.
+    pub(crate) async fn share_tasks<M: Live>(&self, table: &Mutex<Table<M>>) {
+        let settings = &*self.0.settings;
+        let Settings { tasks, broadcaster, .. } = settings;
+        // Whether the store has failed since it last did not: everything is tried again.
+        let (mut timer, mut has_failed) = (LazyTimer::new(), false);
+        loop {
+            let done = match poll_fn(|cx| tasks.poll_step(&mut timer, cx)).await {
+                FleetStep::Tell(id) => {
+                    self.with(|site, _| site.announce_task(id));
+                    continue;
+                }
+                FleetStep::Sweep if broadcaster.is_shutting_down() => continue,
+                step => tasks.work_in_store(step, broadcaster).await,
+            };
+            match done {
+                Ok(left) => {
+                    has_failed = false;
+                    for (record, task) in left {
+                        match settings.begin_again(&record, task, &self.0.driver) {
+                            Some(work) => {
+                                lock(table).requests.work(work, settings);
+                                self.0.driver.notify();
+                            }
+                            None => tasks.fail(record.id),
+                        }
+                    }
+                }
+                Err(error) if !replace(&mut has_failed, true) => settings.tell(|hooks| {
+                    hooks.tell(Event::FleetFailed { error: &error.to_string() });
+                }),
+                Err(_) => {}
+            }
+        }
+    }
 }
 
 /// The requests of a server, and the work for them.
@@ -426,46 +464,6 @@ const GRACE: time::Duration = time::Duration::from_secs(1);
 
 const NO_NODE: &str = "a bus joins servers that have names: HttpOptions::node";
 const NO_KEYS: &str = "a node of a fleet needs the key ring of all: App::key_ring";
-
-// The tasks that the servers of a fleet share.
-
-impl HttpServer {
-    /// Does what the server has to do for the tasks of its fleet.
-    pub(crate) async fn share_tasks<M: Live>(&self, table: &Mutex<Table<M>>) {
-        let settings = &*self.0.settings;
-        let Settings { tasks, broadcaster, .. } = settings;
-        // Whether the store has failed since it last did not: everything is tried again.
-        let (mut timer, mut has_failed) = (LazyTimer::new(), false);
-        loop {
-            let done = match poll_fn(|cx| tasks.poll_step(&mut timer, cx)).await {
-                FleetStep::Tell(id) => {
-                    self.with(|site, _| site.announce_task(id));
-                    continue;
-                }
-                FleetStep::Sweep if broadcaster.is_shutting_down() => continue,
-                step => tasks.work_in_store(step, broadcaster).await,
-            };
-            match done {
-                Ok(left) => {
-                    has_failed = false;
-                    for (record, task) in left {
-                        match settings.begin_again(&record, task, &self.0.driver) {
-                            Some(work) => {
-                                lock(table).requests.work(work, settings);
-                                self.0.driver.notify();
-                            }
-                            None => tasks.fail(record.id),
-                        }
-                    }
-                }
-                Err(error) if !replace(&mut has_failed, true) => settings.tell(|hooks| {
-                    hooks.tell(Event::FleetFailed { error: &error.to_string() });
-                }),
-                Err(_) => {}
-            }
-        }
-    }
-}
 
 impl Settings {
     /// Begins a task that another server has left: its call is received again, by a server without

@@ -311,9 +311,7 @@ impl TaskHub {
         }
         (Some(request.slot.connection()), CLIENT_SHARE)
     }
-}
 
-impl TaskHub {
     pub(crate) fn store(&self) -> Option<&TaskStore> {
         self.options.store.as_ref()
     }
