@@ -112,7 +112,14 @@ impl Connector {
         (limits.max_pending, limits.max_posts) = (usize::MAX, MAX_POSTS);
         let mut engine = ClientEngine::new(config, limits);
         engine.core().set_era(self.era);
-        let app = Application::new(self.input_handler, self.on_event, self.layers);
+        let app = Application {
+            input_handler: self.input_handler,
+            on_event: self.on_event,
+            layers: self.layers,
+            inputs: Tasks::new(),
+            withdrawn: Vec::new(),
+            events: CallEvents::default(),
+        };
         let inner = ConnectionInner::new(engine, app, config.call_limit, self.limits);
         let client = Client(Arc::new(ClientInner { inner: Arc::new(inner) }));
         let connection = client.reconnect(transport);
@@ -145,21 +152,6 @@ pub struct Application {
 }
 
 impl Application {
-    pub(crate) fn new(
-        input_handler: InputHandler,
-        on_event: Option<OnEvent>,
-        layers: Layers<'static>,
-    ) -> Self {
-        Self {
-            input_handler,
-            on_event,
-            layers,
-            inputs: Tasks::new(),
-            withdrawn: Vec::new(),
-            events: CallEvents::default(),
-        }
-    }
-
     /// Polls the futures that were woken. Returns an answer that is ready.
     pub(crate) fn poll_input(&mut self, cx: &Context<'_>) -> Option<(InputId, InputResponse)> {
         for withdrawn in std::mem::take(&mut self.withdrawn) {

@@ -16,7 +16,7 @@ use super::driver_waker::DriverWaker;
 use super::http::Held;
 use super::life::Work;
 use super::reply::PendingResponse;
-use super::task_hub::{AboutTasks, Again, TaskClient, TaskWork};
+use super::task_hub::{AboutTasks, TaskWork};
 use crate::CatalogSource;
 use crate::observer::{Ended, Hooks, ObservedRequest, Refusal};
 use crate::panics::caught;
@@ -129,7 +129,7 @@ impl Settings {
                 }
             }
         }
-        let task = match self.may_be_task(request, found.as_ref(), client, server) {
+        let task = match TaskWork::new(self, request, found.as_ref(), client, server) {
             Ok(task) => task,
             Err(error) => {
                 let response = PendingResponse::Refused(error);
@@ -158,20 +158,6 @@ impl Settings {
             slot,
         });
         Admission { response: None, work: Some(Work::Begin(key, request)) }
-    }
-
-    /// Returns the work of a call that may become a task.
-    fn may_be_task(
-        &self,
-        request: &Request<'_>,
-        found: Option<&Found>,
-        client: impl FnOnce() -> TaskClient,
-        server: &Server<'_>,
-    ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
-        let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
-        let mode = server.task_mode(request, tool.task_support())?;
-        let features = (request.capabilities, || Again::new(server));
-        Ok(TaskWork::new(self, tool, mode, features, client))
     }
 
     /// Returns whether an entry of a catalog has scopes, now or later.

@@ -42,31 +42,6 @@ impl<'c> Client<'c> {
         Connector::new(config).connect(Process::new(command))
     }
 
-    pub(super) fn open(
-        config: &'c ClientConfig<'c>,
-        app: Application<'c>,
-        limits: ClientLimits,
-        era: Option<Era>,
-        transport: Box<dyn Transport + 'c>,
-    ) -> Result<Self, Error> {
-        let mut of_engine = limits.of_engine();
-        of_engine.max_inputs = MAX_INPUTS;
-        let mut client = Self {
-            engine: ClientEngine::new(config, of_engine),
-            limits,
-            app,
-            transport,
-            connected: None,
-            ended: None,
-            last_end: ConnectionEnd::default(),
-        };
-        client.engine.core().set_era(era);
-        #[cfg(all(feature = "http", feature = "smol"))]
-        client.engine.set_over_http(client.transport.http().is_some());
-        client.connect()?;
-        Ok(client)
-    }
-
     /// Connects again after the [end of the connection](Error::Closed), starting the server again
     /// if it is a process. Repeats [`listen`](Self::listen) and
     /// [`set_log_level`](Self::set_log_level). Calls that were in flight have failed; only the
@@ -345,8 +320,6 @@ mcp_sansio::opaque_debug!(Client<'_> |it| { server: it.transport.name() });
 
 /// Maximum time that [`Client::close`] spends on writing queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of input requests in one result. With more, the call fails.
-const MAX_INPUTS: usize = 100;
 /// Maximum number of iterations of [`Client::run_for`] after its time.
 const MORE_STEPS: u32 = 256;
 const LISTEN: &str = "subscriptions/listen";

@@ -1,9 +1,11 @@
 //! Settings of a client, and connecting.
 
 use mcp_sansio::{ClientConfig, ClientEvent, Era, Instant, OwnedJson};
-use mcp_sansio_engine::{Driver, InputRefusal, InputResponse, Layers, Middleware, Question};
+use mcp_sansio_engine::{
+    ClientEngine, Driver, InputRefusal, InputResponse, Layers, Middleware, Question,
+};
 
-use super::{CallId, Client, ClientLimits, Error, Transport};
+use super::{CallId, Client, ClientLimits, ConnectionEnd, Error, Transport};
 use crate::client::{Caught, OwnedInputRequest, random, unix_ms};
 use crate::panics::caught;
 
@@ -92,8 +94,31 @@ impl<'c> Connector<'c> {
     /// # Errors
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
-        let app = Application::new(self.handler, self.trace, self.clock, self.layers);
-        Client::open(self.config, app, self.limits, self.era, Box::new(transport))
+        let mut limits = self.limits.of_engine();
+        limits.max_inputs = MAX_INPUTS;
+        let app = Application {
+            handler: self.handler,
+            trace: self.trace,
+            clock: self.clock,
+            layers: self.layers,
+            input_time: 0,
+            free_input_requests: FREE_INPUT_REQUESTS,
+            watched: None,
+        };
+        let mut client = Client {
+            engine: ClientEngine::new(self.config, limits),
+            limits: self.limits,
+            app,
+            transport: Box::new(transport),
+            connected: None,
+            ended: None,
+            last_end: ConnectionEnd::default(),
+        };
+        client.engine.core().set_era(self.era);
+        #[cfg(all(feature = "http", feature = "smol"))]
+        client.engine.set_over_http(client.transport.http().is_some());
+        client.connect()?;
+        Ok(client)
     }
 }
 
@@ -116,16 +141,6 @@ pub(super) struct Application<'c> {
 }
 
 impl<'c> Application<'c> {
-    pub(super) fn new(
-        handler: Box<dyn Handler + 'c>,
-        trace: Option<Box<Trace<'c>>>,
-        clock: Box<Clock<'c>>,
-        layers: Layers<'c>,
-    ) -> Self {
-        let free_input_requests = FREE_INPUT_REQUESTS;
-        Self { handler, trace, clock, layers, input_time: 0, free_input_requests, watched: None }
-    }
-
     /// Returns the time of the clock without the time that input requests took.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis((self.clock)().as_millis().saturating_sub(self.input_time))
@@ -211,6 +226,8 @@ impl Driver for Application<'_> {
     }
 }
 
+/// Maximum number of input requests in one result. With more, the call fails.
+const MAX_INPUTS: usize = 100;
 /// Number of input requests per wait of the application whose time no timeout counts. Limited, so
 /// that a server cannot suspend its timeouts for ever.
 const FREE_INPUT_REQUESTS: u32 = 100;

@@ -3,7 +3,6 @@
 mod fleet;
 mod work;
 
-pub(crate) use fleet::Again;
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 pub(crate) use work::{LiveTask, NewTask, TaskWork};
 

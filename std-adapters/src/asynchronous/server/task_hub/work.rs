@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, Entry, ErrorCode, OwnedJson, Progress, Revision, RpcError, SendError,
-    ToolError,
+    Amount, ClientFeatures, ErrorCode, OwnedJson, Progress, Request, Revision, RpcError, SendError,
+    Server, Target, ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
 use super::fleet::{Again, call_of, list_of};
 use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
+use crate::asynchronous::server::admission::Found;
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::{ActiveRequest, owner_text};
@@ -49,32 +50,39 @@ pub(crate) struct TaskWork {
 }
 
 impl TaskWork {
-    /// Returns the work of a call that may be a task.
+    /// Returns the work of a call of a tool that may become a task.
+    ///
+    /// # Errors
+    /// The response to a call that the tool does not take in this way.
     pub(crate) fn new(
         settings: &Settings,
-        tool: &Entry<'_>,
-        mode: TaskMode,
-        (features, again): (ClientFeatures, impl FnOnce() -> Again),
+        request: &Request<'_>,
+        found: Option<&Found>,
         client: impl FnOnce() -> TaskClient,
-    ) -> Option<Box<Self>> {
+        server: &Server<'_>,
+    ) -> Result<Option<Box<Self>>, RpcError<'static>> {
+        let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let hub = &settings.tasks;
-        let (ttl_ms, after, is_asked) = match mode {
-            TaskMode::Call => return None,
-            TaskMode::Either => (None, hub.options.after_of(tool.key().as_plain()?), false),
+        let (ttl_ms, after, is_asked) = match server.task_mode(request, tool.task_support())? {
+            TaskMode::Call => return Ok(None),
+            TaskMode::Either => {
+                let Some(name) = tool.key().as_plain() else { return Ok(None) };
+                (None, hub.options.after_of(name), false)
+            }
             TaskMode::Task { ttl_ms } => (ttl_ms, Duration::ZERO, true),
         };
-        Some(Box::new(Self {
+        Ok(Some(Box::new(Self {
             hub: Arc::clone(hub),
             client: client(),
-            features,
+            features: request.capabilities,
             ttl_ms,
             after,
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
-            again: again(),
+            again: Again::new(server),
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
-        }))
+        })))
     }
 
     /// Creates the task, which no client knows yet. Returns `None` if the call goes on as a call
