@@ -63,7 +63,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> IntoLink for T {
     }
 
     fn into_link(self) -> Lines<T> {
-        Lines::new(self)
+        Lines {
+            stream: self,
+            input_ended: false,
+            has_more: false,
+            is_flushed: true,
+            is_closed: false,
+            is_deaf: false,
+            waits_since: None,
+        }
     }
 }
 
@@ -81,20 +89,6 @@ pub struct Lines<T> {
     is_deaf: bool,
     /// Start of the time in which output was pending and none was accepted.
     waits_since: Option<SystemInstant>,
-}
-
-impl<T> Lines<T> {
-    pub(crate) const fn new(stream: T) -> Self {
-        Self {
-            stream,
-            input_ended: false,
-            has_more: false,
-            is_flushed: true,
-            is_closed: false,
-            is_deaf: false,
-            waits_since: None,
-        }
-    }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Link for Lines<T> {

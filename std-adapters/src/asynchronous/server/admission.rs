@@ -119,7 +119,7 @@ impl Settings {
                 }
                 Ok(target) => {
                     let place = catalog.place_of(&target);
-                    found = Some(Found::new(snapshot, place));
+                    found = Some(Found { snapshot, place });
                 }
                 Err(_) => {
                     let work = told(observed, server);
@@ -326,10 +326,6 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(crate) fn new(snapshot: Snapshot, place: TargetPlace) -> Self {
-        Self { snapshot, place }
-    }
-
     pub(crate) fn target(&self) -> Target<'_> {
         self.snapshot.catalog().target_at(self.place)
     }
