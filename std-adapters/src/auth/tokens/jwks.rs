@@ -253,10 +253,11 @@ impl fmt::Display for SourceError {
 
 mcp_sansio::error_type!(SourceError);
 
-/// An authorization server.
+/// An authorization server, and the audience of the tokens that it issues for this server.
 #[derive(Clone)]
 pub struct Source {
     pub(super) issuer: String,
+    pub(super) audience: String,
     connector: Connector,
     rules: UrlRules,
     /// Limit of an exchange.
@@ -264,14 +265,14 @@ pub struct Source {
 }
 
 impl Source {
-    pub(super) fn new(issuer: String) -> Self {
+    pub(super) fn new(issuer: String, audience: String) -> Self {
         #[cfg(feature = "tls")]
         let connector = boxed(crate::asynchronous::client::http::Tls::new());
         #[cfg(not(feature = "tls"))]
         let connector = boxed(crate::asynchronous::client::http::TcpConnector);
         // The operator of this server has named the issuer, which may be in an inner network.
         let rules = UrlRules::new().inner_addresses(true);
-        let mut source = Self { issuer: issuer.clone(), connector, rules, time: TIME };
+        let mut source = Self { issuer: issuer.clone(), audience, connector, rules, time: TIME };
         source.allow(&issuer);
         source
     }

@@ -43,8 +43,6 @@ pub struct Checker<V> {
     pub cache_bytes: usize,
     #[doc(hidden)]
     pub source: Source,
-    #[doc(hidden)]
-    pub audience: String,
     /// The settings of its kind alone, [`Signed`] or [`Introspected`].
     pub verifier: V,
     #[doc(hidden)]
@@ -80,8 +78,7 @@ impl<V> Checker<V> {
             scope: None,
             dpop: None,
             cache_bytes: MAX_BYTES,
-            source: Source::new(issuer),
-            audience,
+            source: Source::new(issuer, audience),
             verifier,
             cache,
         }
@@ -95,7 +92,7 @@ impl<V> Checker<V> {
     }
 
     fn rules(&self) -> TokenRules<'_> {
-        TokenRules::new(&self.source.issuer, &self.audience)
+        TokenRules::new(&self.source.issuer, &self.source.audience)
     }
 
     /// Returns what is kept of a token that passed all checks.
@@ -231,7 +228,7 @@ impl<V: Verifier> Authorizer for Checker<V> {
 }
 
 mcp_sansio::opaque_debug!([V: std::fmt::Debug] Checker<V> |it| {
-    issuer: it.source.issuer, audience, verifier
+    issuer: it.source.issuer, audience: it.source.audience, verifier
 });
 
 /// Returns the memory that the check of a text needs.
