@@ -267,8 +267,8 @@ impl Encode for alloc::borrow::Cow<'_, str> {
     }
 }
 
-/// A value that a function writes.
-pub(crate) struct With<F>(pub(crate) F);
+/// A value that a function writes. Not public API.
+pub struct With<F>(pub F);
 
 impl<F: Fn(&mut Encoder<'_>)> Encode for With<F> {
     fn encode(&self, to: &mut Encoder<'_>) {
@@ -336,7 +336,11 @@ pub fn to_slice<'o, T: Encode + ?Sized>(
 }
 
 /// Returns the length of the text.
-fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> SendResult<usize> {
+/// Writes a value, and returns its length. Not public API.
+///
+/// # Errors
+/// [`SendError::TooLarge`] if it does not fit; [`SendError::Invalid`].
+pub fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> SendResult<usize> {
     let size = out.len();
     let mut encoder = Encoder::new(out, 0, revision);
     value.encode(&mut encoder);
