@@ -70,11 +70,11 @@ impl CreateMessageParams<'_> {
         let mut count = 0;
         for message in own.chain(read_before) {
             let message = message.map_err(SamplingError::Read)?;
-            check_pair(before.as_ref(), Some(&message), count, read)?;
+            check_pair(before, Some(message), count, read)?;
             before = Some(message);
             count += 1;
         }
-        check_pair(before.as_ref(), None, count, read)
+        check_pair(before, None, count, read)
     }
 }
 
@@ -82,25 +82,14 @@ impl CreateMessageParams<'_> {
 type ReadBlock = fn(RawJson<'_>) -> Result<(), ReadError>;
 
 /// The parts of a message that matter for tool use.
-struct Message<'m> {
+#[derive(Clone, Copy)]
+struct Message<'x, 'a> {
     role: Role,
-    content: Content<'m>,
+    content: Content<'x, 'a>,
 }
 
-enum Content<'m> {
-    Own(&'m SamplingMessageContent<'m>),
-    Json(RawJson<'m>),
-}
-
-/// The kind of a block, with the id of the tool use.
-enum BlockKind<'m> {
-    Use(Text<'m>),
-    Result(Text<'m>),
-    Other,
-}
-
-impl<'m> Message<'m> {
-    fn from_json(message: RawJson<'m>) -> Result<Self, ReadError> {
+impl<'a> Message<'_, 'a> {
+    fn from_json(message: RawJson<'a>) -> Result<Self, ReadError> {
         let role = message
             .get("role")
             .ok_or(de::Error::missing_field("role"))?
@@ -110,98 +99,59 @@ impl<'m> Message<'m> {
         Ok(Self { role: role.ok_or(wrong(&"a role"))?, content: Content::Json(content) })
     }
 
-    /// Calls `take` for each block, until it returns an error.
-    fn for_each_block(
-        &self,
-        read: ReadBlock,
-        take: &mut dyn FnMut(BlockKind<'m>) -> Result<(), SamplingError>,
-    ) -> Result<(), SamplingError> {
-        let (one, json) = match &self.content {
-            Content::Own(SamplingMessageContent::One(block)) => {
-                (core::slice::from_ref(block), RawJson::NULL)
-            }
-            Content::Own(SamplingMessageContent::Many(blocks)) => {
-                (blocks.as_slice().unwrap_or_default(), blocks.as_json().unwrap_or(RawJson::NULL))
-            }
-            Content::Json(json) => (&[][..], *json),
-        };
-        for block in one {
-            take(match block {
-                SamplingMessageContentBlock::ToolUse(used) => BlockKind::Use(used.id),
-                SamplingMessageContentBlock::ToolResult(result) => {
-                    BlockKind::Result(result.tool_use_id)
-                }
-                _ => BlockKind::Other,
-            })?;
-        }
-        let alone = (!json.is_array() && !json.is_null()).then_some(json);
-        for block in alone.into_iter().chain(json.elements()) {
-            read(block).map_err(SamplingError::Read)?;
-            let text = |key| block.get(key).and_then(RawJson::as_string).map(Text::from_json);
-            let is = |kind| text("type").is_some_and(|written| written == kind);
-            take(match (is("tool_use"), is("tool_result")) {
-                (true, _) => BlockKind::Use(text("id").unwrap_or_default()),
-                (_, true) => BlockKind::Result(text("toolUseId").unwrap_or_default()),
-                _ => BlockKind::Other,
-            })?;
-        }
-        Ok(())
+    fn has(&self, kind: BlockKind<'a>) -> bool {
+        self.content.blocks().any(|block| block.kind() == kind)
     }
+}
 
-    /// Returns whether `is` holds for a block.
-    fn any(&self, is: &dyn Fn(BlockKind<'m>) -> bool) -> bool {
-        let mut found = false;
-        let walked = self.for_each_block(|_| Ok(()), &mut |block| {
-            found |= is(block);
-            Ok(())
-        });
-        walked.is_ok() && found
-    }
+/// The kind of a block, with the id of the tool use.
+#[derive(PartialEq)]
+enum BlockKind<'a> {
+    Use(Text<'a>),
+    Result(Text<'a>),
+    Other,
 }
 
 /// Checks two consecutive messages, of which `message` has the index `index`.
 fn check_pair(
-    before: Option<&Message<'_>>,
-    message: Option<&Message<'_>>,
+    before: Option<Message<'_, '_>>,
+    message: Option<Message<'_, '_>>,
     index: usize,
     read: ReadBlock,
 ) -> Result<(), SamplingError> {
     if let Some(message) = message {
         let (mut results, mut others) = (false, false);
-        message.for_each_block(read, &mut |block| {
-            let unknown = match block {
+        for block in message.content.blocks() {
+            if let Block::Json(json) = block {
+                read(json).map_err(SamplingError::Read)?;
+            }
+            let is_known = match block.kind() {
                 BlockKind::Result(id) => {
                     results = true;
-                    !before.is_some_and(|before| {
-                        before.any(&|block| matches!(block, BlockKind::Use(used) if used == id))
-                    })
+                    before.is_some_and(|before| before.has(BlockKind::Use(id)))
                 }
-                BlockKind::Use(_) if message.role == Role::User => true,
+                BlockKind::Use(_) if message.role == Role::User => false,
                 _ => {
                     others = true;
-                    false
+                    true
                 }
             };
-            if unknown { Err(SamplingError::UnknownToolUse { message: index }) } else { Ok(()) }
-        })?;
+            if !is_known {
+                return Err(SamplingError::UnknownToolUse { message: index });
+            }
+        }
         if results && (others || message.role != Role::User) {
             return Err(SamplingError::MixedToolResults { message: index });
         }
     }
-    let Some(before) = before else { return Ok(()) };
-    before.for_each_block(|_| Ok(()), &mut |block| {
-        let BlockKind::Use(id) = block else { return Ok(()) };
-        match message {
-            Some(message)
-                if message.any(
-                    &|block| matches!(block, BlockKind::Result(answered) if answered == id),
-                ) =>
-            {
-                Ok(())
-            }
-            _ => Err(SamplingError::MissingToolResult { message: index.saturating_sub(1) }),
+    for block in before.iter().flat_map(|before| before.content.blocks()) {
+        if let BlockKind::Use(id) = block.kind()
+            && !message.is_some_and(|message| message.has(BlockKind::Result(id)))
+        {
+            return Err(SamplingError::MissingToolResult { message: index.saturating_sub(1) });
         }
-    })
+    }
+    Ok(())
 }
 
 impl fmt::Display for SamplingError {
@@ -237,7 +187,7 @@ pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingMessageContent<'a>);
 
 impl Encode for AsOneBlock<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let mut blocks = Block::all(self.0);
+        let mut blocks = Content::Own(self.0).blocks();
         match (blocks.next(), blocks.next()) {
             (Some(block), None) => block.encode(to),
             _ => FallbackText { text: self, annotations: None }.encode(to),
@@ -248,7 +198,7 @@ impl Encode for AsOneBlock<'_, '_> {
 /// The text of all blocks, joined by line feeds.
 impl fmt::Display for AsOneBlock<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, block) in Block::all(self.0).enumerate() {
+        for (index, block) in Content::Own(self.0).blocks().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
@@ -268,12 +218,12 @@ impl Encode for OneBlockEach<'_, '_> {
                 Role::User => const { RawJson::from_static("\"user\"") },
                 Role::Assistant => const { RawJson::from_static("\"assistant\"") },
             };
-            Block::all(&message.content).map(move |block| OneBlock { role, block })
+            Content::Own(&message.content).blocks().map(move |block| OneBlock { role, block })
         });
         let json = self.0.as_json().unwrap_or(RawJson::NULL).elements().flat_map(|message| {
             let role = message.get("role").unwrap_or(RawJson::NULL);
             let content = message.get("content").unwrap_or(RawJson::NULL);
-            Block::all_json(content).map(move |block| OneBlock { role, block })
+            Content::Json(content).blocks().map(move |block| OneBlock { role, block })
         });
         to.array(own.chain(json));
     }
@@ -291,26 +241,54 @@ impl Encode for OneBlock<'_, '_> {
     }
 }
 
+/// The content of a message of the application, or of one that is JSON.
+#[derive(Clone, Copy)]
+enum Content<'x, 'a> {
+    Own(&'x SamplingMessageContent<'a>),
+    Json(RawJson<'a>),
+}
+
+impl<'x, 'a> Content<'x, 'a> {
+    fn blocks(self) -> impl Iterator<Item = Block<'x, 'a>> {
+        let (own, json) = match self {
+            Self::Own(SamplingMessageContent::One(block)) => {
+                (core::slice::from_ref(block), RawJson::NULL)
+            }
+            Self::Own(SamplingMessageContent::Many(blocks)) => {
+                (blocks.as_slice().unwrap_or_default(), blocks.as_json().unwrap_or(RawJson::NULL))
+            }
+            Self::Json(json) => (&[][..], json),
+        };
+        let alone = (!json.is_array() && !json.is_null()).then_some(json);
+        own.iter().map(Block::Own).chain(alone.into_iter().chain(json.elements()).map(Block::Json))
+    }
+}
+
 /// A block of the application, or received JSON.
+#[derive(Clone, Copy)]
 enum Block<'x, 'a> {
     Own(&'x SamplingMessageContentBlock<'a>),
     Json(RawJson<'a>),
 }
 
-impl<'x, 'a> Block<'x, 'a> {
-    fn all(contents: &'x SamplingMessageContent<'a>) -> impl Iterator<Item = Self> {
-        let (own, json) = match contents {
-            SamplingMessageContent::One(block) => (core::slice::from_ref(block), RawJson::NULL),
-            SamplingMessageContent::Many(blocks) => {
-                (blocks.as_slice().unwrap_or_default(), blocks.as_json().unwrap_or(RawJson::NULL))
+impl<'a> Block<'_, 'a> {
+    fn kind(self) -> BlockKind<'a> {
+        match self {
+            Self::Own(SamplingMessageContentBlock::ToolUse(used)) => BlockKind::Use(used.id),
+            Self::Own(SamplingMessageContentBlock::ToolResult(result)) => {
+                BlockKind::Result(result.tool_use_id)
             }
-        };
-        own.iter().map(Self::Own).chain(json.elements().map(Self::Json))
-    }
-
-    fn all_json(content: RawJson<'a>) -> impl Iterator<Item = Self> {
-        let alone = content.is_object().then_some(content);
-        alone.into_iter().chain(content.elements()).map(Self::Json)
+            Self::Own(_) => BlockKind::Other,
+            Self::Json(block) => match text(block, "type") {
+                Some(kind) if kind == "tool_use" => {
+                    BlockKind::Use(text(block, "id").unwrap_or_default())
+                }
+                Some(kind) if kind == "tool_result" => {
+                    BlockKind::Result(text(block, "toolUseId").unwrap_or_default())
+                }
+                _ => BlockKind::Other,
+            },
+        }
     }
 }
 
