@@ -67,7 +67,7 @@ pub struct TaskRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<TaskCall>,
     /// The state that its handler has saved, as JSON, to go on from when it is called again.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "json")]
     pub saved: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub struct TaskCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreed: Option<[u8; SESSION_LEN]>,
     /// The `_meta` of the call, since 2026-07-28.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "json")]
     pub meta: Option<String>,
     /// Whether the tool may be called again with the same arguments: it only reads, or is
     /// idempotent.
@@ -186,7 +186,7 @@ pub struct TaskInput {
     #[serde(with = "json")]
     pub request: String,
     /// The client's answer as JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_json")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "json")]
     pub answer: Option<String>,
     /// Capabilities that a client needs to see it, as the number that this version has for them.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -352,7 +352,7 @@ mod id {
     }
 }
 
-/// JSON text as a value, not as a string.
+/// JSON text, or a text that may be missing, as a value, not as a string.
 mod json {
     use alloc::boxed::Box;
     use alloc::string::String;
@@ -360,35 +360,20 @@ mod json {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, ser::Error as _};
     use serde_json::value::RawValue;
 
-    pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(text).map_err(S::Error::custom)?;
-        raw.serialize(serializer)
+    pub(super) fn serialize<'t, T, S: Serializer>(text: &'t T, to: S) -> Result<S::Ok, S::Error>
+    where
+        Option<&'t String>: From<&'t T>,
+    {
+        let text = Option::<&String>::from(text);
+        let raw = text.map(|text| serde_json::from_str::<&RawValue>(text)).transpose();
+        raw.map_err(S::Error::custom)?.serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    pub(super) fn deserialize<'de, T, D: Deserializer<'de>>(from: D) -> Result<T, D::Error>
+    where
+        T: From<String>,
+    {
         let raw = Box::<RawValue>::deserialize(from)?;
-        Ok(Box::<str>::from(raw).into())
-    }
-}
-
-mod optional_json {
-    use alloc::string::String;
-
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        text: &Option<String>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match text {
-            Some(text) => super::json::serialize(text, serializer),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<String>, D::Error> {
-        super::json::deserialize(from).map(Some)
+        Ok(String::from(Box::<str>::from(raw)).into())
     }
 }
