@@ -214,6 +214,11 @@ pub(super) enum Stage {
 }
 
 impl Stage {
+    /// Returns the server whose stream is sent.
+    pub(super) const fn stream(&self) -> Option<SlabKey> {
+        if let Self::Stream(owner, _) = self { Some(*owner) } else { None }
+    }
+
     /// Whether the time is limited until the site has all that it needs of the client.
     pub(super) const fn is_awaited(&self) -> bool {
         matches!(

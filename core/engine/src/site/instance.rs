@@ -19,7 +19,7 @@ use mcp_sansio::{
 
 use super::bus::{Fleet, Then};
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, SiteResponse, Stage, Untaken};
-use super::schedule::{SlabKey, Work};
+use super::schedule::{Schedule, SlabKey, Work};
 use super::session_id::Id;
 use super::{ExchangeKey, Holder, Site, SiteOptions};
 use crate::observer::Disconnect;
@@ -648,17 +648,6 @@ impl<O> Stream<O> {
 
 // Output of an exchange, and its end.
 
-/// Source of the next piece of a body.
-enum Source {
-    Control,
-    Reply,
-    Stream(SlabKey, ExchangeId),
-    Part(SlabKey, RecordedPart, usize),
-    Pending,
-    End,
-    Cut,
-}
-
 impl<O> Site<'_, O> {
     /// Returns the head of the response, once it is decided.
     pub fn response(&mut self, exchange: ExchangeKey) -> Option<SiteResponse<'_>> {
@@ -683,9 +672,9 @@ impl<O> Site<'_, O> {
             };
         }
         if exchange.sent.is_none() {
-            self.await_output(key);
+            let stream = exchange.stage.stream();
+            await_output(&mut self.schedule, key, stream, &mut exchange.is_asked);
         }
-        let exchange = self.exchanges.get(key)?;
         let (head, length) = exchange.sent?;
         Some(SiteResponse { head, length, fields: &exchange.fields })
     }
@@ -693,53 +682,48 @@ impl<O> Site<'_, O> {
     /// Returns the next part of the body. It may be empty from the beginning.
     pub fn body(&mut self, exchange: ExchangeKey) -> SiteBody<'_> {
         let key = exchange.0;
-        let source = self.source(key).unwrap_or(Source::End);
-        if matches!(source, Source::Pending | Source::End | Source::Cut)
-            && let Some(exchange) = self.exchanges.get_mut(key)
-        {
-            exchange.untaken = None;
-        }
-        let piece = match source {
-            Source::Pending => {
-                self.await_output(key);
-                return SiteBody::Pending;
-            }
-            Source::End => return SiteBody::End,
-            Source::Cut => return SiteBody::Cut,
-            Source::Control => self.exchanges.get(key).map(|exchange| &exchange.control[..]),
-            Source::Reply => match self.exchanges.get(key).map(|exchange| &exchange.stage) {
-                Some(Stage::Reply(_, body)) => Some(&body[..]),
-                _ => None,
-            },
-            Source::Stream(owner, id) => self
-                .instances
-                .get(owner)
-                .map(|instance| instance.streams.get(id).outbox.tx.pending()),
-            Source::Part(owner, part, sent) => match self.instances.get(owner).map(|i| &i.kind) {
-                Some(InstanceKind::Session(session)) => {
-                    session.replay.bytes_of(part).ok().and_then(|[one, other]| {
-                        match one.get(sent..) {
-                            Some(rest) if !rest.is_empty() => Some(rest),
-                            _ => other.get(sent - one.len()..),
-                        }
-                    })
+        let Self { config, options, exchanges, instances, schedule, closing, .. } = self;
+        let Some(exchange) = exchanges.get_mut(key) else { return SiteBody::End };
+        let Exchange { stage, control, untaken, is_asked, sent, .. } = exchange;
+        let stream = stage.stream();
+        let body = match stage {
+            _ if !control.is_empty() => SiteBody::Piece(control),
+            Stage::Reply(_, body) if body.is_empty() => SiteBody::End,
+            Stage::Reply(_, body) => SiteBody::Piece(body),
+            Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
+                match instances.get_mut(*owner) {
+                    Some(found) if found.sends(*id, key) => streamed(config, found, *id),
+                    _ => ended(*sent),
                 }
-                _ => None,
+            }
+            Stage::Replay(owner, reader) => match instances.get_mut(*owner) {
+                None => SiteBody::End,
+                Some(instance) => {
+                    reader.is_ending |= closing.is_some();
+                    let ends = reader.is_ending && !reader.is_mid_event();
+                    let is_first = ends && !core::mem::replace(&mut reader.has_ended, true);
+                    let revision = instance.state.server(config).legacy_revision();
+                    if is_first && revision == Some(Revision::V2025_11_25) {
+                        let retry = u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX);
+                        *control = self::control(ControlEvent::Retry(retry));
+                        SiteBody::Piece(control)
+                    } else if ends {
+                        SiteBody::End
+                    } else {
+                        replayed(instance, reader)
+                    }
+                }
             },
+            Stage::Ended => ended(*sent),
+            _ => SiteBody::Pending,
         };
-        piece.map_or(SiteBody::End, SiteBody::Piece)
-    }
-
-    /// Does for an exchange with a single call what the handling of the next message does for
-    /// others, since it lasts: its body is freed, and its stream kept alive.
-    fn await_output(&mut self, key: SlabKey) {
-        let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        if core::mem::take(&mut exchange.is_asked)
-            && let Stage::Stream(owner, _) = exchange.stage
-        {
-            self.schedule.turn(Work::Instance(owner));
-            self.schedule.turn(Work::Exchange(key));
+        if !matches!(body, SiteBody::Piece(_)) {
+            *untaken = None;
         }
+        if body == SiteBody::Pending {
+            await_output(schedule, key, stream, is_asked);
+        }
+        body
     }
 
     /// Records that the first `n` bytes of the last [`SiteBody::Piece`] were sent.
@@ -897,46 +881,6 @@ impl<O> Site<'_, O> {
         let due = due.fold(exchange.silent_until, Instant::min);
         self.schedule.set_timer(Work::Exchange(key), Some(due));
     }
-
-    /// Finds the next piece of a body.
-    fn source(&mut self, key: SlabKey) -> Option<Source> {
-        let exchange = self.exchanges.get_mut(key)?;
-        if !exchange.control.is_empty() {
-            return Some(Source::Control);
-        }
-        Some(match &mut exchange.stage {
-            Stage::Reply(_, body) if body.is_empty() => Source::End,
-            Stage::Reply(..) => Source::Reply,
-            Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
-                match self.instances.get_mut(*owner) {
-                    Some(found) if found.sends(*id, key) => {
-                        stream_source(self.config, found, *owner, *id)
-                    }
-                    _ => exchange.end(),
-                }
-            }
-            Stage::Replay(owner, reader) => {
-                let Some(instance) = self.instances.get_mut(*owner) else {
-                    return Some(Source::End);
-                };
-                reader.is_ending |= self.closing.is_some();
-                if reader.is_ending && !reader.is_mid_event() {
-                    let revision = instance.state.server(self.config).legacy_revision();
-                    let is_first = !core::mem::replace(&mut reader.has_ended, true);
-                    if is_first && revision == Some(Revision::V2025_11_25) {
-                        let retry = self.options.retry.as_millis();
-                        let retry = u32::try_from(retry).unwrap_or(u32::MAX);
-                        exchange.control = control(ControlEvent::Retry(retry));
-                        return Some(Source::Control);
-                    }
-                    return Some(Source::End);
-                }
-                replay_source(instance, *owner, reader)
-            }
-            Stage::Ended => exchange.end(),
-            _ => Source::Pending,
-        })
-    }
 }
 
 impl Untaken {
@@ -945,14 +889,27 @@ impl Untaken {
     }
 }
 
-impl Exchange {
-    /// Returns the end of a response of which nothing more comes. An event stream may end at any
-    /// time.
-    fn end(&self) -> Source {
-        match self.sent {
-            Some((head, _)) if head.body == BodyKind::Json => Source::Cut,
-            _ => Source::End,
-        }
+/// Does for an exchange with a single call what the handling of the next message does for others,
+/// since it lasts: its body is freed, and its stream kept alive.
+fn await_output(
+    schedule: &mut Schedule,
+    key: SlabKey,
+    stream: Option<SlabKey>,
+    is_asked: &mut bool,
+) {
+    if core::mem::take(is_asked)
+        && let Some(owner) = stream
+    {
+        schedule.turn(Work::Instance(owner));
+        schedule.turn(Work::Exchange(key));
+    }
+}
+
+/// Returns the end of a response of which nothing more comes. An event stream may end at any time.
+fn ended(sent: Option<(OutgoingResponse, Option<usize>)>) -> SiteBody<'static> {
+    match sent {
+        Some((head, _)) if head.body == BodyKind::Json => SiteBody::Cut,
+        _ => SiteBody::End,
     }
 }
 
@@ -981,27 +938,26 @@ fn decided<O>(
     }
 }
 
-fn stream_source<O>(
+/// Returns the next part of a stream that the server writes now.
+fn streamed<'i, O>(
     config: &ServerConfig<'_>,
-    instance: &mut Instance<O>,
-    owner: SlabKey,
+    instance: &'i mut Instance<O>,
     id: ExchangeId,
-) -> Source {
+) -> SiteBody<'i> {
     let stream = instance.streams.get(id);
-    if !stream.outbox.tx.pending().is_empty() {
-        Source::Stream(owner, id)
-    } else if stream.outbox.tx.is_truncated() {
-        Source::Cut
-    } else if stream.is_released && !stream.outbox.tx.is_mid_frame() || instance.is_over(config, id)
-    {
-        Source::End
-    } else {
-        Source::Pending
+    let tx = &stream.outbox.tx;
+    let is_released = stream.is_released && !tx.is_mid_frame();
+    match (tx.pending().is_empty(), tx.is_truncated()) {
+        (false, _) => SiteBody::Piece(instance.streams.get(id).outbox.tx.pending()),
+        (true, true) => SiteBody::Cut,
+        _ if is_released || instance.is_over(config, id) => SiteBody::End,
+        _ => SiteBody::Pending,
     }
 }
 
-fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Reader) -> Source {
-    let InstanceKind::Session(session) = &mut instance.kind else { return Source::End };
+/// Returns the next part of what was recorded of a stream.
+fn replayed<'i, O>(instance: &'i mut Instance<O>, reader: &mut Reader) -> SiteBody<'i> {
+    let InstanceKind::Session(session) = &mut instance.kind else { return SiteBody::End };
     let own_stream = session.own_stream;
     if reader.part.is_none() {
         match session.replay.find_part(&mut reader.cursor) {
@@ -1011,16 +967,18 @@ fn replay_source<O>(instance: &mut Instance<O>, owner: SlabKey, reader: &mut Rea
                 // The stream of a request ends with its response.
                 let id = ExchangeId::new(reader.stream);
                 let is_over = reader.stream != own_stream && instance.streams.is_own(id);
-                return if is_over { Source::End } else { Source::Pending };
+                return if is_over { SiteBody::End } else { SiteBody::Pending };
             }
-            Err(_) => return Source::Cut,
+            Err(_) => return SiteBody::Cut,
         }
     }
-    match reader.part {
-        Some((part, sent)) if session.replay.bytes_of(part).is_ok() => {
-            Source::Part(owner, part, sent)
-        }
-        _ => Source::Cut,
+    let (Some((part, sent)), Some(session)) = (reader.part, instance.session()) else {
+        return SiteBody::Cut;
+    };
+    let Ok([one, other]) = session.replay.bytes_of(part) else { return SiteBody::Cut };
+    match one.get(sent..) {
+        Some(rest) if !rest.is_empty() => SiteBody::Piece(rest),
+        _ => other.get(sent - one.len()..).map_or(SiteBody::End, SiteBody::Piece),
     }
 }
 
