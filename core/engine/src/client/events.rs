@@ -13,129 +13,519 @@ use mcp_sansio::{
 
 use super::calls::{Asked, Inputs, Pending};
 use super::{
-    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Unsent, Waiting, task_time,
-    tool,
+    CallId, ConnectState, Driver, InputId, Purpose, Question, State, Turn, Unsent, Waiting,
+    task_time, tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
 use crate::tasks::{FollowedTask, TaskResponses, of_task};
 
-impl State {
-    pub(super) fn event(
-        &mut self,
-        now: Instant,
-        event: &ClientEvent<'_>,
-        driver: &mut impl Driver,
-    ) {
-        if let Some(middleware) = driver.middleware() {
+impl<D: Driver> Turn<'_, D> {
+    pub(super) fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
+        if let Some(middleware) = self.driver.middleware() {
             middleware.event(now, event);
         }
         let about = match event {
-            ClientEvent::Connected(connected) => return self.connected(now, connected, driver),
+            ClientEvent::Connected(connected) => return self.connected(now, connected),
             ClientEvent::ConnectFailed(error) => {
-                return self.set_connect_state(ConnectState::Failed((*error).into()), driver);
+                return self.set_connect_state(ConnectState::Failed((*error).into()));
             }
             ClientEvent::CallFinished { call, outcome } => {
-                let Some(pending) = self.calls.of(*call) else { return };
+                let Some(pending) = self.state.calls.of(*call) else { return };
                 pending.is_in_flight = false;
                 let id = pending.id;
-                return self.outcome(now, id, outcome, driver);
+                return self.outcome(now, id, outcome);
             }
-            ClientEvent::Request(request) => return self.request(now, request, driver),
+            ClientEvent::Request(request) => return self.request(now, request),
             ClientEvent::TaskProgress { task_id, params } => {
-                return self.task_progress(*task_id, *params, event, driver);
+                return self.task_progress(*task_id, *params, event);
             }
             ClientEvent::RequestCancelled { request, .. }
             | ClientEvent::RequestTimedOut { request } => {
-                self.withdraw_request(*request, driver);
+                self.withdraw_request(*request);
                 None
             }
             ClientEvent::Progress { call, .. } => Some(*call),
             ClientEvent::Listening { call, filter } => {
-                if let Some(pending) = self.calls.of(*call) {
+                if let Some(pending) = self.state.calls.of(*call) {
                     pending.acknowledged = Some((*filter).into());
-                    driver.updated(pending.id);
+                    self.driver.updated(pending.id);
                 }
                 Some(*call)
             }
             ClientEvent::Changed { listen, what } => {
                 if let Changed::Task(state) = what {
-                    self.task_state(now, *state, driver);
+                    self.task_state(now, *state);
                 }
                 if listen.is_none() {
-                    self.changed(*what, event, driver);
+                    self.changed(*what, event);
                 }
                 *listen
             }
             ClientEvent::Unresponsive => {
-                self.is_unresponsive = true;
+                self.state.is_unresponsive = true;
                 None
             }
             _ => None,
         };
-        let about = about.and_then(|call| self.calls.of(call)).map(|pending| pending.id);
-        driver.event(about, event);
+        let about = about.and_then(|call| self.state.calls.of(call)).map(|pending| pending.id);
+        self.driver.event(about, event);
     }
 
-    fn connected(&mut self, now: Instant, connected: &Connected<'_>, driver: &mut impl Driver) {
-        self.has_old_tasks = connected.revision == Revision::V2025_11_25
+    fn connected(&mut self, now: Instant, connected: &Connected<'_>) {
+        self.state.has_old_tasks = connected.revision == Revision::V2025_11_25
             && connected.capabilities.contains(ServerFeatures::TASKS);
         let name = connected.server_info().and_then(|info| info.get("name"));
         let name = name.and_then(RawJson::as_string).map(|name| name.to_string());
-        self.server = name.unwrap_or_default();
-        self.connect_result = Some(connected.result.into());
-        self.opened(now, connected.revision, driver);
+        self.state.server = name.unwrap_or_default();
+        self.state.connect_result = Some(connected.result.into());
+        self.opened(now, connected.revision);
     }
 
     /// Ends the calls that wait for this.
-    pub(super) fn set_connect_state(&mut self, state: ConnectState, driver: &mut impl Driver) {
+    pub(super) fn set_connect_state(&mut self, state: ConnectState) {
         let result = match state {
             ConnectState::Connected => Ok(RawJson::EMPTY.into()),
             _ => Err(CallError::Closed),
         };
-        self.connect_state = state;
+        self.state.connect_state = state;
         let waits = |it: &&Pending| it.asked == Asked::Nothing && !it.is_listen();
-        let waiting: Vec<CallId> = self.calls.iter().filter(waits).map(|it| it.id).collect();
-        waiting.into_iter().for_each(|id| self.finish(id, result.clone(), driver));
+        let waiting: Vec<CallId> = self.state.calls.iter().filter(waits).map(|it| it.id).collect();
+        waiting.into_iter().for_each(|id| self.finish(id, result.clone()));
     }
 
     /// Lets a call wait for nothing any more: neither for a response nor for answers. Returns
     /// whether a request was in flight.
-    pub(super) fn stop(&mut self, id: CallId, driver: &mut impl Driver) -> bool {
+    pub(super) fn stop(&mut self, id: CallId) -> bool {
         // The rest of its frame will not come.
-        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
-        self.calls.set_due(id, None);
-        let Some(pending) = self.calls.open_mut(id) else { return false };
-        self.new_calls -= usize::from(pending.is_new());
+        self.state.is_cut_off |=
+            self.state.is_first(id) && core::mem::take(&mut self.state.is_begun);
+        self.state.calls.set_due(id, None);
+        let Some(pending) = self.state.calls.open_mut(id) else { return false };
+        self.state.new_calls -= usize::from(pending.is_new());
         let was_in_flight = core::mem::take(&mut pending.is_in_flight);
         if was_in_flight {
             // A notification, or the end of its time, was faster than the response.
-            self.unsent.extend(pending.call.map(Unsent::Cancel));
+            self.state.unsent.extend(pending.call.map(Unsent::Cancel));
         }
         let inputs = pending.inputs.take();
-        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
+        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open));
         was_in_flight
     }
 
     /// Ends a call, of which no middleware is told.
-    pub(super) fn close(
-        &mut self,
-        id: CallId,
-        result: Result<OwnedJson, CallError>,
-        driver: &mut impl Driver,
-    ) {
-        let was_in_flight = self.stop(id, driver);
-        let Some(pending) = self.calls.open_mut(id) else { return };
+    pub(super) fn close(&mut self, id: CallId, result: Result<OwnedJson, CallError>) {
+        let was_in_flight = self.stop(id);
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
         let owner = pending.owner;
         pending.result = Some(result);
-        driver.updated(id);
+        self.driver.updated(id);
         if !was_in_flight {
-            self.leave_queue();
+            self.state.leave_queue();
         }
         if let Some(owner) = owner {
-            self.subscribed(id, owner, driver);
+            self.subscribed(id, owner);
         }
     }
 
+    /// Removes a call.
+    pub(super) fn forget(&mut self, id: CallId) -> Option<Pending> {
+        self.state.is_cut_off |=
+            self.state.is_first(id) && core::mem::take(&mut self.state.is_begun);
+        let mut pending = self.state.calls.remove(id)?;
+        self.state.new_calls -= usize::from(pending.is_new() && pending.result.is_none());
+        if pending.result.is_none() && !pending.is_in_flight {
+            self.state.leave_queue();
+        }
+        let inputs = pending.inputs.take();
+        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open));
+        Some(pending)
+    }
+
+    pub(super) fn withdraw(&mut self, open: impl IntoIterator<Item = (String, InputId)>) {
+        for (_, input) in open {
+            self.state.inputs.retain(|(other, _)| *other != input);
+            self.driver.withdrawn(input);
+        }
+    }
+
+    fn outcome(&mut self, now: Instant, id: CallId, outcome: &CallOutcome<'_>) {
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
+        if let Some(task) = &mut pending.task {
+            let report = match (pending.asked, outcome) {
+                (Asked::State, CallOutcome::Result(state)) => task.note_state(*state),
+                (Asked::Update, CallOutcome::Result(_)) => {
+                    task.acknowledge();
+                    None
+                }
+                _ => None,
+            };
+            let step = task.poll.on_outcome(now, self.driver.random(), outcome);
+            self.report_status(id, report);
+            return self.take_step(now, id, step);
+        }
+        let result = match outcome {
+            CallOutcome::Result(result) => {
+                if self.state.has_old_tasks && pending.method == methods::TOOLS_LIST {
+                    self.state.support.note(*result);
+                }
+                if pending.method == methods::LOGGING_SET_LEVEL {
+                    let params = pending.params.as_ref().and_then(|json| json.to().ok());
+                    self.state.log_level = params.map(|it: SetLevelParams<'_>| it.level);
+                }
+                Ok((*result).into())
+            }
+            CallOutcome::InputRequired(input) => {
+                if let Some(attempt) = &mut pending.attempt {
+                    attempt.had_input = true;
+                }
+                let inputs = pending.inputs.insert(Inputs::default().into());
+                inputs.round = Some((input.as_json().into(), input.round()));
+                let requests = input.raw_requests().unwrap_or(RawJson::EMPTY);
+                return self.ask(now, id, requests);
+            }
+            CallOutcome::Task(task) => {
+                let (server, tool) = (self.state.server.clone(), tool(pending.params.as_ref()));
+                let (now, random) = (task_time(self.driver, now), self.driver.random());
+                match FollowedTask::created(now, random, self.state.revision, server, tool, *task) {
+                    Some(followed) => {
+                        pending.task = Some(followed.into());
+                        self.driver.updated(id);
+                        return self.next_step(now.now, id);
+                    }
+                    None => Err(CallError::Invalid(Violation::InvalidResult)),
+                }
+            }
+            // How a server says that a tool needs a task, or may not have one (2025-11-25).
+            CallOutcome::Error(error)
+                if error.code() == METHOD_NOT_FOUND
+                    && self.state.has_old_tasks
+                    && pending.method == methods::TOOLS_CALL
+                    && pending.params.is_some()
+                    && !pending.was_refused =>
+            {
+                (pending.was_refused, pending.options.task) = (true, !pending.options.task);
+                return self.state.repeat(now, id);
+            }
+            CallOutcome::Error(error) => Err(CallError::Server((*error).into())),
+            CallOutcome::EndedByServer => Ok(RawJson::EMPTY.into()),
+            CallOutcome::Invalid(violation) => Err(CallError::Invalid(*violation)),
+            CallOutcome::TimedOut => Err(CallError::TimedOut),
+            #[cfg(feature = "http")]
+            CallOutcome::Http(failure) => Err(CallError::Http((*failure).into())),
+            _ => Err(CallError::Closed),
+        };
+        self.finish_or_repeat(now, id, result);
+    }
+
+    // Tasks of the server.
+
+    fn task_progress(&mut self, task: JsonStr<'_>, params: RawJson<'_>, event: &ClientEvent<'_>) {
+        let Some(pending) = self.state.calls.of_task(task) else {
+            return self.driver.event(None, event);
+        };
+        if let Some(task) = &mut pending.task {
+            task.note_progress(params);
+        }
+        if let Some(call) = pending.call {
+            self.driver.event(Some(pending.id), &ClientEvent::Progress { call, params });
+        }
+    }
+
+    fn task_state(&mut self, now: Instant, state: RawJson<'_>) {
+        let Some(id) = state.get("taskId").and_then(RawJson::as_string) else { return };
+        let Some(pending) = self.state.calls.of_task(id) else { return };
+        let (id, Some(task)) = (pending.id, &mut pending.task) else { return };
+        let report = task.note_state(state);
+        let step = task.poll.on_change(now, self.driver.random(), state);
+        self.report_status(id, report);
+        self.take_step(now, id, step);
+    }
+
+    /// Hands a new message about the status to the application, where it wants progress.
+    fn report_status(&mut self, id: CallId, report: Option<OwnedJson>) {
+        let Some(pending) = self.state.calls.get(id).filter(|pending| pending.options.progress)
+        else {
+            return;
+        };
+        if let (Some(call), Some(params)) = (pending.call, report) {
+            self.driver.event(Some(id), &ClientEvent::Progress { call, params: params.as_json() });
+        }
+    }
+
+    fn next_step(&mut self, now: Instant, id: CallId) {
+        if let Some(task) = self.state.calls.open_mut(id).and_then(|pending| pending.task.as_mut())
+        {
+            let step = task.poll.next(now);
+            self.take_step(now, id, step);
+        }
+    }
+
+    fn take_step(&mut self, now: Instant, id: CallId, step: PollStep<'_>) {
+        let stands_still = self.state.stands_still();
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
+        let Some(task) = &pending.task else { return };
+        let limit = pending.limit().filter(|_| !stands_still);
+        let due = [task.poll.expires(), limit].into_iter().flatten().min();
+        if task.status() != TaskStatus::InputRequired
+            && let Some(inputs) = pending.inputs.take()
+        {
+            // What the application is still asked is not needed any more.
+            self.withdraw(inputs.open);
+        }
+        self.state.calls.set_due(id, due);
+        let result = match step {
+            PollStep::Get => return self.state.ask_about(id, Asked::State),
+            PollStep::Result => return self.state.ask_about(id, Asked::Result),
+            PollStep::Update => return self.state.ask_about(id, Asked::Update),
+            PollStep::Input(requests) => return self.ask(now, id, requests),
+            PollStep::Sleep(until) => {
+                self.state.calls.set_due(id, Some(due.map_or(until, |due| due.min(until))));
+                return;
+            }
+            PollStep::Done(result) => Ok(result.into()),
+            PollStep::Failed(error) => Err(CallError::Server(error.into())),
+            PollStep::Cancelled => Err(CallError::TaskCancelled),
+            PollStep::Gone(why) => Err(CallError::TaskGone(why)),
+            PollStep::Invalid(violation) => {
+                return self.give_up(id, CallError::Invalid(violation));
+            }
+            _ => return,
+        };
+        self.finish_or_repeat(now, id, result);
+    }
+
+    pub(super) fn hold(&mut self, now: Instant, id: CallId, is_held: bool) {
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
+        if !core::mem::replace(&mut pending.is_held, is_held) || is_held {
+            return;
+        }
+        if core::mem::take(&mut pending.is_postponed) {
+            self.state.waiting.push_back(Waiting::Call(id));
+        } else {
+            self.next_step(now, id);
+        }
+    }
+
+    /// Ends a call whose task goes on, by cancelling that.
+    fn give_up(&mut self, id: CallId, error: CallError) {
+        if let Some(task) = self.state.calls.get(id).and_then(|pending| pending.task.as_ref()) {
+            self.state.waiting.push_back(Waiting::CancelTask(task.id().to_string()));
+        }
+        self.finish(id, Err(error));
+    }
+
+    // Questions about a call, in one of its rounds or in its task.
+
+    /// Asks the application what is new among the questions.
+    fn ask(&mut self, now: Instant, id: CallId, requests: RawJson<'_>) {
+        let revision = self.state.revision;
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
+        let task = pending.task.as_deref();
+        let inputs = pending.inputs.get_or_insert_default();
+        inputs.requests = task.is_some().then(|| requests.into());
+        // The server does not ask these any more.
+        let is_gone = |(key, _): &mut (String, InputId)| requests.get(key).is_none();
+        let gone: Vec<_> = inputs.open.extract_if(.., is_gone).collect();
+        let inputs = &*inputs;
+        let is_new = |key: JsonStr<'_>| {
+            task.is_none_or(|task| !task.poll.is_answered(key))
+                && inputs.open.iter().all(|(open, _)| key != **open)
+                && inputs.responses.0.iter().all(|(answered, _)| key != **answered)
+        };
+        let new = requests.members().filter(|(key, _)| is_new(*key));
+        let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
+        self.withdraw(gone);
+        if new.len() > self.state.limits.max_inputs {
+            return self.refused(id, InputRefusal::TooMany, requests);
+        }
+        for (key, json) in new {
+            let request = match json.to::<InputRequest<'_>>() {
+                Ok(request) => request,
+                Err(error) => return self.give_up(id, CallError::Read(error)),
+            };
+            let (method, params) = (json.get("method"), json.get("params"));
+            let method =
+                method.and_then(RawJson::as_string).unwrap_or(JsonStr::from_static("\"\""));
+            let input = self.state.number();
+            let (about, params) = (Some(id), params.unwrap_or(RawJson::EMPTY));
+            let question = Question { id: input, about, request, revision, method, params };
+            let answer = self.driver.asked(question);
+            let Some(inputs) = self.state.calls.open_mut(id).and_then(|it| it.inputs.as_mut())
+            else {
+                return;
+            };
+            match answer {
+                Some(Ok(json)) => inputs.responses.0.push((key, json)),
+                Some(Err(refusal)) => return self.refused(id, refusal, requests),
+                None => {
+                    inputs.open.push((key, input));
+                    self.state.inputs.push((input, Purpose::Call(id)));
+                }
+            }
+        }
+        self.go_on(now, id);
+    }
+
+    fn refused(&mut self, id: CallId, refusal: InputRefusal, requests: RawJson<'_>) {
+        let inputs = self.state.calls.get(id).and_then(|pending| pending.inputs.as_ref());
+        let round = inputs.and_then(|inputs| inputs.round.as_ref()).map(|(result, _)| result);
+        let result = round.or_else(|| inputs.and_then(|inputs| inputs.requests.as_ref()));
+        let result = result.map_or_else(|| requests.into(), Clone::clone);
+        self.give_up(id, CallError::InputRefused { refusal, result });
+    }
+
+    /// Sends the next round, or the update of the task, if all questions are answered. A task is
+    /// asked for its state meanwhile.
+    fn go_on(&mut self, now: Instant, id: CallId) {
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
+        let all = pending.inputs.as_mut().filter(|inputs| inputs.open.is_empty());
+        match (&mut pending.task, all) {
+            (None, Some(_)) => self.state.repeat(now, id),
+            (None, None) => {}
+            (Some(task), all) => {
+                if let Some(inputs) = all {
+                    let TaskResponses(responses) = core::mem::take(&mut inputs.responses);
+                    task.answer(responses);
+                }
+                self.next_step(now, id);
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, now: Instant, input: InputId, answer: InputResponse) {
+        let Some(at) = self.state.inputs.iter().position(|(other, _)| *other == input) else {
+            return;
+        };
+        match self.state.inputs.swap_remove(at).1 {
+            Purpose::Request(request, params) => {
+                let answer =
+                    answer.map(|json| of_task(json, params.as_json(), self.state.revision));
+                self.state.unsent.push_back(Unsent::Response(request, answer));
+            }
+            Purpose::Hosted(task) => self.end_hosted(now, task, answer),
+            Purpose::Call(id) => {
+                let pending = self.state.calls.open_mut(id);
+                let Some(inputs) = pending.and_then(|it| it.inputs.as_mut()) else { return };
+                let of_input = |(_, other): &(String, InputId)| *other == input;
+                let Some(at) = inputs.open.iter().position(of_input) else { return };
+                let (key, _) = inputs.open.swap_remove(at);
+                match answer {
+                    Ok(json) => {
+                        inputs.responses.0.push((key, json));
+                        self.go_on(now, id);
+                    }
+                    Err(refusal) => self.refused(id, refusal, RawJson::EMPTY),
+                }
+            }
+        }
+    }
+
+    // Requests of a legacy server, and the tasks that the client runs for it.
+
+    fn request(&mut self, now: Instant, request: &ServerRequest<'_>) {
+        let revision = self.state.revision;
+        let (time, handle) = (task_time(self.driver, now), request.handle);
+        self.expire_hosted(now);
+        if let Some((response, stopped)) = self.state.hosted.handle(time, request) {
+            self.state.unsent.extend(response);
+            return stopped.into_iter().for_each(|key| self.stop_hosted(key));
+        }
+        let Ok(question) = request.input_request() else {
+            let error = InputRefusal::Error(RpcError::invalid_params("Invalid params").into());
+            return self.state.unsent.push_back(Unsent::Response(handle, Err(error)));
+        };
+        let task = match request.task.as_ref() {
+            None => None,
+            Some(task) => {
+                let mut half =
+                    || u64::from(self.driver.random()) << 32 | u64::from(self.driver.random());
+                let id = u128::from(half()) << 64 | u128::from(half());
+                match self.state.hosted.create(time, TaskId::new(id.to_le_bytes()), task.ttl) {
+                    Ok((key, reply)) => {
+                        self.state.unsent.push_back(Unsent::Hosted(handle, reply));
+                        Some(key)
+                    }
+                    Err(error) => {
+                        let error = Err(InputRefusal::Error(error));
+                        return self.state.unsent.push_back(Unsent::Response(handle, error));
+                    }
+                }
+            }
+        };
+        let (id, params) = (self.state.number(), request.params.as_json());
+        let (about, method) = (None, request.method);
+        let question = Question { id, about, request: question, revision, method, params };
+        match (self.driver.asked(question), task) {
+            (Some(answer), None) => {
+                let answer = answer.map(|json| of_task(json, params, revision));
+                self.state.unsent.push_back(Unsent::Response(handle, answer));
+            }
+            (Some(answer), Some(key)) => self.end_hosted(now, key, answer),
+            (None, None) => self.state.inputs.push((id, Purpose::Request(handle, params.into()))),
+            (None, Some(key)) => self.state.inputs.push((id, Purpose::Hosted(key))),
+        }
+    }
+
+    fn end_hosted(&mut self, now: Instant, task: TaskKey, answer: InputResponse) {
+        let outcome = answer.map_err(|refusal| refusal.as_error().into());
+        let late = self.state.hosted.end(task_time(self.driver, now), task, outcome);
+        self.state.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+    }
+
+    fn expire_hosted(&mut self, now: Instant) {
+        if self.state.hosted.next_timeout().is_some_and(|due| due <= now) {
+            let time = task_time(self.driver, now);
+            while let Some(key) = self.state.hosted.expire(time) {
+                self.stop_hosted(key);
+            }
+        }
+    }
+
+    /// The answer to a task that has ended is not needed any more.
+    fn stop_hosted(&mut self, key: TaskKey) {
+        let of_task = |purpose: &Purpose| matches!(purpose, Purpose::Hosted(it) if *it == key);
+        self.withdraw_where(of_task);
+        let late = self.state.hosted.ended(key);
+        self.state.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+    }
+
+    fn withdraw_request(&mut self, handle: RequestHandle) {
+        self.state.hosted.forget(handle);
+        let is_it = |purpose: &Purpose| matches!(purpose, Purpose::Request(it, _) if *it == handle);
+        self.withdraw_where(is_it);
+        self.state.unsent.retain(|unsent| match unsent {
+            Unsent::Response(to, _) | Unsent::Hosted(to, _) => *to != handle,
+            Unsent::Cancel(_) => true,
+        });
+    }
+
+    fn withdraw_where(&mut self, is_it: impl Fn(&Purpose) -> bool) {
+        for (input, _) in self.state.inputs.extract_if(.., |(_, purpose)| is_it(purpose)) {
+            self.driver.withdrawn(input);
+        }
+    }
+
+    pub(super) fn handle_timeouts(&mut self, now: Instant) {
+        self.expire_hosted(now);
+        let stands_still = self.state.stands_still();
+        let due: Vec<CallId> =
+            self.state.times().take_while(|(due, _)| *due <= now).map(|(_, id)| id).collect();
+        for id in due {
+            if self.admit_delayed(now, id) {
+                continue;
+            }
+            let Some(pending) = self.state.calls.open_mut(id) else { continue };
+            let limit = pending.limit().filter(|_| !stands_still);
+            if pending.task.is_none() || limit.is_some_and(|limit| limit <= now) {
+                self.give_up(id, CallError::TimedOut);
+            } else {
+                self.next_step(now, id);
+            }
+        }
+    }
+}
+
+impl State {
     /// Forgets the calls that were over before it was their turn, once they are many.
     fn leave_queue(&mut self) {
         self.over += 1;
@@ -152,304 +542,11 @@ impl State {
         matches!(self.waiting.front(), Some(Waiting::Call(first)) if *first == call)
     }
 
-    /// Removes a call.
-    pub(super) fn forget(&mut self, id: CallId, driver: &mut impl Driver) -> Option<Pending> {
-        self.is_cut_off |= self.is_first(id) && core::mem::take(&mut self.is_begun);
-        let mut pending = self.calls.remove(id)?;
-        self.new_calls -= usize::from(pending.is_new() && pending.result.is_none());
-        if pending.result.is_none() && !pending.is_in_flight {
-            self.leave_queue();
-        }
-        let inputs = pending.inputs.take();
-        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open), driver);
-        Some(pending)
-    }
-
-    pub(super) fn withdraw(
-        &mut self,
-        open: impl IntoIterator<Item = (String, InputId)>,
-        driver: &mut impl Driver,
-    ) {
-        for (_, input) in open {
-            self.inputs.retain(|(other, _)| *other != input);
-            driver.withdrawn(input);
-        }
-    }
-
-    fn outcome(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        outcome: &CallOutcome<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let Some(pending) = self.calls.open_mut(id) else { return };
-        if let Some(task) = &mut pending.task {
-            let report = match (pending.asked, outcome) {
-                (Asked::State, CallOutcome::Result(state)) => task.note_state(*state),
-                (Asked::Update, CallOutcome::Result(_)) => {
-                    task.acknowledge();
-                    None
-                }
-                _ => None,
-            };
-            let step = task.poll.on_outcome(now, driver.random(), outcome);
-            self.report_status(id, report, driver);
-            return self.take_step(now, id, step, driver);
-        }
-        let result = match outcome {
-            CallOutcome::Result(result) => {
-                if self.has_old_tasks && pending.method == methods::TOOLS_LIST {
-                    self.support.note(*result);
-                }
-                if pending.method == methods::LOGGING_SET_LEVEL {
-                    let params = pending.params.as_ref().and_then(|json| json.to().ok());
-                    self.log_level = params.map(|it: SetLevelParams<'_>| it.level);
-                }
-                Ok((*result).into())
-            }
-            CallOutcome::InputRequired(input) => {
-                if let Some(attempt) = &mut pending.attempt {
-                    attempt.had_input = true;
-                }
-                let inputs = pending.inputs.insert(Inputs::default().into());
-                inputs.round = Some((input.as_json().into(), input.round()));
-                let requests = input.raw_requests().unwrap_or(RawJson::EMPTY);
-                return self.ask(now, id, requests, driver);
-            }
-            CallOutcome::Task(task) => {
-                let (server, tool) = (self.server.clone(), tool(pending.params.as_ref()));
-                let (now, random) = (task_time(driver, now), driver.random());
-                match FollowedTask::created(now, random, self.revision, server, tool, *task) {
-                    Some(followed) => {
-                        pending.task = Some(followed.into());
-                        driver.updated(id);
-                        return self.next_step(now.now, id, driver);
-                    }
-                    None => Err(CallError::Invalid(Violation::InvalidResult)),
-                }
-            }
-            // How a server says that a tool needs a task, or may not have one (2025-11-25).
-            CallOutcome::Error(error)
-                if error.code() == METHOD_NOT_FOUND
-                    && self.has_old_tasks
-                    && pending.method == methods::TOOLS_CALL
-                    && pending.params.is_some()
-                    && !pending.was_refused =>
-            {
-                (pending.was_refused, pending.options.task) = (true, !pending.options.task);
-                return self.repeat(now, id);
-            }
-            CallOutcome::Error(error) => Err(CallError::Server((*error).into())),
-            CallOutcome::EndedByServer => Ok(RawJson::EMPTY.into()),
-            CallOutcome::Invalid(violation) => Err(CallError::Invalid(*violation)),
-            CallOutcome::TimedOut => Err(CallError::TimedOut),
-            #[cfg(feature = "http")]
-            CallOutcome::Http(failure) => Err(CallError::Http((*failure).into())),
-            _ => Err(CallError::Closed),
-        };
-        self.finish_or_repeat(now, id, result, driver);
-    }
-
-    // Tasks of the server.
-
-    fn task_progress(
-        &mut self,
-        task: JsonStr<'_>,
-        params: RawJson<'_>,
-        event: &ClientEvent<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let Some(pending) = self.calls.of_task(task) else { return driver.event(None, event) };
-        if let Some(task) = &mut pending.task {
-            task.note_progress(params);
-        }
-        if let Some(call) = pending.call {
-            driver.event(Some(pending.id), &ClientEvent::Progress { call, params });
-        }
-    }
-
-    fn task_state(&mut self, now: Instant, state: RawJson<'_>, driver: &mut impl Driver) {
-        let Some(id) = state.get("taskId").and_then(RawJson::as_string) else { return };
-        let Some(pending) = self.calls.of_task(id) else { return };
-        let (id, Some(task)) = (pending.id, &mut pending.task) else { return };
-        let report = task.note_state(state);
-        let step = task.poll.on_change(now, driver.random(), state);
-        self.report_status(id, report, driver);
-        self.take_step(now, id, step, driver);
-    }
-
-    /// Hands a new message about the status to the application, where it wants progress.
-    fn report_status(&mut self, id: CallId, report: Option<OwnedJson>, driver: &mut impl Driver) {
-        let Some(pending) = self.calls.get(id).filter(|pending| pending.options.progress) else {
-            return;
-        };
-        if let (Some(call), Some(params)) = (pending.call, report) {
-            driver.event(Some(id), &ClientEvent::Progress { call, params: params.as_json() });
-        }
-    }
-
-    fn next_step(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
-        if let Some(task) = self.calls.open_mut(id).and_then(|pending| pending.task.as_mut()) {
-            let step = task.poll.next(now);
-            self.take_step(now, id, step, driver);
-        }
-    }
-
-    fn take_step(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        step: PollStep<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let stands_still = self.stands_still();
-        let Some(pending) = self.calls.open_mut(id) else { return };
-        let Some(task) = &pending.task else { return };
-        let limit = pending.limit().filter(|_| !stands_still);
-        let due = [task.poll.expires(), limit].into_iter().flatten().min();
-        if task.status() != TaskStatus::InputRequired
-            && let Some(inputs) = pending.inputs.take()
-        {
-            // What the application is still asked is not needed any more.
-            self.withdraw(inputs.open, driver);
-        }
-        self.calls.set_due(id, due);
-        let result = match step {
-            PollStep::Get => return self.ask_about(id, Asked::State),
-            PollStep::Result => return self.ask_about(id, Asked::Result),
-            PollStep::Update => return self.ask_about(id, Asked::Update),
-            PollStep::Input(requests) => return self.ask(now, id, requests, driver),
-            PollStep::Sleep(until) => {
-                self.calls.set_due(id, Some(due.map_or(until, |due| due.min(until))));
-                return;
-            }
-            PollStep::Done(result) => Ok(result.into()),
-            PollStep::Failed(error) => Err(CallError::Server(error.into())),
-            PollStep::Cancelled => Err(CallError::TaskCancelled),
-            PollStep::Gone(why) => Err(CallError::TaskGone(why)),
-            PollStep::Invalid(violation) => {
-                return self.give_up(id, CallError::Invalid(violation), driver);
-            }
-            _ => return,
-        };
-        self.finish_or_repeat(now, id, result, driver);
-    }
-
     fn ask_about(&mut self, id: CallId, asked: Asked) {
         if let Some(pending) = self.calls.get_mut(id) {
             pending.asked = asked;
             pending.is_postponed = pending.is_held;
             self.waiting.extend((!pending.is_held).then_some(Waiting::Call(id)));
-        }
-    }
-
-    pub(super) fn hold(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        is_held: bool,
-        driver: &mut impl Driver,
-    ) {
-        let Some(pending) = self.calls.open_mut(id) else { return };
-        if !core::mem::replace(&mut pending.is_held, is_held) || is_held {
-            return;
-        }
-        if core::mem::take(&mut pending.is_postponed) {
-            self.waiting.push_back(Waiting::Call(id));
-        } else {
-            self.next_step(now, id, driver);
-        }
-    }
-
-    /// Ends a call whose task goes on, by cancelling that.
-    fn give_up(&mut self, id: CallId, error: CallError, driver: &mut impl Driver) {
-        if let Some(task) = self.calls.get(id).and_then(|pending| pending.task.as_ref()) {
-            self.waiting.push_back(Waiting::CancelTask(task.id().to_string()));
-        }
-        self.finish(id, Err(error), driver);
-    }
-
-    // Questions about a call, in one of its rounds or in its task.
-
-    /// Asks the application what is new among the questions.
-    fn ask(&mut self, now: Instant, id: CallId, requests: RawJson<'_>, driver: &mut impl Driver) {
-        let revision = self.revision;
-        let Some(pending) = self.calls.open_mut(id) else { return };
-        let task = pending.task.as_deref();
-        let inputs = pending.inputs.get_or_insert_default();
-        inputs.requests = task.is_some().then(|| requests.into());
-        // The server does not ask these any more.
-        let is_gone = |(key, _): &mut (String, InputId)| requests.get(key).is_none();
-        let gone: Vec<_> = inputs.open.extract_if(.., is_gone).collect();
-        let inputs = &*inputs;
-        let is_new = |key: JsonStr<'_>| {
-            task.is_none_or(|task| !task.poll.is_answered(key))
-                && inputs.open.iter().all(|(open, _)| key != **open)
-                && inputs.responses.0.iter().all(|(answered, _)| key != **answered)
-        };
-        let new = requests.members().filter(|(key, _)| is_new(*key));
-        let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
-        self.withdraw(gone, driver);
-        if new.len() > self.limits.max_inputs {
-            return self.refused(id, InputRefusal::TooMany, requests, driver);
-        }
-        for (key, json) in new {
-            let request = match json.to::<InputRequest<'_>>() {
-                Ok(request) => request,
-                Err(error) => return self.give_up(id, CallError::Read(error), driver),
-            };
-            let (method, params) = (json.get("method"), json.get("params"));
-            let method =
-                method.and_then(RawJson::as_string).unwrap_or(JsonStr::from_static("\"\""));
-            let input = self.number();
-            let (about, params) = (Some(id), params.unwrap_or(RawJson::EMPTY));
-            let question = Question { id: input, about, request, revision, method, params };
-            let answer = driver.asked(question);
-            let Some(inputs) = self.calls.open_mut(id).and_then(|it| it.inputs.as_mut()) else {
-                return;
-            };
-            match answer {
-                Some(Ok(json)) => inputs.responses.0.push((key, json)),
-                Some(Err(refusal)) => return self.refused(id, refusal, requests, driver),
-                None => {
-                    inputs.open.push((key, input));
-                    self.inputs.push((input, Purpose::Call(id)));
-                }
-            }
-        }
-        self.go_on(now, id, driver);
-    }
-
-    fn refused(
-        &mut self,
-        id: CallId,
-        refusal: InputRefusal,
-        requests: RawJson<'_>,
-        driver: &mut impl Driver,
-    ) {
-        let inputs = self.calls.get(id).and_then(|pending| pending.inputs.as_ref());
-        let round = inputs.and_then(|inputs| inputs.round.as_ref()).map(|(result, _)| result);
-        let result = round.or_else(|| inputs.and_then(|inputs| inputs.requests.as_ref()));
-        let result = result.map_or_else(|| requests.into(), Clone::clone);
-        self.give_up(id, CallError::InputRefused { refusal, result }, driver);
-    }
-
-    /// Sends the next round, or the update of the task, if all questions are answered. A task is
-    /// asked for its state meanwhile.
-    fn go_on(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
-        let Some(pending) = self.calls.open_mut(id) else { return };
-        let all = pending.inputs.as_mut().filter(|inputs| inputs.open.is_empty());
-        match (&mut pending.task, all) {
-            (None, Some(_)) => self.repeat(now, id),
-            (None, None) => {}
-            (Some(task), all) => {
-                if let Some(inputs) = all {
-                    let TaskResponses(responses) = core::mem::take(&mut inputs.responses);
-                    task.answer(responses);
-                }
-                self.next_step(now, id, driver);
-            }
         }
     }
 
@@ -461,130 +558,9 @@ impl State {
         self.waiting.push_back(Waiting::Call(id));
     }
 
-    pub(super) fn answer(
-        &mut self,
-        now: Instant,
-        input: InputId,
-        answer: InputResponse,
-        driver: &mut impl Driver,
-    ) {
-        let Some(at) = self.inputs.iter().position(|(other, _)| *other == input) else { return };
-        match self.inputs.swap_remove(at).1 {
-            Purpose::Request(request, params) => {
-                let answer = answer.map(|json| of_task(json, params.as_json(), self.revision));
-                self.unsent.push_back(Unsent::Response(request, answer));
-            }
-            Purpose::Hosted(task) => self.end_hosted(now, task, answer, driver),
-            Purpose::Call(id) => {
-                let pending = self.calls.open_mut(id);
-                let Some(inputs) = pending.and_then(|it| it.inputs.as_mut()) else { return };
-                let of_input = |(_, other): &(String, InputId)| *other == input;
-                let Some(at) = inputs.open.iter().position(of_input) else { return };
-                let (key, _) = inputs.open.swap_remove(at);
-                match answer {
-                    Ok(json) => {
-                        inputs.responses.0.push((key, json));
-                        self.go_on(now, id, driver);
-                    }
-                    Err(refusal) => self.refused(id, refusal, RawJson::EMPTY, driver),
-                }
-            }
-        }
-    }
-
     fn number(&mut self) -> InputId {
         self.asked += 1;
         InputId(self.asked)
-    }
-
-    // Requests of a legacy server, and the tasks that the client runs for it.
-
-    fn request(&mut self, now: Instant, request: &ServerRequest<'_>, driver: &mut impl Driver) {
-        let revision = self.revision;
-        let (time, handle) = (task_time(driver, now), request.handle);
-        self.expire_hosted(now, driver);
-        if let Some((response, stopped)) = self.hosted.handle(time, request) {
-            self.unsent.extend(response);
-            return stopped.into_iter().for_each(|key| self.stop_hosted(key, driver));
-        }
-        let Ok(question) = request.input_request() else {
-            let error = InputRefusal::Error(RpcError::invalid_params("Invalid params").into());
-            return self.unsent.push_back(Unsent::Response(handle, Err(error)));
-        };
-        let task = match request.task.as_ref() {
-            None => None,
-            Some(task) => {
-                let mut half = || u64::from(driver.random()) << 32 | u64::from(driver.random());
-                let id = u128::from(half()) << 64 | u128::from(half());
-                match self.hosted.create(time, TaskId::new(id.to_le_bytes()), task.ttl) {
-                    Ok((key, reply)) => {
-                        self.unsent.push_back(Unsent::Hosted(handle, reply));
-                        Some(key)
-                    }
-                    Err(error) => {
-                        let error = Err(InputRefusal::Error(error));
-                        return self.unsent.push_back(Unsent::Response(handle, error));
-                    }
-                }
-            }
-        };
-        let (id, params) = (self.number(), request.params.as_json());
-        let (about, method) = (None, request.method);
-        let question = Question { id, about, request: question, revision, method, params };
-        match (driver.asked(question), task) {
-            (Some(answer), None) => {
-                let answer = answer.map(|json| of_task(json, params, revision));
-                self.unsent.push_back(Unsent::Response(handle, answer));
-            }
-            (Some(answer), Some(key)) => self.end_hosted(now, key, answer, driver),
-            (None, None) => self.inputs.push((id, Purpose::Request(handle, params.into()))),
-            (None, Some(key)) => self.inputs.push((id, Purpose::Hosted(key))),
-        }
-    }
-
-    fn end_hosted(
-        &mut self,
-        now: Instant,
-        task: TaskKey,
-        answer: InputResponse,
-        driver: &mut impl Driver,
-    ) {
-        let outcome = answer.map_err(|refusal| refusal.as_error().into());
-        let late = self.hosted.end(task_time(driver, now), task, outcome);
-        self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
-    }
-
-    fn expire_hosted(&mut self, now: Instant, driver: &mut impl Driver) {
-        if self.hosted.next_timeout().is_some_and(|due| due <= now) {
-            let time = task_time(driver, now);
-            while let Some(key) = self.hosted.expire(time) {
-                self.stop_hosted(key, driver);
-            }
-        }
-    }
-
-    /// The answer to a task that has ended is not needed any more.
-    fn stop_hosted(&mut self, key: TaskKey, driver: &mut impl Driver) {
-        let of_task = |purpose: &Purpose| matches!(purpose, Purpose::Hosted(it) if *it == key);
-        self.withdraw_where(of_task, driver);
-        let late = self.hosted.ended(key);
-        self.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
-    }
-
-    fn withdraw_request(&mut self, handle: RequestHandle, driver: &mut impl Driver) {
-        self.hosted.forget(handle);
-        let is_it = |purpose: &Purpose| matches!(purpose, Purpose::Request(it, _) if *it == handle);
-        self.withdraw_where(is_it, driver);
-        self.unsent.retain(|unsent| match unsent {
-            Unsent::Response(to, _) | Unsent::Hosted(to, _) => *to != handle,
-            Unsent::Cancel(_) => true,
-        });
-    }
-
-    fn withdraw_where(&mut self, is_it: impl Fn(&Purpose) -> bool, driver: &mut impl Driver) {
-        for (input, _) in self.inputs.extract_if(.., |(_, purpose)| is_it(purpose)) {
-            driver.withdrawn(input);
-        }
     }
 
     // Times that the core does not know: of tasks, and of calls that were not sent.
@@ -602,25 +578,6 @@ impl State {
         return self.login.is_some();
         #[cfg(not(feature = "http"))]
         return false;
-    }
-
-    pub(super) fn handle_timeouts(&mut self, now: Instant, driver: &mut impl Driver) {
-        self.expire_hosted(now, driver);
-        let stands_still = self.stands_still();
-        let due: Vec<CallId> =
-            self.times().take_while(|(due, _)| *due <= now).map(|(_, id)| id).collect();
-        for id in due {
-            if self.admit_delayed(now, id, driver) {
-                continue;
-            }
-            let Some(pending) = self.calls.open_mut(id) else { continue };
-            let limit = pending.limit().filter(|_| !stands_still);
-            if pending.task.is_none() || limit.is_some_and(|limit| limit <= now) {
-                self.give_up(id, CallError::TimedOut, driver);
-            } else {
-                self.next_step(now, id, driver);
-            }
-        }
     }
 }
 

@@ -123,7 +123,7 @@ impl ClientEngine<'_> {
             let event = client.next_event(now, &mut messages, tx);
             state.sent(tx, driver);
             let Ok(Some(event)) = event else { break };
-            state.event(now, &event, driver);
+            state.turn(driver).event(now, &event);
         }
         self.after_message(now, before, driver);
     }
@@ -142,7 +142,7 @@ impl ClientEngine<'_> {
         let event = client.fail(now, id, failure, tx);
         state.sent(tx, driver);
         if let Ok(Some(event)) = event {
-            state.event(now, &event, driver);
+            state.turn(driver).event(now, &event);
         }
         self.after_message(now, before, driver);
     }

@@ -8,7 +8,7 @@ use core::time::Duration;
 use mcp_sansio::{CallOptions, ClientEvent, Instant, OwnedJson, RawJson};
 
 use super::calls::{Asked, Attempt, Pending};
-use super::{CallId, Driver, State, Waiting};
+use super::{CallId, Driver, State, Turn, Waiting};
 use crate::errors::CallError;
 
 /// Code around every call of a client: a cache, a limit of the rate, an audit, another attempt.
@@ -181,7 +181,7 @@ impl Pending {
     }
 }
 
-impl State {
+impl<D: Driver> Turn<'_, D> {
     /// Adds a call, and asks the middleware about it.
     pub(super) fn call_through(
         &mut self,
@@ -189,53 +189,47 @@ impl State {
         method: &str,
         params: OwnedJson,
         options: CallOptions,
-        driver: &mut impl Driver,
     ) -> CallId {
-        let pending = self.calls.add(now, method.into(), Some(params), options);
+        let pending = self.state.calls.add(now, method.into(), Some(params), options);
         let attempt = Attempt { number: 1, at: now, until: None, had_input: false };
         pending.attempt = Some(Box::new(attempt));
         let id = pending.id;
-        self.new_calls += 1;
-        self.admit(now, id, driver);
+        self.state.new_calls += 1;
+        self.admit(now, id);
         id
     }
 
     /// Asks the middleware about a call for which nothing is sent.
-    fn admit(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
-        let Some(pending) = self.calls.open_mut(id) else { return };
+    fn admit(&mut self, now: Instant, id: CallId) {
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
         if let Some(attempt) = &mut pending.attempt {
             (attempt.at, attempt.until) = (now, None);
         }
-        let middleware = driver.middleware();
+        let middleware = self.driver.middleware();
         let before = middleware
             .and_then(|it| pending.outgoing(|call| it.before(call)))
             .unwrap_or(Before::Send);
         match before {
             Before::Send => {
-                let due = self.ends_at(id);
-                self.calls.set_due(id, due);
-                self.waiting.push_back(Waiting::Call(id));
+                let due = self.state.ends_at(id);
+                self.state.calls.set_due(id, due);
+                self.state.waiting.push_back(Waiting::Call(id));
             }
-            Before::Wait(time) => self.delay(id, now.saturating_add(time)),
+            Before::Wait(time) => self.state.delay(id, now.saturating_add(time)),
             Before::Finish(result) => {
                 pending.attempt = None;
-                self.close(id, result, driver);
+                self.close(id, result);
             }
         }
     }
 
     /// Asks the middleware again about a call that it has delayed. Returns whether it has.
-    pub(super) fn admit_delayed(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        driver: &mut impl Driver,
-    ) -> bool {
-        let attempt = self.calls.get(id).and_then(|pending| pending.attempt.as_ref());
+    pub(super) fn admit_delayed(&mut self, now: Instant, id: CallId) -> bool {
+        let attempt = self.state.calls.get(id).and_then(|pending| pending.attempt.as_ref());
         let is_due = attempt.and_then(|attempt| attempt.until).is_some_and(|until| until <= now)
-            && self.ends_at(id).is_none_or(|end| now < end);
+            && self.state.ends_at(id).is_none_or(|end| now < end);
         if is_due {
-            self.admit(now, id, driver);
+            self.admit(now, id);
         }
         is_due
     }
@@ -246,57 +240,48 @@ impl State {
         now: Instant,
         id: CallId,
         mut result: Result<OwnedJson, CallError>,
-        driver: &mut impl Driver,
     ) {
-        if driver.middleware().is_some()
-            && let Some(time) = self.tell(id, &mut result, driver)
+        if self.driver.middleware().is_some()
+            && let Some(time) = self.tell(id, &mut result)
         {
             let until = now.saturating_add(time);
-            if self.ends_at(id).is_none_or(|end| until < end) {
-                return self.attempt_again(id, until, driver);
+            if self.state.ends_at(id).is_none_or(|end| until < end) {
+                return self.attempt_again(id, until);
             }
         }
-        self.close(id, result, driver);
+        self.close(id, result);
     }
 
     /// Ends a call, of which the middleware is told.
-    pub(super) fn finish(
-        &mut self,
-        id: CallId,
-        mut result: Result<OwnedJson, CallError>,
-        driver: &mut impl Driver,
-    ) {
-        if driver.middleware().is_some() {
-            self.tell(id, &mut result, driver);
+    pub(super) fn finish(&mut self, id: CallId, mut result: Result<OwnedJson, CallError>) {
+        if self.driver.middleware().is_some() {
+            self.tell(id, &mut result);
         }
-        self.close(id, result, driver);
+        self.close(id, result);
     }
 
-    fn tell(
-        &mut self,
-        id: CallId,
-        result: &mut Result<OwnedJson, CallError>,
-        driver: &mut impl Driver,
-    ) -> Option<Duration> {
-        let middleware = driver.middleware()?;
-        let pending = self.calls.open_mut(id)?;
+    fn tell(&mut self, id: CallId, result: &mut Result<OwnedJson, CallError>) -> Option<Duration> {
+        let middleware = self.driver.middleware()?;
+        let pending = self.state.calls.open_mut(id)?;
         pending.outgoing(|call| middleware.after(call, result)).flatten()
     }
 
     /// Makes a call new, so that the middleware is asked about it then.
-    fn attempt_again(&mut self, id: CallId, until: Instant, driver: &mut impl Driver) {
-        self.stop(id, driver);
-        self.waiting.retain(|it| !matches!(it, Waiting::Call(waits) if *waits == id));
-        let Some(pending) = self.calls.open_mut(id) else { return };
+    fn attempt_again(&mut self, id: CallId, until: Instant) {
+        self.stop(id);
+        self.state.waiting.retain(|it| !matches!(it, Waiting::Call(waits) if *waits == id));
+        let Some(pending) = self.state.calls.open_mut(id) else { return };
         (pending.call, pending.task, pending.asked) = (None, None, Asked::Call);
         (pending.is_held, pending.is_postponed, pending.was_refused) = (false, false, false);
         if let Some(attempt) = &mut pending.attempt {
             (attempt.number, attempt.had_input) = (attempt.number.saturating_add(1), false);
         }
-        self.new_calls += 1;
-        self.delay(id, until);
+        self.state.new_calls += 1;
+        self.state.delay(id, until);
     }
+}
 
+impl State {
     fn delay(&mut self, id: CallId, until: Instant) {
         if let Some(attempt) = self.calls.get_mut(id).and_then(|it| it.attempt.as_mut()) {
             attempt.until = Some(until);

@@ -122,6 +122,12 @@ struct State {
     late_steps: u32,
 }
 
+/// The state, with the program that it asks and tells.
+struct Turn<'t, D> {
+    state: &'t mut State,
+    driver: &'t mut D,
+}
+
 enum Waiting {
     Connect,
     Call(CallId),
@@ -209,7 +215,7 @@ impl<'c> ClientEngine<'c> {
         if self.core().is_open() {
             self.state.connect_result = None;
             let revision = self.core().revision().unwrap_or(Revision::LATEST);
-            self.state.opened(now, revision, driver);
+            self.state.turn(driver).opened(now, revision);
             self.flush(now, driver);
         }
         Ok(())
@@ -327,7 +333,7 @@ impl<'c> ClientEngine<'c> {
             return Err(SendError::Invalid(InvalidPayload::NotAnObject));
         }
         let options = self.state.with_task(method, Some(&params), options);
-        let id = self.state.call_through(now, method, params, options, driver);
+        let id = self.state.turn(driver).call_through(now, method, params, options);
         self.flush(now, driver);
         Ok(id)
     }
@@ -350,7 +356,7 @@ impl<'c> ClientEngine<'c> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
         if self.is_legacy() {
             let id = self.state.calls.add(now, LISTEN.to_owned(), Some(kept), options).id;
-            self.state.subscribe(now, id, driver);
+            self.state.turn(driver).subscribe(now, id);
             self.flush(now, driver);
             return Ok(id);
         }
@@ -566,7 +572,7 @@ impl<'c> ClientEngine<'c> {
         reason: Option<&str>,
         driver: &mut impl Driver,
     ) -> Option<Cancelled> {
-        let pending = self.state.forget(call, driver)?;
+        let pending = self.state.turn(driver).forget(call)?;
         if pending.is_listen() && pending.asked == Asked::Nothing && pending.result.is_none() {
             self.state.unsubscribe(now, call, pending.params.as_ref());
             self.flush(now, driver);
@@ -593,7 +599,7 @@ impl<'c> ClientEngine<'c> {
 
     /// Sends nothing for the task of a call while it is held; what the server tells of it is noted.
     pub fn hold(&mut self, now: Instant, call: CallId, is_held: bool, driver: &mut impl Driver) {
-        self.state.hold(now, call, is_held, driver);
+        self.state.turn(driver).hold(now, call, is_held);
         self.flush(now, driver);
     }
 
@@ -621,7 +627,7 @@ impl<'c> ClientEngine<'c> {
         answer: InputResponse,
         driver: &mut impl Driver,
     ) {
-        self.state.answer(now, input, answer, driver);
+        self.state.turn(driver).answer(now, input, answer);
         self.flush(now, driver);
     }
 
@@ -646,7 +652,7 @@ impl<'c> ClientEngine<'c> {
         let Self { core, state } = self;
         let is_more = match core.catch_up(now) {
             Step::Event(event, _) => {
-                state.event(now, &event, driver);
+                state.turn(driver).event(now, &event);
                 true
             }
             Step::Again => true,
@@ -708,7 +714,7 @@ impl<'c> ClientEngine<'c> {
             return Ok(());
         }
         self.handle_core_timeouts(now, driver)?;
-        self.state.handle_timeouts(now, driver);
+        self.state.turn(driver).handle_timeouts(now);
         self.flush(now, driver);
         Ok(())
     }
@@ -721,7 +727,7 @@ impl<'c> ClientEngine<'c> {
             let event = client.handle_timeout(now, tx);
             state.sent(tx, driver);
             match event {
-                Ok(Some(event)) => state.event(now, &event, driver),
+                Ok(Some(event)) => state.turn(driver).event(now, &event),
                 Ok(None) | Err(SendError::Full) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -748,7 +754,7 @@ impl<'c> ClientEngine<'c> {
                 pending.id
             })
             .collect();
-        open.into_iter().for_each(|id| state.finish(id, Err(CallError::Closed), driver));
+        open.into_iter().for_each(|id| state.turn(driver).finish(id, Err(CallError::Closed)));
     }
 
     /// Sends what waits, as far as there is room.
@@ -817,7 +823,7 @@ impl<'c> ClientEngine<'c> {
                     return error != SendError::Full;
                 }
                 (Err(error), Waiting::Call(id)) => {
-                    self.state.finish(id, Err(CallError::NotSent(error)), driver);
+                    self.state.turn(driver).finish(id, Err(CallError::NotSent(error)));
                 }
                 _ => {}
             }
@@ -841,7 +847,7 @@ impl<'c> ClientEngine<'c> {
             let sent = notify(&mut client, method, &params, tx);
             state.sent(tx, driver);
             sent?;
-            state.finish(id, Ok(RawJson::EMPTY.into()), driver);
+            state.turn(driver).finish(id, Ok(RawJson::EMPTY.into()));
             return Ok(());
         }
         if pending.is_new() {
@@ -891,6 +897,10 @@ impl<'c> ClientEngine<'c> {
 }
 
 impl State {
+    fn turn<'t, D>(&'t mut self, driver: &'t mut D) -> Turn<'t, D> {
+        Turn { state: self, driver }
+    }
+
     /// Returns the calls of the application: not those that the engine makes for itself.
     fn own_calls(&self) -> impl Iterator<Item = &Pending> {
         let all = self.calls.iter().filter(|pending| pending.owner.is_none());
