@@ -29,6 +29,8 @@ pub struct Authorization<'s> {
     pub(super) setup: &'s Setup<'s>,
     pub(super) arena: Arena<'s>,
     pub(super) flow: &'s mut Flow,
+    /// The time of the day, as the last call had it.
+    pub(super) now: Option<UnixTime>,
 }
 
 /// State of a flow. Its texts are in the arena.
@@ -120,7 +122,7 @@ impl<A: AsMut<[u8]>> AuthorizationState<A> {
     /// Makes a view for calls. The setup has to be the same each time.
     pub fn open<'s>(&'s mut self, setup: &'s Setup<'s>) -> Authorization<'s> {
         let Self { memory, len, flow } = self;
-        Authorization { setup, arena: Arena::new(memory.as_mut(), len), flow }
+        Authorization { setup, arena: Arena::new(memory.as_mut(), len), flow, now: None }
     }
 }
 
@@ -413,7 +415,8 @@ impl Authorization<'_> {
             let is_empty = !self.arena.entries().iter().any(|(key, _)| key.is_of_issuer());
             return if is_empty { Step::Forget } else { Step::Keep };
         }
-        let due = self.next(now, random).unwrap_or_else(|reason| {
+        self.now = now;
+        let due = self.next(random).unwrap_or_else(|reason| {
             self.fail(reason);
             self.flow.phase
         });
@@ -448,23 +451,19 @@ impl Authorization<'_> {
     }
 
     /// Goes on to the next phase whose step is one for the program, and returns it.
-    fn next(
-        &mut self,
-        now: Option<UnixTime>,
-        random: &mut dyn FnMut(&mut [u8]),
-    ) -> FlowResult<Phase> {
+    fn next(&mut self, random: &mut dyn FnMut(&mut [u8])) -> FlowResult<Phase> {
         loop {
             if self.flow.phase.is_running() {
                 self.setup.check()?;
             }
             match self.flow.phase {
-                Phase::Idle if self.is_due(now) => self.renew(),
-                Phase::Server => self.flow.phase = self.with_server_metadata(now),
-                Phase::Client => self.choose_client(now)?,
+                Phase::Idle if self.is_due(self.now) => self.renew(),
+                Phase::Server => self.flow.phase = self.with_server_metadata(),
+                Phase::Client => self.choose_client()?,
                 Phase::Show if !self.arena.has(Tag::Shown) => self.write_shown(random)?,
                 due => {
                     if due.request().is_some() {
-                        self.prepare(now, random)?;
+                        self.prepare(random)?;
                     }
                     return Ok(due);
                 }
@@ -473,11 +472,7 @@ impl Authorization<'_> {
     }
 
     /// Writes the request of this phase.
-    fn prepare(
-        &mut self,
-        now: Option<UnixTime>,
-        random: &mut dyn FnMut(&mut [u8]),
-    ) -> FlowResult<()> {
+    fn prepare(&mut self, random: &mut dyn FnMut(&mut [u8])) -> FlowResult<()> {
         if self.flow.requests >= MAX_REQUESTS {
             return Err(Reason::TooMany);
         }
@@ -490,7 +485,7 @@ impl Authorization<'_> {
                 return Err(Reason::Lost(Lost::Network));
             }
             Phase::Provider | Phase::Token | Phase::Refresh => {
-                self.write_token_request(now, random)?;
+                self.write_token_request(random)?;
             }
             _ => self.write_metadata_url()?,
         }
@@ -546,13 +541,14 @@ impl Authorization<'_> {
         if !self.is_request_sent() {
             return;
         }
+        self.now = now;
         self.keep_nonce(head);
         let taken = match self.flow.phase {
             Phase::Register => self.registered(head, body),
             Phase::Provider => self.provided(head, body),
-            Phase::Token => self.token(now, head, body),
-            Phase::Refresh => self.refreshed(now, head, body),
-            _ => self.metadata(now, head, body),
+            Phase::Token => self.token(head, body),
+            Phase::Refresh => self.refreshed(head, body),
+            _ => self.metadata(head, body),
         };
         if let Err(reason) = taken {
             let is_refused =
@@ -687,14 +683,14 @@ impl Authorization<'_> {
 
     /// Looks for a client id (2025-11-25 and later, basic/authorization, client registration
     /// approaches): configured or kept, with a metadata document, registered now, or asked for.
-    fn choose_client(&mut self, now: Option<UnixTime>) -> FlowResult<()> {
+    fn choose_client(&mut self) -> FlowResult<()> {
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         if is_code && !self.arena.has(Tag::Redirect) {
             self.flow.phase = Phase::Redirect;
             return Ok(());
         }
         let number = self.flow.issuer;
-        if !self.is_registration_usable(now) {
+        if !self.is_registration_usable() {
             self.drop_client();
         }
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
@@ -721,9 +717,9 @@ impl Authorization<'_> {
 
     /// Whether the client that is kept can be used: its secret has not ended, and the redirect URI
     /// is the one that was registered.
-    fn is_registration_usable(&self, now: Option<UnixTime>) -> bool {
+    fn is_registration_usable(&self) -> bool {
         let ends = self.arena.number(Tag::SecretEnds.of(self.flow.issuer));
-        let has_ended = ends.zip(now).is_some_and(|(ends, now)| ends <= now.as_secs());
+        let has_ended = ends.zip(self.now).is_some_and(|(ends, now)| ends <= now.as_secs());
         let registered = self.of_issuer(Tag::RegisteredRedirect);
         !has_ended && registered.is_none_or(|uri| self.arena.get(Tag::Redirect) == Some(uri))
     }

@@ -140,10 +140,10 @@ impl Authorization<'_> {
     /// Writes the token request of this phase.
     pub(super) fn write_token_request(
         &mut self,
-        now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
     ) -> FlowResult<()> {
-        let (setup, phase, issuer) = (self.setup, self.flow.phase, self.flow.issuer);
+        let (setup, now) = (self.setup, self.now);
+        let (phase, issuer) = (self.flow.phase, self.flow.issuer);
         let provider = match &setup.grant {
             Grant::Enterprise(provider) if phase == Phase::Provider => Some(provider),
             _ => None,
@@ -274,12 +274,7 @@ impl Authorization<'_> {
     }
 
     /// Takes the response to the last token request of a flow.
-    pub(super) fn token(
-        &mut self,
-        now: Option<UnixTime>,
-        head: &ResponseHead<'_>,
-        body: &[u8],
-    ) -> FlowResult<()> {
+    pub(super) fn token(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         if head.status != 200 {
             if self.takes_nonce(body) {
                 return Ok(());
@@ -290,7 +285,7 @@ impl Authorization<'_> {
             }
             return Err(Reason::Token(head.status));
         }
-        self.keep_tokens(now, body)
+        self.keep_tokens(body)
     }
 
     /// Forgets a client that the server does not know, if it was registered or asked for by this
@@ -310,7 +305,7 @@ impl Authorization<'_> {
     }
 
     /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
-    fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
+    fn keep_tokens(&mut self, body: &[u8]) -> FlowResult<()> {
         let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
         let token_type = answer.token_type().ok_or(Reason::TokenType)?;
         if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {
@@ -339,7 +334,7 @@ impl Authorization<'_> {
             })?;
         }
         self.write_granted_scope(answer.scope);
-        if let Some((now, expires_in)) = now.zip(answer.expires_in.filter(|secs| *secs > 0)) {
+        if let Some((now, expires_in)) = self.now.zip(answer.expires_in.filter(|secs| *secs > 0)) {
             let due = expires_in - EARLY.min(expires_in / 2);
             self.arena.set(Tag::NewDue, &now.as_secs().saturating_add(due))?;
         }
@@ -490,14 +485,9 @@ impl Authorization<'_> {
     }
 
     /// Takes the response to a refresh (RFC 6749, 6).
-    pub(super) fn refreshed(
-        &mut self,
-        now: Option<UnixTime>,
-        head: &ResponseHead<'_>,
-        body: &[u8],
-    ) -> FlowResult<()> {
+    pub(super) fn refreshed(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         match head.status {
-            200 => self.keep_tokens(now, body),
+            200 => self.keep_tokens(body),
             400..=499 if self.takes_nonce(body) => Ok(()),
             400..=499 if !matches!(head.status, 408 | 429) => {
                 let issuer = self.flow.issuer;

@@ -367,15 +367,10 @@ impl Authorization<'_> {
     }
 
     /// Takes the response to a request for metadata.
-    pub(super) fn metadata(
-        &mut self,
-        now: Option<UnixTime>,
-        head: &ResponseHead<'_>,
-        body: &[u8],
-    ) -> FlowResult<()> {
+    pub(super) fn metadata(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         let is_found = is_found(head, body)?;
         match self.flow.phase {
-            Phase::ServerMetadata(_) if is_found => self.use_server(now, body),
+            Phase::ServerMetadata(_) if is_found => self.use_server(body),
             Phase::ServerMetadata(at) => {
                 let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
                 let issuer = Url::parse(issuer).map_err(Reason::Url)?;
@@ -384,8 +379,8 @@ impl Authorization<'_> {
                 self.flow.phase = Phase::ServerMetadata(next);
                 Ok(())
             }
-            Phase::LegacyMetadata => self.use_legacy(now, is_found.then_some(body)),
-            _ if is_found => self.use_resource(now, body),
+            Phase::LegacyMetadata => self.use_legacy(is_found.then_some(body)),
+            _ if is_found => self.use_resource(body),
             Phase::ChallengeMetadata => Err(Reason::NoResourceMetadata),
             Phase::ResourceMetadata { at_root: false } if self.has_path() => {
                 self.flow.phase = Phase::ResourceMetadata { at_root: true };
@@ -405,7 +400,7 @@ impl Authorization<'_> {
         Url::parse(self.setup.endpoint).is_ok_and(|url| !matches!(url.path(), "" | "/"))
     }
 
-    fn use_resource(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
+    fn use_resource(&mut self, body: &[u8]) -> FlowResult<()> {
         let metadata = ResourceMetadata::parse(body).map_err(Reason::Document)?;
         self.arena.set(Tag::Decoded, &metadata.resource)?;
         if !resource_matches(self.decoded(), self.setup.endpoint) {
@@ -423,15 +418,15 @@ impl Authorization<'_> {
             && self.arena.has(Tag::RefreshToken.of(issuer))
             && !self.flow.tried.refresh
             && !self.flow.tried.step_up;
-        self.flow.phase = if can_refresh { Phase::Lock } else { self.with_server_metadata(now) };
+        self.flow.phase = if can_refresh { Phase::Lock } else { self.with_server_metadata() };
         Ok(())
     }
 
     /// Returns the phase that needs the authorization server's metadata: it is read if it is not
     /// known, or old.
-    pub(super) fn with_server_metadata(&self, now: Option<UnixTime>) -> Phase {
+    pub(super) fn with_server_metadata(&self) -> Phase {
         let read_at = self.arena.number(Tag::ReadAt.of(self.flow.issuer));
-        let is_fresh = now.zip(read_at).is_some_and(|(now, read_at)| {
+        let is_fresh = self.now.zip(read_at).is_some_and(|(now, read_at)| {
             read_at <= now.as_secs() && now.as_secs() - read_at < METADATA_AGE
         });
         if is_fresh { Phase::Client } else { Phase::ServerMetadata(0) }
@@ -488,7 +483,7 @@ impl Authorization<'_> {
         Ok(())
     }
 
-    fn use_server(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
+    fn use_server(&mut self, body: &[u8]) -> FlowResult<()> {
         let metadata = ServerMetadata::parse(body).map_err(Reason::Document)?;
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
         if !metadata.is_of_issuer(issuer) {
@@ -499,11 +494,11 @@ impl Authorization<'_> {
         if is_code && !has_pkce && !self.setup.policy.without_pkce.contains(&issuer) {
             return Err(Reason::NoPkce);
         }
-        self.keep_server(now, &metadata)
+        self.keep_server(&metadata)
     }
 
     /// Takes the metadata of a server of 2025-03-26, or what that revision says without any.
-    fn use_legacy(&mut self, now: Option<UnixTime>, body: Option<&[u8]>) -> FlowResult<()> {
+    fn use_legacy(&mut self, body: Option<&[u8]>) -> FlowResult<()> {
         let endpoint = self.setup.endpoint;
         let base = Url::parse(endpoint).map_err(Reason::Url)?.origin_text();
         let metadata = body.map(ServerMetadata::parse).transpose().map_err(Reason::Document)?;
@@ -523,7 +518,7 @@ impl Authorization<'_> {
         self.flow.issuer = self.number_of_decoded()?;
         self.arena.set(Tag::Resource, &endpoint)?;
         match &metadata {
-            Some(metadata) => self.keep_server(now, metadata),
+            Some(metadata) => self.keep_server(metadata),
             None => {
                 self.flow.tried.guesses = true;
                 let issuer = self.flow.issuer;
@@ -542,11 +537,7 @@ impl Authorization<'_> {
     }
 
     /// Keeps what is needed of an authorization server's metadata, and checks its URLs.
-    fn keep_server(
-        &mut self,
-        now: Option<UnixTime>,
-        metadata: &ServerMetadata<'_>,
-    ) -> FlowResult<()> {
+    fn keep_server(&mut self, metadata: &ServerMetadata<'_>) -> FlowResult<()> {
         let issuer = self.flow.issuer;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         self.arena.remove(Tag::ReadAt.of(issuer));
@@ -576,7 +567,7 @@ impl Authorization<'_> {
         self.arena.remove(Tag::Decoded);
         let ServerFlags(bits) = ServerFlags::read(metadata, self.setup);
         self.arena.set(Tag::ServerFlags.of(issuer), &bits)?;
-        if let Some(now) = now {
+        if let Some(now) = self.now {
             self.arena.set(Tag::ReadAt.of(issuer), &now.as_secs())?;
         }
         self.flow.phase = Phase::Client;
