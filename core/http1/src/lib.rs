@@ -161,6 +161,37 @@ enum Found {
     End,
 }
 
+/// The part of a message that is read next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// None: the message is over, or has not begun.
+    Idle,
+    Head,
+    Body(Body),
+    Failed(MessageError),
+}
+
+impl State {
+    /// Takes the next part of a message. The errors are those of a head that is too long, and of
+    /// one whose first line is.
+    fn step<S: Storage + ?Sized>(
+        &mut self,
+        window: &mut Window<S>,
+        [too_long, line_too_long]: [MessageError; 2],
+    ) -> Result<Option<Found>, MessageError> {
+        let found = match self {
+            Self::Failed(error) => return Err(*error),
+            Self::Idle => None,
+            Self::Head => window.head(too_long, line_too_long)?.map(Found::Head),
+            Self::Body(body) => body.step(window)?,
+        };
+        if let Some(Found::End) = found {
+            *self = Self::Idle;
+        }
+        Ok(found)
+    }
+}
+
 impl Body {
     const CHUNKED: Self = Self::Chunked(Chunk::Size);
 

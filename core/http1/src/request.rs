@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "alloc")]
 use super::OwnedFields;
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Window};
-use super::{Body, Found, MessageError, Part};
+use super::{Body, Found, MessageError, Part, State};
 use mcp_sansio::Storage;
 use mcp_sansio::http::RequestHead;
 
@@ -185,7 +185,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     fn collect_parts(&mut self) -> Result<Collected, MessageError> {
         loop {
             match self.advance()? {
-                None if self.state == State::Done => return Ok(Collected::Whole),
+                None if self.state == State::Idle => return Ok(Collected::Whole),
                 // The framing of chunks, or a part of a body whose length is not known.
                 None if self.kept_head > 0 && self.window.is_full() => return Err(TOO_LARGE),
                 None => return Ok(Collected::Part),
@@ -212,7 +212,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// Returns the request that was [collected](Collected::Whole) and its body, until
     /// [`next_request`](Self::next_request). `None` if there is none.
     pub fn whole(&self) -> Option<(IncomingRequest<'_>, &[u8])> {
-        let is_whole = self.state == State::Done && self.kept_head > 0;
+        let is_whole = self.state == State::Idle && self.kept_head > 0;
         let bytes = Some(self.window.kept_bytes()).filter(|_| is_whole)?;
         let (head, body) = bytes.split_at_checked(self.kept_head)?;
         Some((parse(head).ok()?.0, body))
@@ -249,7 +249,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// Continues with the next request, after [`Part::End`]. Returns `false` before that, and if
     /// the connection is [not kept alive](Self::keeps_alive).
     pub fn next_request(&mut self) -> bool {
-        let goes_on = self.state == State::Done && self.keeps_alive;
+        let goes_on = self.state == State::Idle && self.keeps_alive;
         if goes_on {
             (self.state, self.read, self.around, self.kept_head) = (State::Head, 0, 0, 0);
             self.window.release();
@@ -269,46 +269,33 @@ impl<S: Storage + ?Sized> RequestReader<S> {
 
     /// Forgets everything, for another connection.
     pub fn clear(&mut self) {
-        (self.state, self.keeps_alive) = (State::Done, true);
+        (self.state, self.keeps_alive) = (State::Idle, true);
         self.window.clear();
         self.next_request();
     }
 
     /// Whether the input may end here, between two requests. Otherwise a request is incomplete.
     pub fn is_between_requests(&self) -> bool {
-        matches!(self.state, State::Head | State::Done) && self.window.is_empty()
+        matches!(self.state, State::Head | State::Idle) && self.window.is_empty()
     }
 
     fn advance(&mut self) -> Result<Option<Found>, MessageError> {
-        match &mut self.state {
-            State::Failed(error) => Err(*error),
-            State::Done => Ok(None),
-            State::Head => {
-                let too_long = MessageError::new(431, "the request head exceeds the limit");
-                let target_too_long =
-                    MessageError::new(414, "the request target exceeds the limit");
-                Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
-            }
-            State::Body(body) => {
-                let before = self.window.len();
-                let found = body.step(&mut self.window)?;
-                let piece = match found {
-                    Some(Found::Piece(piece)) => self.window.bytes(piece).len(),
-                    _ => 0,
-                };
-                self.read += piece as u64;
-                self.around += (before - self.window.len() - piece) as u64;
-                if self.read > self.max_body
-                    || self.around > self.max_body.saturating_add(MAX_CHUNK_OVERHEAD)
-                {
-                    return Err(TOO_LARGE);
-                }
-                if let Some(Found::End) = found {
-                    self.state = State::Done;
-                }
-                Ok(found)
+        let (before, is_body) = (self.window.len(), matches!(self.state, State::Body(_)));
+        let found = self.state.step(&mut self.window, [HEAD_TOO_LONG, TARGET_TOO_LONG])?;
+        if is_body {
+            let piece = match found {
+                Some(Found::Piece(piece)) => self.window.bytes(piece).len(),
+                _ => 0,
+            };
+            self.read += piece as u64;
+            self.around += (before - self.window.len() - piece) as u64;
+            if self.read > self.max_body
+                || self.around > self.max_body.saturating_add(MAX_CHUNK_OVERHEAD)
+            {
+                return Err(TOO_LARGE);
             }
         }
+        Ok(found)
     }
 }
 
@@ -349,16 +336,11 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), MessageError
     Ok((head, body.unwrap_or(Body::Length(0)), framing.keeps_alive(version)))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Head,
-    Body(Body),
-    Done,
-    Failed(MessageError),
-}
-
 /// Maximum length of the framing of a chunked body beyond [`max_body`](RequestReader::max_body), in
 /// bytes.
 pub const MAX_CHUNK_OVERHEAD: u64 = 16 << 10;
 
+const HEAD_TOO_LONG: MessageError = MessageError::new(431, "the request head exceeds the limit");
+const TARGET_TOO_LONG: MessageError =
+    MessageError::new(414, "the request target exceeds the limit");
 const TOO_LARGE: MessageError = MessageError::new(413, "the request body exceeds the limit");

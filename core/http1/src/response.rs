@@ -1,7 +1,7 @@
 //! Incremental parser of responses.
 
-use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
-use super::{Body, Found, MessageError, Part};
+use super::head::{self, Framing, HeadFields, MAX_FIELDS, Window};
+use super::{Body, Found, MessageError, Part, State};
 use mcp_sansio::Storage;
 use mcp_sansio::http::ResponseHead;
 
@@ -88,23 +88,17 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     /// [`MessageError`] if the bytes are invalid: close the connection. Later calls return the same
     /// error.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, MessageError> {
-        loop {
-            match self.advance() {
-                Ok(None) => return Ok(None),
-                Ok(Some(Found::End)) => return Ok(Some(Part::End)),
-                Ok(Some(Found::Piece(piece))) => {
-                    return Ok(Some(Part::Body(self.window.bytes(piece))));
-                }
-                Ok(Some(Found::Head(taken))) => {
-                    if self.take_head(taken)? {
-                        let parsed = parse(self.window.bytes(taken));
-                        return parsed.map(|(head, ..)| Some(Part::Head(head)));
-                    }
-                }
-                Err(error) => {
-                    self.state = State::Failed(error);
-                    return Err(error);
-                }
+        match self.advance() {
+            Ok(None) => Ok(None),
+            Ok(Some(Found::End)) => Ok(Some(Part::End)),
+            Ok(Some(Found::Piece(piece))) => Ok(Some(Part::Body(self.window.bytes(piece)))),
+            Ok(Some(Found::Head(taken))) => {
+                let parsed = parse(self.window.bytes(taken));
+                parsed.map(|(head, ..)| Some(Part::Head(head)))
+            }
+            Err(error) => {
+                self.state = State::Failed(error);
+                Err(error)
             }
         }
     }
@@ -139,51 +133,30 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         self.keeps_alive && self.state == State::Idle && self.window.is_empty()
     }
 
+    /// Takes the next part. Interim responses are left out.
     fn advance(&mut self) -> Result<Option<Found>, MessageError> {
-        match &mut self.state {
-            State::Failed(error) => Err(*error),
-            State::Idle => Ok(None),
-            State::Head => {
-                let too_long = MessageError::bad("the response head exceeds the limit");
-                Ok(self.window.head(too_long, too_long)?.map(Found::Head))
-            }
-            State::Body(body) => {
-                let found = body.step(&mut self.window)?;
-                if let Some(Found::End) = found {
-                    self.state = State::Idle;
+        loop {
+            let found = self.state.step(&mut self.window, [TOO_LONG; 2])?;
+            let Some(Found::Head(taken)) = found else { return Ok(found) };
+            let (head, body, keeps_alive) = parse(self.window.bytes(taken))?;
+            match head.status {
+                101 => {
+                    let reason = "unexpected status 101 (Switching Protocols)";
+                    return Err(MessageError::bad(reason));
                 }
-                Ok(found)
+                100..=199 if self.interim >= MAX_INTERIM => {
+                    return Err(MessageError::bad("too many interim responses"));
+                }
+                100..=199 => self.interim += 1,
+                status => {
+                    let has_none = self.to_head_request || matches!(status, 204 | 304);
+                    let body = if has_none { Body::Length(0) } else { body };
+                    self.keeps_alive &= keeps_alive && body != Body::UntilClose;
+                    self.state = State::Body(body);
+                    return Ok(found);
+                }
             }
         }
-    }
-
-    /// Returns `false` for an interim response.
-    fn take_head(&mut self, taken: Taken) -> Result<bool, MessageError> {
-        let parsed = parse(self.window.bytes(taken));
-        let parsed = parsed.map(|(head, body, keeps_alive)| (head.status, body, keeps_alive));
-        let error = match parsed {
-            Ok((101, ..)) => MessageError::bad("unexpected status 101 (Switching Protocols)"),
-            Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
-                MessageError::bad("too many interim responses")
-            }
-            Ok((100..=199, ..)) => {
-                self.interim += 1;
-                return Ok(false);
-            }
-            Ok((status, body, keeps_alive)) => {
-                let body = if self.to_head_request || matches!(status, 204 | 304) {
-                    Body::Length(0)
-                } else {
-                    body
-                };
-                self.keeps_alive &= keeps_alive && body != Body::UntilClose;
-                self.state = State::Body(body);
-                return Ok(true);
-            }
-            Err(error) => error,
-        };
-        self.state = State::Failed(error);
-        Err(error)
     }
 }
 
@@ -208,14 +181,7 @@ fn parse(bytes: &[u8]) -> Result<(IncomingResponse<'_>, Body, bool), MessageErro
     Ok((head, body.unwrap_or(Body::UntilClose), framing.keeps_alive(version)))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    /// No response is expected.
-    Idle,
-    Head,
-    Body(Body),
-    Failed(MessageError),
-}
-
 /// Maximum number of interim responses (1xx) before a response.
 pub const MAX_INTERIM: u8 = 16;
+
+const TOO_LONG: MessageError = MessageError::bad("the response head exceeds the limit");
