@@ -206,13 +206,7 @@ impl ServerError {
 
 impl Encode for ServerError {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("code", &self.code);
-        to.member("message", self.message.as_str());
-        if let Some(data) = &self.data {
-            to.member("data", data);
-        }
-        to.end_object();
+        mcp_sansio::object!(to, { "code": self.code, "message": self.message, "data"?: self.data });
     }
 }
 

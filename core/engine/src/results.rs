@@ -142,14 +142,7 @@ pub struct PageParams {
 
 impl Encode for PageParams {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        if let Some(uri) = &self.uri {
-            to.member("uri", uri.as_str());
-        }
-        if let Some(cursor) = &self.cursor {
-            to.member("cursor", cursor);
-        }
-        to.end_object();
+        mcp_sansio::object!(to, { "uri"?: self.uri, "cursor"?: self.cursor });
     }
 }
 

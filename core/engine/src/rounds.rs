@@ -232,21 +232,16 @@ impl Carried {
     /// Reads a state that a client sent back.
     fn parse(state: &str) -> Option<Self> {
         let json = RawJson::parse(state).ok()?;
-        let answers = json.get(ANSWERS).filter(|answers| answers.is_object())?.members();
+        let answers = json.get("answers").filter(|answers| answers.is_object())?.members();
         let answers = answers.map(|(key, response)| (key.to_string(), response.into()));
-        let kept = json.get(KEPT).and_then(RawJson::as_string).map(|text| text.to_string());
+        let kept = json.get("kept").and_then(RawJson::as_string).map(|text| text.to_string());
         Some(Self { answers: TaskResponses(answers.collect()), kept })
     }
 }
 
 impl Encode for Carried {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member(ANSWERS, &self.answers);
-        if let Some(kept) = &self.kept {
-            to.member(KEPT, kept.as_str());
-        }
-        to.end_object();
+        mcp_sansio::object!(to, { "answers": self.answers, "kept"?: self.kept });
     }
 }
 
@@ -294,6 +289,3 @@ pub fn response(outcome: &CallOutcome<'_>) -> Response {
 /// the request's text, which is limited; when it requests more
 /// input, that of the responses again, and about 50 bytes and the key for each.
 pub const MAX_INPUT_RESPONSES: usize = 256;
-
-const ANSWERS: &str = "answers";
-const KEPT: &str = "kept";

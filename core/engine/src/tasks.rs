@@ -99,19 +99,16 @@ impl TaskRef {
 
 impl Encode for TaskRef {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("version", &VERSION);
-        to.member("server", self.server.as_str());
-        to.member("taskId", self.task_id.as_str());
-        to.member("revision", self.revision.as_str());
-        to.member("tool", self.tool.as_str());
-        to.member("answered", self.answered.as_slice());
-        to.member("created", &self.created);
-        match self.ttl {
-            Some(ttl) => to.member("ttl", &millis(ttl)),
-            None => to.member("ttl", &RawJson::NULL),
-        }
-        to.end_object();
+        mcp_sansio::object!(to, {
+            "version": VERSION,
+            "server": self.server,
+            "taskId": self.task_id,
+            "revision": self.revision.as_str(),
+            "tool": self.tool,
+            "answered": self.answered,
+            "created": self.created,
+            "ttl": self.ttl.map(millis),
+        });
     }
 }
 
@@ -127,7 +124,7 @@ pub(crate) struct FollowedTask {
     message: Option<String>,
     /// The latest progress and its total, as numbers in JSON.
     progress: Option<(OwnedJson, Option<OwnedJson>)>,
-    responses: TaskResponses,
+    pub responses: TaskResponses,
 }
 
 /// Responses that the server has not acknowledged, by the keys of their requests.
@@ -247,11 +244,6 @@ impl FollowedTask {
         self.responses.0.extend(responses);
     }
 
-    /// Returns the parameters of `tasks/update`.
-    pub(crate) const fn update(&self) -> impl Encode + use<'_> {
-        Update(self)
-    }
-
     /// Notes that the server has acknowledged the responses.
     pub(crate) fn acknowledge(&mut self) {
         let keys = self.responses.0.drain(..).map(|(key, _)| key);
@@ -259,17 +251,6 @@ impl FollowedTask {
         // Keys are never used again; a server that lists more than these at once is refused.
         let old = self.kept.answered.len().saturating_sub(MAX_TASK_INPUTS);
         self.kept.answered.drain(..old);
-    }
-}
-
-struct Update<'a>(&'a FollowedTask);
-
-impl Encode for Update<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("taskId", self.0.id());
-        to.member("inputResponses", &self.0.responses);
-        to.end_object();
     }
 }
 

@@ -45,41 +45,45 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Without an encoder it is a value, for a member of another object.
 ///
 /// `since`, `until` and `only` name the revisions that define the member; for others it is omitted.
+///
+/// Not public API.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! object {
     ($to:ident, { $($members:tt)* }) => {{
         $to.begin_object();
-        $crate::encode::object!(@member $to $($members)*);
+        $crate::object!(@member $to $($members)*);
         $to.end_object();
     }};
 
     ({ $($members:tt)* }) => {
-        $crate::encode::With(|to: &mut $crate::encode::Encoder<'_>| {
-            $crate::encode::object!(to, { $($members)* });
+        $crate::internal::With(|to: &mut $crate::Encoder<'_>| {
+            $crate::object!(to, { $($members)* });
         })
     };
 
     (@member $to:ident) => {};
     (@member $to:ident $name:literal = $text:literal $(, $($rest:tt)*)?) => {
         $to.constant($name, concat!("\"", $name, "\":\"", $text, "\""));
-        $($crate::encode::object!(@member $to $($rest)*);)?
+        $($crate::object!(@member $to $($rest)*);)?
     };
     (@member $to:ident $name:literal $($gate:ident $revision:ident)?:
         $value:expr $(, $($rest:tt)*)?
     ) => {
-        if $crate::encode::object!(@gate $to $($gate $revision)?) {
+        if $crate::object!(@gate $to $($gate $revision)?) {
             $to.member($name, &$value);
         }
-        $($crate::encode::object!(@member $to $($rest)*);)?
+        $($crate::object!(@member $to $($rest)*);)?
     };
     (@member $to:ident $name:literal? $($gate:ident $revision:ident)?:
         $value:expr $(, $($rest:tt)*)?
     ) => {
         if let Some(value) = &$value
-            && $crate::encode::object!(@gate $to $($gate $revision)?)
+            && $crate::object!(@gate $to $($gate $revision)?)
         {
             $to.member($name, value);
         }
-        $($crate::encode::object!(@member $to $($rest)*);)?
+        $($crate::object!(@member $to $($rest)*);)?
     };
 
     (@gate $to:ident) => { true };

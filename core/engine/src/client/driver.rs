@@ -83,10 +83,7 @@ pub struct Question<'q> {
 
 impl Encode for Question<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("method", &self.method);
-        to.member("params", &self.params);
-        to.end_object();
+        mcp_sansio::object!(to, { "method": self.method, "params": self.params });
     }
 }
 

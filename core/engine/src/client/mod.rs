@@ -874,7 +874,12 @@ impl<'c> ClientEngine<'c> {
                 let (params, options) = (TaskParams::new(task.id()), CallOptions::new());
                 match asked {
                     Asked::Update => {
-                        client.request(now, methods::TASKS_UPDATE, &task.update(), options, tx)
+                        let responses = &task.responses;
+                        let params = mcp_sansio::object!({
+                            "taskId": task.id(),
+                            "inputResponses": responses,
+                        });
+                        client.request(now, methods::TASKS_UPDATE, &params, options, tx)
                     }
                     Asked::Result => {
                         client.request(now, methods::TASKS_RESULT, &params, options, tx)
