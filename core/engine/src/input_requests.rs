@@ -1,7 +1,7 @@
 //! Input requests of a server to its client (elicitation, sampling, roots), and the responses.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::vec::Vec;
 use core::task::{Poll, Waker};
 
 use mcp_sansio::tasks::TaskId;
@@ -12,8 +12,6 @@ use mcp_sansio::{
 };
 
 use crate::rounds::{Response, response};
-#[cfg(feature = "http")]
-use crate::site::SiteTurn;
 
 /// One attempt to send.
 pub type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult + 's;
@@ -22,12 +20,11 @@ pub type Attempt<'s> = dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> SendResult + '
 /// dropped in the middle of a frame.
 #[derive(Default)]
 pub struct InputRequests {
-    input_requests: Vec<PendingInput>,
+    input_requests: BTreeMap<u64, PendingInput>,
     made: u64,
 }
 
 struct PendingInput {
-    id: u64,
     parent: RequestHandle,
     input_request: OwnedJson,
     task: Option<TaskId>,
@@ -63,24 +60,6 @@ pub trait Outputs {
     }
 }
 
-#[cfg(feature = "http")]
-impl<O> Outputs for SiteTurn<'_, O> {
-    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult {
-        let (mut server, tx) = match to {
-            Destination::Request(request) => self.parts(request),
-            Destination::Call(call) => self.parts_of_call(call),
-        };
-        let sent = attempt(&mut server, tx);
-        if sent == Err(SendError::Full) {
-            match to {
-                Destination::Request(request) => self.await_room(request),
-                Destination::Call(call) => self.await_room_of_call(call),
-            }
-        }
-        sent
-    }
-}
-
 enum Stage {
     Queued,
     /// Part of the frame has been written.
@@ -101,16 +80,15 @@ impl InputRequests {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
-        if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
+        if let Some(pending) = self.input_requests.values_mut().find(is_same) {
             pending.end(response(outcome));
         }
-        self.input_requests
-            .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
+        self.input_requests.retain(|_, pending| !pending.is_forgotten());
     }
 
     /// Ends all input requests: no response will arrive.
     pub fn close(&mut self) {
-        self.input_requests.iter_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
+        self.input_requests.values_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
     }
 
     /// Adds an input request of a handler, or of a task for whose end its request waits. Returns
@@ -123,7 +101,6 @@ impl InputRequests {
     ) -> u64 {
         self.made += 1;
         let pending = PendingInput {
-            id: self.made,
             parent,
             input_request,
             task,
@@ -131,73 +108,70 @@ impl InputRequests {
             is_dropped: false,
             waker: None,
         };
-        self.input_requests.push(pending);
+        self.input_requests.insert(self.made, pending);
         self.made
     }
 
     /// Returns the response, if there is one; otherwise keeps the waker.
     pub fn poll(&mut self, id: u64, waker: &Waker) -> Poll<Response> {
-        let Some(at) = self.position(id) else { return Poll::Ready(Err(ToolError::GONE)) };
-        match self.input_requests.get_mut(at) {
-            Some(PendingInput { stage: Stage::Done(_), .. }) => {
-                match self.input_requests.remove(at).stage {
-                    Stage::Done(response) => Poll::Ready(response),
-                    _ => Poll::Ready(Err(ToolError::GONE)),
-                }
-            }
-            Some(pending) => {
-                pending.waker = Some(waker.clone());
-                Poll::Pending
-            }
-            None => Poll::Ready(Err(ToolError::GONE)),
+        if let Some(pending) = self.input_requests.get_mut(&id)
+            && !matches!(pending.stage, Stage::Done(_))
+        {
+            pending.waker = Some(waker.clone());
+            return Poll::Pending;
         }
+        Poll::Ready(match self.input_requests.remove(&id).map(|pending| pending.stage) {
+            Some(Stage::Done(response)) => response,
+            _ => Err(ToolError::GONE),
+        })
     }
 
     /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
     pub fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
-        let mut at = 0;
-        while let Some(pending) = self.input_requests.get_mut(at) {
-            at += 1;
-            let destination = match pending.stage {
-                Stage::Open(call) if pending.is_dropped => Destination::Call(call),
-                Stage::Open(_) | Stage::Done(_) => continue,
-                _ => Destination::Request(pending.parent),
-            };
-            match outputs.send_input(destination, &mut |server, tx| pending.send(now, server, tx)) {
-                Err(SendError::Full) => {}
-                Err(error) => {
-                    let why = format!("Input request cannot be sent: {error}");
-                    pending.end(Err(why).or_input_response());
+        for pending in self.input_requests.values_mut() {
+            // One that was dropped while it was being written is cancelled in the second turn.
+            while let Some(to) = pending.destination() {
+                match outputs.send_input(to, &mut |server, tx| pending.send(now, server, tx)) {
+                    Err(SendError::Full) => break,
+                    Err(error) => {
+                        let why = format!("Input request cannot be sent: {error}");
+                        pending.end(Err(why).or_input_response());
+                    }
+                    Ok(()) => {}
                 }
-                // Dropped while it was being written: visit it once more to cancel it.
-                Ok(()) if pending.is_dropped && matches!(pending.stage, Stage::Open(_)) => at -= 1,
-                Ok(()) => {}
             }
         }
-        self.input_requests
-            .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
+        self.input_requests.retain(|_, pending| !pending.is_forgotten());
     }
 
     /// Withdraws an input request whose future was dropped. Returns whether there is something to
     /// send for it.
     pub fn leave(&mut self, id: u64) -> bool {
-        let Some(at) = self.position(id) else { return false };
-        let Some(pending) = self.input_requests.get_mut(at) else { return false };
+        let Some(pending) = self.input_requests.get_mut(&id) else { return false };
         // The calls of a request that has ended are cancelled already: that costs nothing.
-        let is_dropped = matches!(pending.stage, Stage::PartlyWritten | Stage::Open(_));
-        pending.is_dropped = is_dropped;
+        pending.is_dropped = matches!(pending.stage, Stage::PartlyWritten | Stage::Open(_));
+        let is_dropped = pending.is_dropped;
         if !is_dropped {
-            self.input_requests.remove(at);
+            self.input_requests.remove(&id);
         }
         is_dropped
-    }
-
-    fn position(&self, id: u64) -> Option<usize> {
-        self.input_requests.iter().position(|pending| pending.id == id)
     }
 }
 
 impl PendingInput {
+    /// Returns where something is to be sent.
+    const fn destination(&self) -> Option<Destination> {
+        match self.stage {
+            Stage::Open(call) if self.is_dropped => Some(Destination::Call(call)),
+            Stage::Open(_) | Stage::Done(_) => None,
+            _ => Some(Destination::Request(self.parent)),
+        }
+    }
+
+    const fn is_forgotten(&self) -> bool {
+        self.is_dropped && matches!(self.stage, Stage::Done(_))
+    }
+
     /// Makes one attempt to send what is missing.
     fn send(&mut self, now: Instant, server: &mut Server<'_>, tx: &mut Tx<'_>) -> SendResult {
         match self.stage {

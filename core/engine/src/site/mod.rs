@@ -145,10 +145,11 @@ use core::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse};
 use mcp_sansio::{
-    Call, Change, ExchangeId, Instant, Outcome, RequestHandle, Revision, Server, ServerConfig,
-    ServerEvent, TxBuffer,
+    Call, Change, ExchangeId, Instant, Outcome, RequestHandle, Revision, SendError, SendResult,
+    Server, ServerConfig, ServerEvent, TxBuffer,
 };
 
+use crate::input_requests::{Attempt, Destination, Outputs};
 use crate::observer::Disconnect;
 use crate::places::{CountPlaces, PlaceLimit, Places};
 use bus::Fleet;
@@ -748,6 +749,18 @@ impl<O> SiteTurn<'_, O> {
     ) -> (Server<'_>, &mut Stream<O>) {
         self.schedule.turn(Work::Instance(self.key));
         self.instance.parts(self.config, exchange)
+    }
+}
+
+impl<O> Outputs for SiteTurn<'_, O> {
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult {
+        let (mut server, stream) = self.output(|server| match to {
+            Destination::Request(request) => server.exchange(request),
+            Destination::Call(call) => server.exchange_of_call(call),
+        });
+        let sent = attempt(&mut server, &mut stream.outbox.tx);
+        stream.is_awaited |= sent == Err(SendError::Full);
+        sent
     }
 }
 
