@@ -417,16 +417,6 @@ impl<O> Site<'_, O> {
         }
     }
 
-    pub(super) fn give_places_back(&mut self, exchange: &Exchange) {
-        let holder = exchange.holder.as_ref();
-        if exchange.has_place {
-            self.counts.exchanges.give_back(1, holder);
-        }
-        if exchange.is_stream {
-            self.counts.streams.give_back(1, holder);
-        }
-    }
-
     /// Checks what needs neither credentials nor a body.
     fn check_head(&mut self, key: SlabKey, now: Instant) -> Result<(), Refusal<'static>> {
         let Some(exchange) = self.exchanges.get(key) else { return Ok(()) };

@@ -659,7 +659,7 @@ impl<O> Site<'_, O> {
                 Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                     match self.instances.get_mut(*owner) {
                         Some(instance) if instance.sends(*id, key) => {
-                            decided(self.config, instance, *id, exchange.has_fault)
+                            instance.decided(self.config, *id, exchange.has_fault)
                         }
                         // Ended, or another exchange has resumed the stream.
                         _ => Some((OutgoingResponse::EVENT_STREAM, None)),
@@ -692,7 +692,7 @@ impl<O> Site<'_, O> {
             Stage::Reply(_, body) => SiteBody::Piece(body),
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 match instances.get_mut(*owner) {
-                    Some(found) if found.sends(*id, key) => streamed(config, found, *id),
+                    Some(found) if found.sends(*id, key) => found.streamed(config, *id),
                     _ => ended(*sent),
                 }
             }
@@ -710,7 +710,7 @@ impl<O> Site<'_, O> {
                     } else if ends {
                         SiteBody::End
                     } else {
-                        replayed(instance, reader)
+                        instance.replayed(reader)
                     }
                 }
             },
@@ -752,7 +752,7 @@ impl<O> Site<'_, O> {
                     }
                 }
                 if let Some(instance) = self.instances.get_mut(*owner) {
-                    keep_position(instance, reader);
+                    instance.keep_position(reader);
                 }
             }
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
@@ -794,9 +794,12 @@ impl<O> Site<'_, O> {
         let key = exchange.0;
         self.leave(key, now);
         self.free_body(key);
+        self.leave_streams(key);
         let Some(exchange) = self.exchanges.remove(key) else { return };
         self.schedule.set_timer(Work::Exchange(key), None);
-        self.give_places_back(&exchange);
+        if exchange.has_place {
+            self.counts.exchanges.give_back(1, exchange.holder.as_ref());
+        }
     }
 
     /// Separates an exchange from its instance.
@@ -913,83 +916,82 @@ fn ended(sent: Option<(OutgoingResponse, Option<usize>)>) -> SiteBody<'static> {
     }
 }
 
-/// Returns the head of a response that a server writes, once it is decided.
-fn decided<O>(
-    config: &ServerConfig<'_>,
-    instance: &mut Instance<O>,
-    id: ExchangeId,
-    has_fault: bool,
-) -> Option<(OutgoingResponse, Option<usize>)> {
-    if matches!(&instance.kind, InstanceKind::Session(session) if session.id.is_none())
-        && instance.state.server(config).legacy_revision().is_some()
-    {
-        // The id of the session is yet to be added.
-        return None;
-    }
-    let tx = &instance.streams.get(id).outbox.tx;
-    match tx.http_response() {
-        Some(head) => {
-            let is_whole = head.body == BodyKind::Json && !tx.is_mid_frame() && !tx.is_truncated();
-            Some((head, is_whole.then_some(tx.pending().len())))
+impl<O> Instance<O> {
+    /// Returns the head of a response that a server writes, once it is decided.
+    fn decided(
+        &mut self,
+        config: &ServerConfig<'_>,
+        id: ExchangeId,
+        has_fault: bool,
+    ) -> Option<(OutgoingResponse, Option<usize>)> {
+        if matches!(&self.kind, InstanceKind::Session(session) if session.id.is_none())
+            && self.state.server(config).legacy_revision().is_some()
+        {
+            // The id of the session is yet to be added.
+            return None;
         }
-        None if !instance.is_over(config, id) => None,
-        None if has_fault => Some((OutgoingResponse::empty(400), Some(0))),
-        None => Some((OutgoingResponse::ACCEPTED, Some(0))),
-    }
-}
-
-/// Returns the next part of a stream that the server writes now.
-fn streamed<'i, O>(
-    config: &ServerConfig<'_>,
-    instance: &'i mut Instance<O>,
-    id: ExchangeId,
-) -> SiteBody<'i> {
-    let stream = instance.streams.get(id);
-    let tx = &stream.outbox.tx;
-    let is_released = stream.is_released && !tx.is_mid_frame();
-    match (tx.pending().is_empty(), tx.is_truncated()) {
-        (false, _) => SiteBody::Piece(instance.streams.get(id).outbox.tx.pending()),
-        (true, true) => SiteBody::Cut,
-        _ if is_released || instance.is_over(config, id) => SiteBody::End,
-        _ => SiteBody::Pending,
-    }
-}
-
-/// Returns the next part of what was recorded of a stream.
-fn replayed<'i, O>(instance: &'i mut Instance<O>, reader: &mut Reader) -> SiteBody<'i> {
-    let InstanceKind::Session(session) = &mut instance.kind else { return SiteBody::End };
-    let own_stream = session.own_stream;
-    if reader.part.is_none() {
-        match session.replay.find_part(&mut reader.cursor) {
-            Ok(Some(part)) => reader.part = Some((part, 0)),
-            Ok(None) => {
-                keep_position(instance, reader);
-                // The stream of a request ends with its response.
-                let id = ExchangeId::new(reader.stream);
-                let is_over = reader.stream != own_stream && instance.streams.is_own(id);
-                return if is_over { SiteBody::End } else { SiteBody::Pending };
+        let tx = &self.streams.get(id).outbox.tx;
+        match tx.http_response() {
+            Some(head) => {
+                let is_whole =
+                    head.body == BodyKind::Json && !tx.is_mid_frame() && !tx.is_truncated();
+                Some((head, is_whole.then_some(tx.pending().len())))
             }
-            Err(_) => return SiteBody::Cut,
+            None if !self.is_over(config, id) => None,
+            None if has_fault => Some((OutgoingResponse::empty(400), Some(0))),
+            None => Some((OutgoingResponse::ACCEPTED, Some(0))),
         }
     }
-    let (Some((part, sent)), Some(session)) = (reader.part, instance.session()) else {
-        return SiteBody::Cut;
-    };
-    let Ok([one, other]) = session.replay.bytes_of(part) else { return SiteBody::Cut };
-    match one.get(sent..) {
-        Some(rest) if !rest.is_empty() => SiteBody::Piece(rest),
-        _ => other.get(sent - one.len()..).map_or(SiteBody::End, SiteBody::Piece),
-    }
-}
 
-/// Remembers how far the messages that belong to no request were sent, event by event.
-fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
-    if let InstanceKind::Session(session) = &mut instance.kind
-        && reader.stream == session.own_stream
-        && !reader.is_mid_event()
-        && !reader.is_ending
-    {
-        session.own_cursor = reader.cursor;
+    /// Returns the next part of a stream that the server writes now.
+    fn streamed(&mut self, config: &ServerConfig<'_>, id: ExchangeId) -> SiteBody<'_> {
+        let stream = self.streams.get(id);
+        let tx = &stream.outbox.tx;
+        let is_released = stream.is_released && !tx.is_mid_frame();
+        match (tx.pending().is_empty(), tx.is_truncated()) {
+            (false, _) => SiteBody::Piece(self.streams.get(id).outbox.tx.pending()),
+            (true, true) => SiteBody::Cut,
+            _ if is_released || self.is_over(config, id) => SiteBody::End,
+            _ => SiteBody::Pending,
+        }
+    }
+
+    /// Returns the next part of what was recorded of a stream.
+    fn replayed(&mut self, reader: &mut Reader) -> SiteBody<'_> {
+        let InstanceKind::Session(session) = &mut self.kind else { return SiteBody::End };
+        let own_stream = session.own_stream;
+        if reader.part.is_none() {
+            match session.replay.find_part(&mut reader.cursor) {
+                Ok(Some(part)) => reader.part = Some((part, 0)),
+                Ok(None) => {
+                    self.keep_position(reader);
+                    // The stream of a request ends with its response.
+                    let id = ExchangeId::new(reader.stream);
+                    let is_over = reader.stream != own_stream && self.streams.is_own(id);
+                    return if is_over { SiteBody::End } else { SiteBody::Pending };
+                }
+                Err(_) => return SiteBody::Cut,
+            }
+        }
+        let (Some((part, sent)), Some(session)) = (reader.part, self.session()) else {
+            return SiteBody::Cut;
+        };
+        let Ok([one, other]) = session.replay.bytes_of(part) else { return SiteBody::Cut };
+        match one.get(sent..) {
+            Some(rest) if !rest.is_empty() => SiteBody::Piece(rest),
+            _ => other.get(sent - one.len()..).map_or(SiteBody::End, SiteBody::Piece),
+        }
+    }
+
+    /// Remembers how far the messages that belong to no request were sent, event by event.
+    fn keep_position(&mut self, reader: &Reader) {
+        if let InstanceKind::Session(session) = &mut self.kind
+            && reader.stream == session.own_stream
+            && !reader.is_mid_event()
+            && !reader.is_ending
+        {
+            session.own_cursor = reader.cursor;
+        }
     }
 }
 
