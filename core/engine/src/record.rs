@@ -192,7 +192,7 @@ pub struct TaskInput {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub needs: u32,
     /// Whether nothing waits for an answer any more, or the client has refused to give one.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub is_closed: bool,
 }
 
@@ -213,11 +213,6 @@ impl TaskInput {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl TaskRecord {

@@ -204,8 +204,6 @@ pub struct CallEvents {
 #[derive(Default)]
 struct Entry {
     events: VecDeque<CallEvent>,
-    /// Bytes of the progress reports and changes among the events.
-    bytes: usize,
     waker: Option<Waker>,
 }
 
@@ -236,7 +234,7 @@ impl CallEvents {
     #[inline]
     pub fn take(&mut self, call: CallId, waker: &Waker) -> Option<CallEvent> {
         let entry = self.calls.get_mut(&call)?;
-        let event = entry.pop();
+        let event = entry.events.pop_front();
         if event.is_none() && !entry.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
             entry.waker = Some(waker.clone());
         }
@@ -288,21 +286,14 @@ impl CallEvents {
 }
 
 impl Entry {
-    fn pop(&mut self) -> Option<CallEvent> {
-        let event = self.events.pop_front()?;
-        self.bytes -= event.bytes();
-        Some(event)
-    }
-
-    fn push(&mut self, event: CallEvent) -> Option<Waker> {
-        let bytes = event.bytes();
+    fn push(&mut self, mut event: CallEvent) -> Option<Waker> {
         match &event {
             // The latest report supersedes the others.
             CallEvent::Progress(_) => {
-                while self.is_full(bytes)
+                while self.is_full(&event)
                     && matches!(self.events.front(), Some(CallEvent::Progress(_)))
                 {
-                    self.pop();
+                    self.events.pop_front();
                 }
             }
             CallEvent::Change(change) => {
@@ -315,23 +306,21 @@ impl Entry {
                 if self.events.iter().any(is_told) {
                     return None;
                 }
-                if self.is_full(bytes) {
+                if self.is_full(&event) {
                     self.events.retain(|event| !matches!(event, CallEvent::Change(_)));
-                    self.bytes = self.events.iter().map(CallEvent::bytes).sum();
-                    self.events.push_back(CallEvent::Change(Change::Missed));
-                    return self.waker.take();
+                    event = CallEvent::Change(Change::Missed);
                 }
             }
             _ => {}
         }
-        self.bytes += bytes;
         self.events.push_back(event);
         self.waker.take()
     }
 
-    /// Returns whether there is no room for this many bytes more.
-    fn is_full(&self, bytes: usize) -> bool {
-        self.events.len() >= MAX_EVENTS || self.bytes + bytes > MAX_EVENT_BYTES
+    /// Whether there is no room for another event.
+    fn is_full(&self, event: &CallEvent) -> bool {
+        let bytes: usize = self.events.iter().chain([event]).map(CallEvent::bytes).sum();
+        self.events.len() >= MAX_EVENTS || bytes > MAX_EVENT_BYTES
     }
 }
 

@@ -28,7 +28,7 @@ pub struct ProtectedResource {
     jwks_uri: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     dpop_signing_alg_values_supported: Vec<String>,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
     dpop_bound_access_tokens_required: bool,
 }
 
@@ -121,11 +121,6 @@ impl ProtectedResource {
         let (origin, path) = url.split_at(path);
         (origin, if path == "/" { "" } else { path }, query)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
