@@ -16,7 +16,7 @@ type Entries = &'static str;
 
 /// Implements `Error` for a type with `Display`, whose words `Debug` writes, too: it is what a
 /// program sees of an error that `main` returns. The function returns the source. With a text for
-/// each variant it implements `Display`, too. Not public API.
+/// each variant, or a function that returns the text, it implements `Display`, too. Not public API.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_type {
@@ -26,6 +26,17 @@ macro_rules! error_type {
                 f.write_str(match self {
                     $(Self::$variant => $text,)+
                 })
+            }
+        }
+
+        $crate::error_type!($type);
+    };
+
+    ($type:ty => $text:expr) => {
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                let text: fn(&Self) -> &str = $text;
+                f.write_str(text(self))
             }
         }
 

@@ -66,8 +66,6 @@ pub use write::{
     BodyLength, CONTINUE, ChunkHeader, FramedPiece, HeadWriter, LAST_CHUNK, ResponseWriter,
 };
 
-use core::fmt;
-
 use head::{Taken, Window};
 use mcp_sansio::http::server::Refusal;
 use mcp_sansio::{ErrorCode, Storage};
@@ -116,13 +114,7 @@ impl MessageError {
     }
 }
 
-impl fmt::Display for MessageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason)
-    }
-}
-
-mcp_sansio::error_type!(MessageError);
+mcp_sansio::error_type!(MessageError => |it| it.reason);
 
 /// The response to invalid HTTP.
 impl From<MessageError> for Refusal<'static> {

@@ -347,13 +347,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.description())
-    }
-}
-
-mcp_sansio::error_type!(Refusal);
+mcp_sansio::error_type!(Refusal => |it| it.description());
 
 /// Types of tokens: that of RFC 9068, and what many servers say instead. An ID token of OpenID
 /// Connect is a `JWT`, too, but its audience is a client.

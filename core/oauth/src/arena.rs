@@ -483,13 +483,7 @@ impl fmt::Debug for Writer<'_> {
     }
 }
 
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the memory has no room for the text")
-    }
-}
-
-mcp_sansio::error_type!(Full);
+mcp_sansio::error_type!(Full => |_| "the memory has no room for the text");
 
 /// Returns a JSON object with the members that `members` writes.
 pub(super) fn json_object(members: impl Fn(&mut Encoder<'_>)) -> impl Encode {

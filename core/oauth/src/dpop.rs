@@ -1,7 +1,7 @@
 //! Proofs of possession (DPoP, RFC 9449; draft extension `io.modelcontextprotocol/auth/dpop`): a
 //! client writes them, a server checks them.
 
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
 use super::access_token::{Refusal, later, text, time};
 use super::arena::{Writer, base64url, member_if, put_base64url};
@@ -167,13 +167,7 @@ impl InvalidProof {
     }
 }
 
-impl fmt::Display for InvalidProof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-mcp_sansio::error_type!(InvalidProof);
+mcp_sansio::error_type!(InvalidProof => |it| it.0);
 
 fn malformed(_: Refusal) -> InvalidProof {
     InvalidProof("the proof is malformed")

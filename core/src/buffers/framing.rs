@@ -282,15 +282,9 @@ impl FromStr for EventId {
 pub struct InvalidEventId;
 
 #[cfg(feature = "http")]
-impl fmt::Display for InvalidEventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this server did not assign the event id")
-    }
-}
+crate::text::error_type!(InvalidEventId => |_| "this server did not assign the event id");
 
 #[cfg(feature = "http")]
-crate::text::error_type!(InvalidEventId);
-
 #[cfg(feature = "http")]
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

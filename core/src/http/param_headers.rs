@@ -164,13 +164,7 @@ pub struct InvalidHeaderParams {
     pub reason: &'static str,
 }
 
-impl fmt::Display for InvalidHeaderParams {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason)
-    }
-}
-
-crate::text::error_type!(InvalidHeaderParams);
+crate::text::error_type!(InvalidHeaderParams => |it| it.reason);
 
 pub(crate) fn check(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
@@ -251,13 +245,9 @@ enum Form<'v> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidFieldValue;
 
-impl fmt::Display for InvalidFieldValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a header field carries a string, a boolean, or an integer within 2^53 - 1")
-    }
-}
-
-crate::text::error_type!(InvalidFieldValue);
+crate::text::error_type!(InvalidFieldValue => |_| {
+    "a header field carries a string, a boolean, or an integer within 2^53 - 1"
+});
 
 impl<'v> FieldValue<'v> {
     /// Creates a value from text: a name, a URI.

@@ -105,13 +105,7 @@ pub enum TaskError {
     IdInUse,
 }
 
-impl fmt::Display for TaskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-crate::text::error_type!(TaskError);
+crate::text::error_type!(TaskError => |it| it.as_str());
 
 impl TaskError {
     /// Returns a text for the client.

@@ -32,7 +32,7 @@ pub enum Topic {
 
 /// An envelope that cannot be used: it is sealed with a key that this node does not have, was
 /// changed, or comes from another version of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UnknownEnvelope;
 
 impl UnknownEnvelope {
@@ -41,13 +41,7 @@ impl UnknownEnvelope {
          another version: all nodes of a fleet need one KeyRing";
 }
 
-impl core::fmt::Display for UnknownEnvelope {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(Self::TEXT)
-    }
-}
-
-impl core::error::Error for UnknownEnvelope {}
+mcp_sansio::error_type!(UnknownEnvelope => |_| Self::TEXT);
 
 /// A site as a node of its fleet.
 pub(super) struct Fleet {

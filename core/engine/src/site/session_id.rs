@@ -4,7 +4,6 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use core::fmt;
 use core::time::Duration;
 
 use base64::Engine as _;
@@ -169,16 +168,12 @@ impl SiteNode {
 mcp_sansio::opaque_debug!(SiteNode { name, shard });
 
 /// The name of a [`SiteNode`] is invalid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidNode;
 
-impl fmt::Display for InvalidNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a node has 1 to 16 lowercase letters and digits")
-    }
-}
-
-impl core::error::Error for InvalidNode {}
+mcp_sansio::error_type!(InvalidNode => |_| {
+    "the name of a node has 1 to 16 lowercase letters and digits"
+});
 
 /// Why the id of a session of a fleet opens none at this node. Clients get 404 for all of them, and
 /// begin a new session.

@@ -1,8 +1,6 @@
 //! Replay of sent events to clients that lost their connection (2025-03-26 to 2025-11-25,
 //! basic/transports).
 
-use core::fmt;
-
 use crate::buffers::framing::EventId;
 use crate::buffers::{self, Storage};
 
@@ -59,13 +57,9 @@ pub struct ReplayCursor {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overwritten;
 
-impl fmt::Display for Overwritten {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the event that was being replayed has been overwritten")
-    }
-}
-
-crate::text::error_type!(Overwritten);
+crate::text::error_type!(Overwritten => |_| {
+    "the event that was being replayed has been overwritten"
+});
 
 /// The place of a recorded part.
 #[derive(Clone, Copy, Debug)]
