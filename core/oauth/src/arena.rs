@@ -434,7 +434,7 @@ impl<'b> Writer<'b> {
     pub(super) fn encode_from(&mut self, start: usize, digits: &[u8; 64]) {
         let len = self.len.saturating_sub(start);
         let text = self.memory.get_mut(start..).unwrap_or_default();
-        let Some(text) = text.get_mut(..(len * 4).div_ceil(3)) else {
+        let Some(text) = text.get_mut(..len + len.div_ceil(3)) else {
             self.is_full = true;
             return;
         };
