@@ -98,7 +98,7 @@ pub mod internal {
     pub use crate::catalog::SchemaRow;
     pub use crate::catalog::constant as entries;
     pub use crate::connection::{Outbox, PendingOutcome};
-    pub use crate::encode::{With, write_to_slice};
+    pub use crate::encode::With;
     #[cfg(feature = "http")]
     pub use crate::http::origin::v6;
     pub use crate::json::{Decimal, Indexed};

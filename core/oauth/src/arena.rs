@@ -3,8 +3,7 @@
 
 use core::fmt::{self, Write};
 
-use mcp_sansio::internal::{With, copy, write_to_slice};
-use mcp_sansio::{Encode, Encoder, Revision};
+use mcp_sansio::internal::copy;
 use zeroize::Zeroize;
 
 /// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
@@ -390,7 +389,7 @@ const ENTRY_HEAD: usize = 4;
 /// ```
 pub struct Writer<'b> {
     memory: &'b mut [u8],
-    pub(super) len: usize,
+    len: usize,
     is_full: bool,
 }
 
@@ -406,48 +405,14 @@ impl<'b> Writer<'b> {
 
     /// Appends a text. Once one has not fit, all later ones are dropped.
     pub fn put(&mut self, text: &str) {
-        self.put_bytes(text.as_bytes());
-    }
-
-    fn put_bytes(&mut self, bytes: &[u8]) {
-        let end = self.len.saturating_add(bytes.len());
+        let end = self.len.saturating_add(text.len());
         match self.memory.get_mut(self.len..end) {
             Some(place) if !self.is_full => {
-                copy(bytes, place);
+                copy(text.as_bytes(), place);
                 self.len = end;
             }
             _ => self.is_full = true,
         }
-    }
-
-    /// Appends a JSON object with the members that `members` writes.
-    pub(super) fn put_object(&mut self, members: &dyn Fn(&mut Encoder<'_>)) {
-        let free = self.memory.get_mut(self.len..).unwrap_or_default();
-        match write_to_slice(&json_object(members), Revision::LATEST, free) {
-            Ok(len) if !self.is_full => self.len += len,
-            _ => self.is_full = true,
-        }
-    }
-
-    /// Encodes what was appended behind the first `start` bytes, without padding. The last digits
-    /// are written first, so that no byte is overwritten before it has been read.
-    pub(super) fn encode_from(&mut self, start: usize, digits: &[u8; 64]) {
-        let len = self.len.saturating_sub(start);
-        let text = self.memory.get_mut(start..).unwrap_or_default();
-        let Some(text) = text.get_mut(..len + len.div_ceil(3)) else {
-            self.is_full = true;
-            return;
-        };
-        for group in (0..len.div_ceil(3)).rev() {
-            let at = 3 * group;
-            let byte = |at| text.get(at).filter(|_| at < len).copied().unwrap_or_default();
-            let bits = u32::from_be_bytes([0, byte(at), byte(at + 1), byte(at + 2)]);
-            let places = text.get_mut(4 * group..).unwrap_or_default();
-            for (place, shift) in places.iter_mut().zip([18, 12, 6, 0]) {
-                *place = digits.get((bits >> shift & 63) as usize).copied().unwrap_or_default();
-            }
-        }
-        self.len = start + text.len();
     }
 
     /// Returns the text so far.
@@ -485,38 +450,162 @@ impl fmt::Debug for Writer<'_> {
 
 mcp_sansio::error_type!(Full => |_| "the memory has no room for the text");
 
-/// Returns a JSON object with the members that `members` writes.
-pub(super) fn json_object(members: impl Fn(&mut Encoder<'_>)) -> impl Encode {
-    With(move |to: &mut Encoder<'_>| {
-        to.begin_object();
-        members(to);
-        to.end_object();
-    })
-}
-
-/// Writes a member, if there is one.
-pub(super) fn member_if(to: &mut Encoder<'_>, name: &str, value: Option<&str>) {
-    if let Some(value) = value {
-        to.member(name, value);
-    }
-}
-
 /// Writes a text; the writer remembers if it did not fit.
 pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {
     let _ = Write::write_fmt(out, format_args!("{text}"));
 }
 
-/// Digits of base64 (RFC 4648), and of base64url.
-pub(super) const BASE64: &[u8; 64] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-pub(super) const BASE64URL: &[u8; 64] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/// Writes a JSON object member by member. The sink handles a text that does not fit.
+pub(super) struct Object<'o> {
+    out: &'o mut dyn Write,
+    is_empty: bool,
+}
+
+impl<'o> Object<'o> {
+    pub(super) fn begin(out: &'o mut dyn Write) -> Self {
+        put(out, "{");
+        Self { out, is_empty: true }
+    }
+
+    pub(super) fn text(&mut self, name: &str, value: &str) -> &mut Self {
+        put_string(value, self.name(name));
+        self
+    }
+
+    pub(super) fn text_if(&mut self, name: &str, value: Option<&str>) -> &mut Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn number(&mut self, name: &str, value: u64) -> &mut Self {
+        let _ = write!(self.name(name), "{value}");
+        self
+    }
+
+    pub(super) fn texts(&mut self, name: &str, values: &[&str]) -> &mut Self {
+        let out = self.name(name);
+        put(out, "[");
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                put(out, ",");
+            }
+            put_string(value, out);
+        }
+        put(out, "]");
+        self
+    }
+
+    /// Writes a member whose value `write` writes.
+    pub(super) fn member(&mut self, name: &str, write: impl FnOnce(&mut dyn Write)) -> &mut Self {
+        write(self.name(name));
+        self
+    }
+
+    pub(super) fn end(&mut self) {
+        put(self.out, "}");
+    }
+
+    fn name(&mut self, name: &str) -> &mut dyn Write {
+        if !core::mem::take(&mut self.is_empty) {
+            put(self.out, ",");
+        }
+        put_string(name, self.out);
+        put(self.out, ":");
+        self.out
+    }
+}
+
+fn put(out: &mut dyn Write, text: &str) {
+    let _: fmt::Result = out.write_str(text);
+}
+
+fn put_string(text: &str, out: &mut dyn Write) {
+    put(out, "\"");
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '\\' | '\0'..='\u{1f}')) {
+        let (plain, behind) = rest.split_at_checked(at).unwrap_or_default();
+        put(out, plain);
+        let escaped = behind.bytes().next().unwrap_or_default();
+        let _: fmt::Result = match escaped {
+            b'"' => out.write_str("\\\""),
+            b'\\' => out.write_str("\\\\"),
+            _ => write!(out, "\\u{escaped:04x}"),
+        };
+        rest = behind.get(1..).unwrap_or_default();
+    }
+    put(out, rest);
+    put(out, "\"");
+}
+
+// Base64 (RFC 4648) of text that is written in pieces, and base64url back to bytes.
+
+/// Encodes what is written to it.
+pub(super) struct Base64<'w, 'b> {
+    out: &'w mut Writer<'b>,
+    digits: &'static str,
+    /// Bits that have not left yet: 8 or 16 of them, or none.
+    held: u32,
+    held_bytes: u8,
+}
+
+impl<'w, 'b> Base64<'w, 'b> {
+    /// Encodes as Base64 with padding.
+    pub(super) const fn standard(out: &'w mut Writer<'b>) -> Self {
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        Self { out, digits, held: 0, held_bytes: 0 }
+    }
+
+    /// Encodes as base64url without padding.
+    pub(super) const fn url(out: &'w mut Writer<'b>) -> Self {
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        Self { out, digits, held: 0, held_bytes: 0 }
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.held = self.held << 8 | u32::from(*byte);
+            self.held_bytes += 1;
+            if self.held_bytes == 3 {
+                self.put_digits(4);
+                (self.held, self.held_bytes) = (0, 0);
+            }
+        }
+    }
+
+    /// Writes what is held.
+    pub(super) fn finish(mut self) {
+        let len = self.held_bytes;
+        if len > 0 {
+            self.held <<= 8 * (3 - u32::from(len));
+            self.put_digits(len + 1);
+            if self.digits.ends_with('/') {
+                self.out.put(if len == 1 { "==" } else { "=" });
+            }
+        }
+    }
+
+    fn put_digits(&mut self, count: u8) {
+        for shift in [18, 12, 6, 0].into_iter().take(usize::from(count)) {
+            let at = (self.held >> shift & 63) as usize;
+            self.out.put(self.digits.get(at..=at).unwrap_or_default());
+        }
+    }
+}
+
+impl Write for Base64<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put(text.as_bytes());
+        Ok(())
+    }
+}
 
 /// Writes bytes as base64url without padding.
 pub fn put_base64url(bytes: &[u8], out: &mut Writer<'_>) {
-    let start = out.len;
-    out.put_bytes(bytes);
-    out.encode_from(start, BASE64URL);
+    let mut base64 = Base64::url(out);
+    base64.put(bytes);
+    base64.finish();
 }
 
 /// Returns bytes as base64url without padding; empty if it does not fit.
@@ -672,34 +761,25 @@ mod base64_tests {
                     (seed >> 24) as u8
                 })
                 .collect();
-            let expected = format!("text.{}", URL_SAFE_NO_PAD.encode(&bytes));
-            let mut memory = [0; 99];
-            let mut out = Writer::new(&mut memory[..expected.len()]);
-            out.put("text.");
-            put_base64url(&bytes, &mut out);
-            let text = out.finish().unwrap();
-            assert_eq!(text, expected);
-            let (mut decoded, text) = ([0; 70], &text[5..]);
-            assert_eq!(decode_base64url(text, &mut decoded), Some(&bytes[..]));
-            let short = &mut decoded[..len.max(1) - 1];
-            assert_eq!(decode_base64url(text, short).is_none(), len > 0);
-            let mut out = Writer::new(&mut memory[..expected.len() - 1]);
-            out.put("text.");
-            put_base64url(&bytes, &mut out);
-            assert!(out.finish().is_err());
-        }
-    }
-
-    #[test]
-    fn credentials_are_padded_as_the_crate_base64_does() {
-        for len in 0..9 {
-            let id = "i".repeat(len);
-            let expected = format!("Basic {}", STANDARD.encode(format!("{id}:secret")));
-            let mut memory = [0; 64];
-            for room in [expected.len(), expected.len() - 1] {
-                let mut out = Writer::new(&mut memory[..room]);
-                crate::form::put_basic(&id, "secret", &mut out);
-                assert_eq!(out.finish().ok(), Some(&expected[..room]).filter(|it| *it == expected));
+            for (engine, is_url) in [(STANDARD, false), (URL_SAFE_NO_PAD, true)] {
+                let (mut expected, mut memory) = ([0; 96], [0; 96]);
+                let expected_len = engine.encode_slice(&bytes, &mut expected).unwrap();
+                let mut out = Writer::new(&mut memory);
+                let mut base64 =
+                    if is_url { Base64::url(&mut out) } else { Base64::standard(&mut out) };
+                let (first, second) = bytes.split_at(len / 2);
+                base64.put(first);
+                base64.put(second);
+                base64.finish();
+                assert_eq!(out.as_str().as_bytes(), &expected[..expected_len]);
+                if is_url {
+                    let mut decoded = [0; 70];
+                    assert_eq!(decode_base64url(out.as_str(), &mut decoded), Some(&bytes[..]));
+                    assert_eq!(
+                        decode_base64url(out.as_str(), &mut decoded[..len.max(1) - 1]).is_none(),
+                        len > 0
+                    );
+                }
             }
         }
     }

@@ -4,9 +4,9 @@
 use core::fmt::Write as _;
 
 use super::access_token::{Refusal, later, text, time};
-use super::arena::{Writer, base64url, member_if, put_base64url};
-use super::jwk::{PublicKey, Signature, hash_of, thumbprint};
-use super::jws::{self, Jws, Memory, put_signed};
+use super::arena::{Object, Writer, base64url, put_base64url};
+use super::jwk::{PublicKey, Signature, thumbprint};
+use super::jws::{Jws, Memory, put_jwk, put_signed};
 use super::setup::{SignError, Signer};
 use super::token::UnixTime;
 use super::url::Url;
@@ -40,21 +40,27 @@ pub fn put_proof(
     out: &mut Writer<'_>,
 ) -> Result<(), SignError> {
     let url = proof.url.split(['?', '#']).next().unwrap_or_default();
-    put_signed(key, "dpop+jwt", &|to| to.member("jwk", &jws::jwk(key)), out, &|to| {
-        to.member("jti", base64url(&proof.random, &mut [0; 22]));
-        to.member("htm", proof.method);
-        to.member("htu", url);
-        to.member("iat", &proof.now.as_secs());
-        member_if(to, "nonce", proof.nonce);
+    let header = |header: &mut Object<'_>| {
+        header.member("jwk", |out| put_jwk(key, out));
+    };
+    put_signed(key, "dpop+jwt", header, out, |claims| {
+        claims
+            .text("jti", base64url(&proof.random, &mut [0; 22]))
+            .text("htm", proof.method)
+            .text("htu", url)
+            .number("iat", proof.now.as_secs())
+            .text_if("nonce", proof.nonce);
         if let Some(token) = proof.access_token {
-            to.member("ath", base64url(&sha256(token.as_bytes()), &mut [0; 43]));
+            claims.text("ath", base64url(&sha256(token.as_bytes()), &mut [0; 43]));
         }
     })
 }
 
 /// Writes the thumbprint of a public key (RFC 7638), 43 characters: `jkt` of a bound token.
 pub fn put_thumbprint(key: &dyn Signer, out: &mut Writer<'_>) {
-    put_base64url(&hash_of(|put| key.jwk(put)), out);
+    let mut hash = Sha256::EMPTY;
+    put_jwk(key, &mut hash);
+    put_base64url(&hash.finish(), out);
 }
 
 mcp_sansio::opaque_debug!(Proof<'_> { method, url });

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::arena::{BASE64, Writer};
+use super::arena::{Base64, Writer};
 use mcp_sansio::internal::{split, split_once};
 
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
@@ -99,13 +99,11 @@ pub fn encode(text: &str, out: &mut dyn fmt::Write) {
 /// ```
 pub fn put_basic(client_id: &str, secret: &str, out: &mut Writer<'_>) {
     out.put("Basic ");
-    let start = out.len;
-    encode(client_id, out);
-    out.put(":");
-    encode(secret, out);
-    out.encode_from(start, BASE64);
-    let digits = out.len.saturating_sub(start);
-    out.put(["", "", "==", "="].get(digits % 4).copied().unwrap_or_default());
+    let mut base64 = Base64::standard(out);
+    encode(client_id, &mut base64);
+    base64.put(b":");
+    encode(secret, &mut base64);
+    base64.finish();
 }
 
 fn is_unreserved(byte: u8) -> bool {

@@ -1,5 +1,6 @@
 //! Public keys (JSON Web Keys, RFC 7517), and the signatures that are made with them.
 
+use super::arena::Object;
 use super::jws::{Header, Memory, object};
 use mcp_sansio::internal::Sha256;
 use mcp_sansio::{JsonStr, RawJson};
@@ -119,24 +120,12 @@ pub(super) fn thumbprint(jwk: RawJson<'_>, key: &PublicKey<&[u8]>) -> [u8; 32] {
         PublicKey::P256(_) => &["crv", "kty", "x", "y"],
         PublicKey::Ed25519(_) => &["crv", "kty", "x"],
     };
-    hash_of(|put| {
-        for name in names {
-            put(name, member(jwk, name).unwrap_or_default());
-        }
-    })
-}
-
-/// Returns the hash of a JSON object with the members that `members` puts: texts without characters
-/// that are escaped.
-pub(super) fn hash_of(members: impl FnOnce(&mut dyn FnMut(&str, &str))) -> [u8; 32] {
-    let (mut hash, mut before) = (Sha256::EMPTY, "{\"");
-    members(&mut |name, value| {
-        for text in [before, name, "\":\"", value, "\""] {
-            hash.update(text.as_bytes());
-        }
-        before = ",\"";
-    });
-    hash.update(b"}");
+    let mut hash = Sha256::EMPTY;
+    let mut members = Object::begin(&mut hash);
+    for name in names {
+        members.text_if(name, member(jwk, name));
+    }
+    members.end();
     hash.finish()
 }
 

@@ -2,13 +2,11 @@
 //! [`dpop`](super::dpop), and what servers read of both and of access tokens.
 
 use super::access_token::Refusal;
-use super::arena::{
-    BASE64URL, Writer, base64url, decode_base64url, json_object, member_if, put_base64url,
-};
+use super::arena::{Base64, Object, Writer, base64url, decode_base64url, put_base64url};
 use super::jwk::{Algorithm, PublicKey, Signature};
 use super::setup::{MAX_SIGNATURE, SignError, Signer};
 use super::token::UnixTime;
-use mcp_sansio::{Encode, Encoder, JsonStr, RawJson};
+use mcp_sansio::{JsonStr, RawJson};
 
 /// Writes the assertion with which a client authenticates at a token endpoint (`private_key_jwt`;
 /// RFC 7523, 3). It is good for four minutes. `audience` is the issuer of the authorization server;
@@ -24,14 +22,17 @@ pub fn put_assertion(
     key: &dyn Signer,
     out: &mut Writer<'_>,
 ) -> Result<(), SignError> {
-    let header = |to: &mut Encoder<'_>| member_if(to, "kid", key.key_id());
-    put_signed(key, "JWT", &header, out, &|to| {
-        to.member("iss", client_id);
-        to.member("sub", client_id);
-        to.member("aud", audience);
-        to.member("jti", base64url(random, &mut [0; 22]));
-        to.member("iat", &now.as_secs());
-        to.member("exp", &now.as_secs().saturating_add(ASSERTION_LIFE));
+    let header = |header: &mut Object<'_>| {
+        header.text_if("kid", key.key_id());
+    };
+    put_signed(key, "JWT", header, out, |claims| {
+        claims
+            .text("iss", client_id)
+            .text("sub", client_id)
+            .text("aud", audience)
+            .text("jti", base64url(random, &mut [0; 22]))
+            .number("iat", now.as_secs())
+            .number("exp", now.as_secs().saturating_add(ASSERTION_LIFE));
     })
 }
 
@@ -39,21 +40,23 @@ pub fn put_assertion(
 pub(super) fn put_signed(
     key: &dyn Signer,
     typ: &str,
-    name_key: &dyn Fn(&mut Encoder<'_>),
+    name_key: impl FnOnce(&mut Object<'_>),
     out: &mut Writer<'_>,
-    claims: &dyn Fn(&mut Encoder<'_>),
+    claims: impl FnOnce(&mut Object<'_>),
 ) -> Result<(), SignError> {
-    let start = out.len;
-    out.put_object(&|to| {
-        to.member("typ", typ);
-        to.member("alg", key.alg());
-        name_key(to);
-    });
-    out.encode_from(start, BASE64URL);
+    let start = out.as_str().len();
+    let mut base64 = Base64::url(out);
+    let mut header = Object::begin(&mut base64);
+    header.text("typ", typ).text("alg", key.alg());
+    name_key(&mut header);
+    header.end();
+    base64.finish();
     out.put(".");
-    let at = out.len;
-    out.put_object(claims);
-    out.encode_from(at, BASE64URL);
+    let mut base64 = Base64::url(out);
+    let mut object = Object::begin(&mut base64);
+    claims(&mut object);
+    object.end();
+    base64.finish();
     let mut signature = [0; MAX_SIGNATURE];
     let signed = out.as_str().get(start..).unwrap_or_default();
     let len = key.sign(&[signed.as_bytes()], &mut signature)?;
@@ -62,9 +65,13 @@ pub(super) fn put_signed(
     Ok(())
 }
 
-/// Returns a public key as JSON, with the members that RFC 7638 requires.
-pub(super) fn jwk(key: &dyn Signer) -> impl Encode {
-    json_object(|to| key.jwk(&mut |name, value| to.member(name, value)))
+/// Writes a public key as JSON, with the members that RFC 7638 requires.
+pub(super) fn put_jwk(key: &dyn Signer, out: &mut dyn core::fmt::Write) {
+    let mut jwk = Object::begin(out);
+    key.jwk(&mut |name, value| {
+        jwk.text(name, value);
+    });
+    jwk.end();
 }
 
 /// Lifetime of an assertion, in seconds; servers take 5 minutes at most.

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::arena::{Writer, json_object, member_if};
+use super::arena::{Object, Writer};
 use super::form::{Encoded, pairs};
 use super::scope;
 use super::setup::Signer;
@@ -358,25 +358,28 @@ impl<'s> ClientMetadata<'s> {
         } else {
             &["authorization_code"]
         };
-        out.put_object(&|to| {
-            member_if(to, "client_id", self.document);
-            to.member("client_name", self.client_name);
-            to.member("redirect_uris", self.redirect_uris);
-            to.member("application_type", self.application_type);
-            to.member("grant_types", grants);
-            to.member("response_types", &["code"]);
-            to.member("token_endpoint_auth_method", self.token_endpoint_auth_method);
-            member_if(to, "scope", self.scope);
-            if let Some(key) = self.key {
-                let jwk = json_object(|to| {
-                    key.jwk(&mut |name, value| to.member(name, value));
-                    member_if(to, "kid", key.key_id());
-                    to.member("alg", key.alg());
-                    to.member("use", "sig");
+        let mut object = Object::begin(out);
+        object
+            .text_if("client_id", self.document)
+            .text("client_name", self.client_name)
+            .texts("redirect_uris", self.redirect_uris)
+            .text("application_type", self.application_type)
+            .texts("grant_types", grants)
+            .texts("response_types", &["code"])
+            .text("token_endpoint_auth_method", self.token_endpoint_auth_method)
+            .text_if("scope", self.scope);
+        if let Some(key) = self.key {
+            object.member("jwks", |out| {
+                let _ = out.write_str("{\"keys\":[");
+                let mut jwk = Object::begin(out);
+                key.jwk(&mut |name, value| {
+                    jwk.text(name, value);
                 });
-                to.member("jwks", &json_object(|to| to.member("keys", &[&jwk])));
-            }
-        });
+                jwk.text_if("kid", key.key_id()).text("alg", key.alg()).text("use", "sig").end();
+                let _ = out.write_str("]}");
+            });
+        }
+        object.end();
     }
 }
 

@@ -340,11 +340,7 @@ pub fn to_slice<'o, T: Encode + ?Sized>(
 }
 
 /// Returns the length of the text.
-/// Writes a value, and returns its length. Not public API.
-///
-/// # Errors
-/// [`SendError::TooLarge`] if it does not fit; [`SendError::Invalid`].
-pub fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> SendResult<usize> {
+fn write_to_slice(value: &dyn Encode, revision: Revision, out: &mut [u8]) -> SendResult<usize> {
     let size = out.len();
     let mut encoder = Encoder::new(out, 0, revision);
     value.encode(&mut encoder);
