@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use async_io::{Async, Timer};
@@ -120,7 +120,7 @@ where
 
 impl<T> AsyncWrite for Socket<T>
 where
-    T: Unpin,
+    T: Unpin + 'static,
     Async<T>: AsyncWrite + Unpin,
 {
     fn poll_write(
@@ -136,7 +136,9 @@ where
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_close(cx)
+        let flushed = ready!(Pin::new(&mut self.stream).poll_flush(cx));
+        shut_down(&mut self.stream);
+        Poll::Ready(flushed)
     }
 }
 
@@ -186,20 +188,42 @@ fn poll_accept<L, T>(
     }
 }
 
-/// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
-/// so when they are closed; [`Async`] only flushes.
+/// Shuts a socket down for writing, so that the peer sees the end of its input. Most streams do so
+/// when they are closed; [`Async`] only flushes.
 pub(crate) fn shut_down<T: 'static>(stream: &mut T) {
     let stream: &mut dyn Any = stream;
     // A socket that is no longer connected need not be shut down.
     if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
         let _ = socket.get_ref().shutdown(Shutdown::Write);
-    } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
     }
     #[cfg(unix)]
     if let Some(socket) = stream.downcast_ref::<Async<UnixStream>>() {
         let _ = socket.get_ref().shutdown(Shutdown::Write);
-    } else if let Some(socket) = stream.downcast_ref::<Socket<UnixStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write as _;
+
+    use futures_lite::AsyncWriteExt as _;
+
+    use super::*;
+
+    #[test]
+    fn an_accepted_socket_that_is_closed_ends_the_input_of_its_client() {
+        let (server, mut client) = UnixStream::pair().unwrap();
+        let mut server = Socket::new(Async::new(server).unwrap());
+        async_io::block_on(async {
+            server.write_all(b"bye").await.unwrap();
+            server.close().await.unwrap();
+        });
+        // The server still reads: its client may be sending.
+        client.set_nonblocking(true).unwrap();
+        let mut read = Vec::new();
+        client.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"bye");
+        client.write_all(b"more").unwrap();
+        drop(server);
     }
 }
