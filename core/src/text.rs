@@ -109,8 +109,8 @@ macro_rules! opaque_debug {
 
 pub(crate) use opaque_debug;
 
-/// Implements `Default` by `new`. The parameters of the type stand before it, in brackets. Not public
-/// API.
+/// Implements `Default` by `new`. The parameters of the type stand before it, in brackets.
+/// Not public API.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! default_is_new {
