@@ -778,8 +778,9 @@ impl<O> Site<'_, O> {
         true
     }
 
-    /// Ends a session for the sake of another client, as [`SiteOptions::max_sessions`] says: one of
-    /// all sessions, or of its own if it lacks its share. Returns whether there was one.
+    /// Ends a session for the sake of another client, as
+    /// [`SiteOptions::max_sessions`](super::SiteOptions::max_sessions) says: one of all sessions,
+    /// or of its own if it lacks its share. Returns whether there was one.
     pub fn replace_session(
         &mut self,
         now: Instant,

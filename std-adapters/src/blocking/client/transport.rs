@@ -167,7 +167,7 @@ struct Running {
 #[cfg(unix)]
 type Pipes = super::PolledStreams<std::process::ChildStdout, std::process::ChildStdin>;
 #[cfg(not(unix))]
-type Pipes = super::ThreadedStreams;
+type Pipes = ThreadedStreams;
 
 impl Process {
     /// Creates a server from a command. The standard streams of the command are overridden; its
