@@ -36,7 +36,6 @@ pub trait Memory: sealed::Memory {
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s>;
 
     /// Sends notifications that no event has caused. Returns whether some wait for room.
-    #[doc(hidden)]
     fn notify(&mut self, config: &Self::Config<'_>, tx: &mut Tx<'_>) -> bool {
         let _ = (config, tx);
         false
