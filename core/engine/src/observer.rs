@@ -372,8 +372,8 @@ pub enum Disconnect<'e> {
     Idle,
     /// The client did not respond to a ping.
     Unresponsive,
-    /// Its session made room for another one, since the client had not sent
-    /// `notifications/initialized`, or nothing for longest (HTTP).
+    /// Its session made room for another one: the client had not sent `notifications/initialized`,
+    /// or had used it least recently (HTTP).
     Replaced,
     /// The application has shut down.
     ShutDown,

@@ -156,7 +156,7 @@ enum Found {
 /// The part of a message that is read next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// None: the message is over, or has not begun.
+    /// Nothing is read: the message is over, or has not begun.
     Idle,
     Head,
     Body(Body),

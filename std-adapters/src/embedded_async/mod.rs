@@ -241,7 +241,7 @@ pub trait Clock {
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }
 
-// What happens to a request, wherever its connection comes from.
+// The way of a request to its handler, wherever its connection comes from.
 
 /// Where a request is handled.
 trait Seat: Link {

@@ -110,7 +110,7 @@ pub struct ChildProcess {
     child: Option<Child>,
     /// The last lines of its standard error, for messages about its end.
     pub stderr: StderrLines,
-    /// How long to wait for its exit after the end of its input, and again after SIGTERM. Default:
+    /// Times to wait for its exit after the end of its input, and again after SIGTERM. Default:
     /// two seconds each; `Duration::MAX` waits without a limit.
     pub exit_timeouts: [Duration; 2],
     /// The time when its input was closed.

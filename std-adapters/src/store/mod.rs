@@ -436,7 +436,7 @@ const PREFIX: &str = "task/";
 
 // A store in memory.
 
-/// What a record costs in a [`MemoryStore`] beside its key and its bytes, in bytes.
+/// Cost of a record in a [`MemoryStore`] beside its key and its bytes, in bytes.
 pub const ENTRY_COST: usize = internal::ENTRY_COST;
 
 /// A store in memory, with a limit in bytes. Its records end with the process.

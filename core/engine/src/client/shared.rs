@@ -319,8 +319,8 @@ impl Entry {
 
     /// Whether there is no room for another event.
     fn is_full(&self, event: &CallEvent) -> bool {
-        let bytes: usize = self.events.iter().chain([event]).map(CallEvent::bytes).sum();
-        self.events.len() >= MAX_EVENTS || bytes > MAX_EVENT_BYTES
+        let bytes = || self.events.iter().chain([event]).map(CallEvent::bytes).sum::<usize>();
+        self.events.len() >= MAX_EVENTS || bytes() > MAX_EVENT_BYTES
     }
 }
 

@@ -233,7 +233,7 @@ mcp_sansio::opaque_debug!([T: Transport] Connection<T> { end });
 /// Rounds in a row before the task yields. A round reads once, up to 64 KiB.
 const ROUNDS: usize = 16;
 
-// What a connection shares with its clients: the session, which one of them works with at a time.
+// The session, which a connection shares with its clients: one of them works with it at a time.
 
 pub(crate) struct ConnectionInner {
     state: Mutex<State>,
@@ -250,7 +250,7 @@ struct State {
     /// `None` while the connection works with it. Not behind the lock then, because it calls
     /// functions of the application, which may use a client.
     session: Option<Box<Session>>,
-    /// What clients want meanwhile.
+    /// Commands that clients have given meanwhile.
     commands: Vec<Command>,
     /// Of futures that were polled meanwhile.
     waiting: Vec<Waker>,

@@ -12,8 +12,7 @@ use mcp_sansio_engine::{
     Question,
 };
 
-use super::connection::Connection;
-use super::connection::ConnectionInner;
+use super::connection::{Connection, ConnectionInner};
 use super::handle::{Client, ClientInner};
 use super::transport::Transport;
 use crate::client::{Caught, ClientLimits, MIN_BUFFER, OwnedInputRequest, random, unix_ms};

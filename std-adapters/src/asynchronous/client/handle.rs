@@ -15,8 +15,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{CallOptions, Encode, Era, Instant, OwnedJson, RawJson, SendError};
 use mcp_sansio_engine::{CallError, CallId, Change};
 
-use super::connection::Connection;
-use super::connection::{Command, ConnectionInner, PendingCall, Session};
+use super::connection::{Command, Connection, ConnectionInner, PendingCall, Session};
 use super::transport::Transport;
 use crate::client::{
     Connected, List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Skills, Tools,

@@ -11,8 +11,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::{failure, is_error, result_of};
 
-use super::admission::Slot;
-use super::admission::Snapshot;
+use super::admission::{Slot, Snapshot};
 use super::app::Settings;
 use super::context::{ActiveRequest, Context};
 use super::task_hub::{TaskListen, TaskResponse};

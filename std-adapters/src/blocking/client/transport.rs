@@ -256,7 +256,7 @@ pub struct ThreadedStreams {
     input: Option<Threaded>,
     /// To the writer; `None` once the output has ended.
     full: Option<Sender<Vec<u8>>>,
-    /// What the writer has written.
+    /// Buffers that the writer has written.
     written: Receiver<Vec<u8>>,
     /// The writer's buffer, unless it is being written.
     idle: Option<Vec<u8>>,

@@ -9,8 +9,7 @@ use mcp_sansio_engine::site::{ExchangeKey, Site, SiteBody};
 
 use super::authorizer::Check;
 use super::server::HttpServer;
-use super::shared::denied;
-use super::shared::{Shared, State};
+use super::shared::{Shared, State, denied};
 use crate::asynchronous::server::life::Work;
 use crate::asynchronous::server::reply::PendingResponse;
 

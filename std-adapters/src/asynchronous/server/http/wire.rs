@@ -417,8 +417,8 @@ pub(super) struct Head {
     pub(super) content_length: Option<usize>,
 }
 
-/// What is kept of the last head of a connection, so that it is not parsed when it comes again. A
-/// thread keeps [`KEPT_HEADS`], so that of many connections only busy ones have it.
+/// The last head of a connection, so that it is not parsed when it comes again. A thread keeps
+/// [`KEPT_HEADS`], so that of many connections only busy ones have it.
 pub(super) struct LastHead {
     /// The number of the connection, which no other of the process has.
     connection: u64,
