@@ -54,6 +54,9 @@ enum Check {
 pub(crate) fn cases(wanted: Option<&str>) -> Vec<Case> {
     let is_wanted = |name: &str| wanted.is_none_or(|wanted| name == wanted);
     let mut cases = Vec::new();
+    if is_wanted("server-session") {
+        cases.push(session());
+    }
     for (era, legacy) in [("legacy", true), ("modern", false)] {
         for (name, check, token) in [
             ("none", Check::None, None),
@@ -89,51 +92,10 @@ fn case(
     fields: &'static [&'static str],
 ) -> Case {
     let (token, keys) = token.map(token_of).unzip();
-    let options = HttpOptions::new();
-    let options = match check {
-        Check::None => options,
-        Check::Fleet => {
-            HttpOptions { node: Some("web1".into()), bus: Some(Arc::new(Silence)), ..options }
-        }
-        Check::Closure => {
-            let expected = token.clone();
-            let ada = Arc::new(Principal::new(ISSUER, "ada"));
-            options.authorize(move |credentials: Credentials| {
-                ready(if credentials.token() == expected.as_deref() {
-                    Ok(Arc::clone(&ada))
-                } else {
-                    Err(AuthorizationError::invalid_token())
-                })
-            })
-        }
-        Check::Jwt | Check::Scope => {
-            let keys = tokens::Jwks::from_json(&keys.unwrap_or_default()).expect("a key");
-            options.authorize(tokens::Jwt::new(ISSUER, AUDIENCE).keys(keys))
-        }
-    };
-    let app =
-        App::new(&CONFIG, echo).catalog(if check == Check::Scope { &SCOPED } else { &CATALOG });
-    let app = if check == Check::Fleet { app.key_ring(KeyRing::new([7; 32])) } else { app };
-    let wire = Rc::new(Wire::default());
-    let listener = Accepts(Cell::new(Some(Rc::clone(&wire))));
-    let mut served = Box::pin(http::serve(Box::new(app), listener, options));
-    let mut called = move |request: &str| {
-        wire.send(request);
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(served.as_mut().poll(&mut cx).is_pending(), "the server goes on");
-        wire.output.take()
-    };
-    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n"));
+    let authorization = token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
     let authorization = authorization.unwrap_or_default();
-    let mut session = String::new();
-    if legacy {
-        let open = site::request(true, "initialize", "", "", &authorization, messages::INITIALIZE);
-        let opened = String::from_utf8(called(&open)).expect("it is text");
-        let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        session = id.expect("a session is open").to_owned();
-        let initialized = messages::INITIALIZED;
-        called(&site::request(true, "", "", &session, &authorization, initialized));
-    }
+    let mut called = server(check, token, keys);
+    let session = if legacy { open_session(&mut called, &authorization) } else { String::new() };
     let body = messages::call(legacy, text);
     let request_with = |field: &&str| {
         let fields = format!("{authorization}{field}");
@@ -153,6 +115,72 @@ fn case(
             response.len()
         }),
     }
+}
+
+/// A session that is opened, initialized and ended.
+fn session() -> Case {
+    let mut called = server(Check::None, None, None);
+    Case {
+        name: "server-session".into(),
+        bytes: messages::INITIALIZE.len(),
+        run: Box::new(move || {
+            let session = open_session(&mut called, "");
+            let end = site::head(true, "DELETE", &format!("mcp-session-id: {session}\r\n"));
+            let ended = called(&(end + "\r\n"));
+            assert!(ended.starts_with(b"HTTP/1.1 200") || ended.starts_with(b"HTTP/1.1 204"));
+            ended.len()
+        }),
+    }
+}
+
+/// Returns a connection of a server: a function from requests to responses.
+fn server(
+    check: Check,
+    token: Option<String>,
+    keys: Option<String>,
+) -> impl FnMut(&str) -> Vec<u8> {
+    let options = HttpOptions::new();
+    let options = match check {
+        Check::None => options,
+        Check::Fleet => {
+            HttpOptions { node: Some("web1".into()), bus: Some(Arc::new(Silence)), ..options }
+        }
+        Check::Closure => {
+            let ada = Arc::new(Principal::new(ISSUER, "ada"));
+            options.authorize(move |credentials: Credentials| {
+                ready(if credentials.token() == token.as_deref() {
+                    Ok(Arc::clone(&ada))
+                } else {
+                    Err(AuthorizationError::invalid_token())
+                })
+            })
+        }
+        Check::Jwt | Check::Scope => {
+            let keys = tokens::Jwks::from_json(&keys.unwrap_or_default()).expect("a key");
+            options.authorize(tokens::Jwt::new(ISSUER, AUDIENCE).keys(keys))
+        }
+    };
+    let app =
+        App::new(&CONFIG, echo).catalog(if check == Check::Scope { &SCOPED } else { &CATALOG });
+    let app = if check == Check::Fleet { app.key_ring(KeyRing::new([7; 32])) } else { app };
+    let wire = Rc::new(Wire::default());
+    let listener = Accepts(Cell::new(Some(Rc::clone(&wire))));
+    let mut served = Box::pin(http::serve(Box::new(app), listener, options));
+    move |request| {
+        wire.send(request);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(served.as_mut().poll(&mut cx).is_pending(), "the server goes on");
+        wire.output.take()
+    }
+}
+
+fn open_session(called: &mut impl FnMut(&str) -> Vec<u8>, authorization: &str) -> String {
+    let open = site::request(true, "initialize", "", "", authorization, messages::INITIALIZE);
+    let opened = String::from_utf8(called(&open)).expect("it is text");
+    let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = id.expect("a session is open").to_owned();
+    called(&site::request(true, "", "", &session, authorization, messages::INITIALIZED));
+    session
 }
 
 pub(crate) async fn echo(ctx: mcp_sansio_adapters::asynchronous::Context) -> HandlerResult {
