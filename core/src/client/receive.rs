@@ -55,16 +55,9 @@ impl Client<'_> {
                     return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed.into())));
                 }
                 Item::Invalid { violation, id, forbids_response } => {
-                    // Without a method it is not a request: with the id of a call it is taken for
-                    // an invalid response.
-                    let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
-                    let mut event = self.invalid_message(
-                        now,
-                        violation,
-                        id,
-                        forbids_response || (was_read && !envelope.has_method()),
-                        tx,
-                    )?;
+                    let forbids_response = envelope.may_be_response(violation, forbids_response);
+                    let mut event =
+                        self.invalid_message(now, violation, id, forbids_response, tx)?;
                     if let Some(ClientEvent::Violation(found)) = &mut event {
                         *found = PeerViolation::new(found.violation, messages.frame());
                     }

@@ -77,6 +77,13 @@ impl<'f> Envelope<'f> {
         self.has(Member::Method)
     }
 
+    /// Returns whether an invalid message is taken for a response: without a method it is no
+    /// request, so with the id of a call it is the response, which cannot be used.
+    pub(crate) fn may_be_response(&self, violation: Violation, forbids_response: bool) -> bool {
+        let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
+        forbids_response || was_read && !self.has_method()
+    }
+
     pub(crate) fn is_response(&self) -> bool {
         !self.has(Member::Method) && (self.has(Member::Result) || self.has(Member::Error))
     }

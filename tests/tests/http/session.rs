@@ -365,3 +365,28 @@ fn the_end_of_a_body_decides_the_next_step() {
         NextStep::Done
     );
 }
+
+/// A server counts its requests itself, so the ids may be equal.
+#[test]
+fn an_invalid_request_of_the_server_with_the_id_of_a_call_is_not_its_response() {
+    let observed = |message: Frame<'_>| {
+        let mut session = initialized(Some("a"), "2025-06-18");
+        let mut exchange = session.begin_post(&post(LEGACY));
+        assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+        session.observe(&mut exchange, message);
+        exchange.has_response()
+    };
+    let (open, close) = ("[".repeat(65), "]".repeat(65));
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"m","params":{{"x":{open}{close}}}}}"#);
+    for request in [r#"{"id":2,"method":"roots/list"}"#, &deep] {
+        assert!(!observed(Frame::Complete(request.as_bytes())), "{request}");
+    }
+    for (prefix, is_response) in [
+        (r#"{"jsonrpc":"2.0","id":2,"method":"m","params":{"x":""#, false),
+        (r#"{"jsonrpc":"2.0","id":2,"result":{"x":""#, true),
+    ] {
+        let message = Frame::Oversized { prefix: prefix.as_bytes(), tail: b"xx\"}}" };
+        assert_eq!(observed(message), is_response, "{prefix}");
+    }
+    assert!(observed(Frame::Complete(br#"{"id":2,"result":{}}"#)));
+}

@@ -375,8 +375,10 @@ impl HttpSession {
                     }
                     id
                 }
-                // An oversized message may still be the response.
-                Item::Invalid { id, .. } => id,
+                // A request of the server may have the same id.
+                Item::Invalid { violation, id, forbids_response } => {
+                    id.filter(|_| envelope.may_be_response(violation, forbids_response))
+                }
                 _ => None,
             };
             exchange.has_response |=
