@@ -155,13 +155,10 @@ impl<'f> Messages<'f> {
     #[cfg_attr(not(small), inline)]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
-            // Some writers start with a byte order mark, which is skipped. One byte shows that
-            // there is none.
-            Frame::Complete(bytes @ [0xef, ..]) => {
-                Source::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+            Frame::Complete(bytes) => Source::new(without_mark(bytes)),
+            Frame::Oversized { prefix, tail } => {
+                Source::Oversized { prefix: without_mark(prefix), tail }
             }
-            Frame::Complete(bytes) => Source::new(bytes),
-            Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
         Self {
             source,
@@ -507,6 +504,16 @@ fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
         return None;
     }
     Id::parse(core::str::from_utf8(body.get(start..end)?).ok()?)
+}
+
+/// Skips a byte order mark, with which some writers start.
+#[inline(always)]
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        // One byte shows that there is none.
+        [0xef, ..] => bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes),
+        _ => bytes,
+    }
 }
 
 fn valid_prefix(bytes: &[u8]) -> &str {

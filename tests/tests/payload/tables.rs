@@ -160,8 +160,11 @@ fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end
         ("{", "", "TooLong - true"),
         ("", "}", "TooLong - true"),
     ] {
-        let frame = Frame::Oversized { prefix: prefix.as_bytes(), tail: tail.as_bytes() };
-        assert_eq!(said(frame), expected, "{prefix} ... {tail}");
+        for mark in ["", "\u{feff}"] {
+            let prefix = format!("{mark}{prefix}");
+            let frame = Frame::Oversized { prefix: prefix.as_bytes(), tail: tail.as_bytes() };
+            assert_eq!(said(frame), expected, "{prefix} ... {tail}");
+        }
     }
     // The longest id, with blanks around it, is found; one further from the edge is not.
     let id = format!("\"{}\"", "i".repeat(MAX_ID - 2));
