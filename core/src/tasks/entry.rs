@@ -96,6 +96,17 @@ pub const MAX_INPUTS: u32 = u32::BITS;
 impl Inputs {
     pub(super) const NONE: Self = Self { first: 0, open: 0, last: 0 };
 
+    /// Creates these open numbers, in any order, without those too far from the lowest.
+    pub(super) fn restored(open: &[u32], last: u32) -> Self {
+        let first = open.iter().copied().min().unwrap_or(0);
+        let bit = |number: &u32| 1u32.checked_shl(number - first).unwrap_or(0);
+        Self {
+            first,
+            open: open.iter().map(bit).fold(0, |all, bit| all | bit),
+            last: open.iter().copied().fold(last, u32::max),
+        }
+    }
+
     /// Closes all.
     pub(super) const fn clear(&mut self) {
         self.open = 0;

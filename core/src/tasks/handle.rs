@@ -269,11 +269,15 @@ impl Tasks<'_> {
         is_modern: bool,
     ) -> bool {
         // In 2025-11-25 a task whose time is over does not exist any more. Clients of 2026-07-28
-        // are told that it has failed.
+        // are told that it has failed, once its timeout is handled.
         let is_over = self.index.table.deadline(slot).is_some_and(|at| at <= time.now);
         self.index.table.get(slot).is_some_and(|entry| {
-            let is_reported = is_modern || entry.state != State::Expired;
-            entry.owner == owner && is_reported && !is_over
+            let is_reported = match entry.state {
+                State::Live => is_modern || !is_over,
+                State::Expired => is_modern && !is_over,
+                _ => !is_over,
+            };
+            entry.owner == owner && is_reported
         })
     }
 

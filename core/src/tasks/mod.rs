@@ -189,12 +189,7 @@ impl Tasks<'_> {
     pub fn set_stored(&mut self, task: TaskKey, stored: &StoredTask<'_>) {
         let Some(entry) = self.index.table.get_mut(task.0) else { return };
         entry.updated = stored.updated_unix_ms;
-        entry.inputs = Inputs::NONE;
-        for number in stored.open_inputs {
-            entry.inputs.last = number.saturating_sub(1);
-            entry.inputs.add();
-        }
-        entry.inputs.last = stored.last_input;
+        entry.inputs = Inputs::restored(stored.open_inputs, stored.last_input);
         entry.message.set(&stored.message);
         if let Some(end) = stored.end {
             entry.state = State::Ended(end);

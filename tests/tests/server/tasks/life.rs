@@ -1,7 +1,7 @@
 //! The states of a task, by event and dialect.
 
 use mcp_sansio::Progress;
-use mcp_sansio::tasks::{TaskEnd, TaskId};
+use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId};
 use mcp_sansio::types::meta::{SUBSCRIPTION_ID, TASK_PROGRESS};
 use serde_json::json;
 
@@ -226,8 +226,32 @@ fn tol_25_tsk_44_tsk_61_tex_41_a_task_whose_time_is_over_is_unknown() {
 }
 
 #[test]
+fn a_task_is_live_at_the_end_of_its_time_until_that_is_handled() {
+    let mut rig = Rig::new(Dialect::T);
+    let id = rig.created(Dialect::T);
+    rig.ms += 3_600_000;
+    assert_eq!(rig.status(Dialect::T, &id), "working");
+    assert_eq!(rig.wait(0), ["expired"]);
+    assert_eq!(rig.status(Dialect::T, &id), "failed");
+}
+
+#[test]
+fn open_inputs_are_restored_in_any_order() {
+    let mut rig = Rig::new(Dialect::T);
+    let (time, id) = (rig.time(), TaskId::new([9; 16]));
+    let stored = StoredTask::new(time.unix_ms, time.unix_ms, 60_000).open_inputs(&[5, 3, 40]);
+    let key = rig.tasks().restore(time, id, ME, &stored).unwrap().unwrap();
+    let open: Vec<_> = rig.tasks().info(key).unwrap().open_inputs().collect();
+    assert_eq!(open, [3, 5], "the third is too far from the first");
+    assert_eq!(rig.tasks().ask(time, key), None);
+    for number in [3, 5] {
+        assert!(rig.tasks().withdraw(time, key, number));
+    }
+    assert_eq!(rig.input(&id.to_string()), Some(41));
+}
+
+#[test]
 fn a_task_is_restored_as_it_was_stored() {
-    use mcp_sansio::tasks::StoredTask;
     for dialect in BOTH {
         let mut rig = Rig::new(dialect);
         rig.ms = 10_000;
