@@ -154,16 +154,16 @@ impl<'s> Client<'s> {
     /// [`SendError::Full`]: drain and call again.
     pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> SendResult {
         if tx.abandon_application()? {
-            self.skip_id(self.peer.calls_made.saturating_add(1));
+            self.skip_id();
         }
         Ok(())
     }
 
-    /// Skips an id that was in a line which was cut off: the server may respond to it with an
+    /// Skips an id that may be in a line which was cut off: the server may respond to it with an
     /// error.
-    fn skip_id(&mut self, number: u32) {
-        self.peer.calls_made = number;
-        self.abandoned_ids.add(number);
+    pub(crate) fn skip_id(&mut self) {
+        self.peer.calls_made = self.peer.calls_made.saturating_add(1);
+        self.abandoned_ids.add(self.peer.calls_made);
     }
 
     fn send(&mut self, now: Instant, new: &NewCall<'_>, tx: &mut Tx<'_>) -> SendResult<Call> {
@@ -272,7 +272,7 @@ impl<'s> Client<'s> {
             writer.put(b"}")
         });
         if has_begun && matches!(written, Err(SendError::Invalid(_))) {
-            self.skip_id(number);
+            self.skip_id();
         }
         written?;
         self.peer.calls_made = number;

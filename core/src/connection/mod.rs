@@ -279,7 +279,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 Step::Event(event, Turn { machine, tx, spare, outcomes, now })
             }
             // It would keep all others from being written.
-            _ if Tx::abandon_orphan(tx) => Step::Again,
+            _ if Tx::abandon_orphan(tx) => {
+                machine.skip_id();
+                Step::Again
+            }
             _ => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
         }
     }

@@ -93,6 +93,9 @@ pub(super) mod sealed {
         /// Ends a request with an internal error, also if its response has begun.
         fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult;
 
+        /// Skips the id of a call whose line was cut off, so that no other call has it.
+        fn skip_id(&mut self);
+
         /// Returns whether the peer awaits a response from the application.
         fn has_open_requests(&self) -> bool;
 
@@ -132,6 +135,10 @@ macro_rules! machine {
 
             fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
                 self.$fail(request, &RpcError::internal(INVALID), tx)
+            }
+
+            fn skip_id(&mut self) {
+                self.skip_id();
             }
 
             $($own)*

@@ -531,7 +531,8 @@ impl Server<'_> {
             CallKind::Application => call_key(method, parent),
             CallKind::KeepAlive | CallKind::Abandoned => WriterId::PING,
         };
-        tx.frame(frame, revision, &mut |writer| {
+        let has_begun = tx.is_open(frame);
+        let written = tx.frame(frame, revision, &mut |writer| {
             write_response_head(writer, digits.as_bytes(), b",\"method\":");
             writer.string(method);
             if let Some(params) = params {
@@ -539,7 +540,11 @@ impl Server<'_> {
                 params.encode(writer);
             }
             writer.put(b"}")
-        })?;
+        });
+        if has_begun && matches!(written, Err(SendError::Invalid(_))) {
+            self.skip_id();
+        }
+        written?;
         self.peer.calls = Some(CallHooks::ALL);
         self.peer.calls_made = number;
         let hash = Id::parse(digits.as_str()).map_or(1, Id::hash);
@@ -547,6 +552,12 @@ impl Server<'_> {
         let (slot, outgoing) = self.calls.insert(hash, deadline).ok_or(SendError::TooManyCalls)?;
         *outgoing = InflightCall { number, parent, kind };
         Ok(slot)
+    }
+
+    /// Skips an id that may be in a line which was cut off: the client may respond to it with an
+    /// error.
+    pub(crate) fn skip_id(&mut self) {
+        self.peer.calls_made = self.peer.calls_made.saturating_add(1);
     }
 
     /// Removes a call and resumes the timeout of its parent.

@@ -246,9 +246,8 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
     pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> SendResult {
-        // The line may be a call, whose id must not be used for another one.
         if tx.abandon_any()? {
-            self.peer.calls_made = self.peer.calls_made.saturating_add(1);
+            self.skip_id();
         }
         Ok(())
     }

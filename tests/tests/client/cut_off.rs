@@ -1,9 +1,12 @@
 //! Requests that were only partly sent.
 
+use std::collections::BTreeMap;
+
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
-    Instant, InvalidPayload, Json, Messages, RawJson, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
+    Connection, Era, Frame, Instant, InvalidPayload, Json, Messages, RawJson, RxBuffer, SendError,
+    Step, Tx, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_client;
 use serde::ser::Error as _;
@@ -82,7 +85,7 @@ fn the_line_is_cut_off_and_its_id_is_unused(
 #[test]
 fn an_abandoned_request_frees_the_line_and_its_id_is_unused() {
     let (client, call, sent) = cut_off(
-        &[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        &[("long", "x".repeat(200))].into_iter().collect::<BTreeMap<_, _>>(),
         |client, tx| {
             assert_eq!(client.abort_frame(tx), Ok(()));
             assert!(!tx.is_mid_frame());
@@ -97,8 +100,7 @@ fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     let (mut client, mut tx) = (open(), TxBuffer::new([0; 64]));
     assert_eq!(client.abort_frame(&mut tx), Ok(()));
     assert!(tx.pending().is_empty());
-    let long =
-        [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let long = [("long", "x".repeat(200))].into_iter().collect::<BTreeMap<_, _>>();
     assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::Full));
     assert_eq!(client.abort_frame(&mut tx), Err(SendError::Full));
     tx.advance(1);
@@ -128,4 +130,38 @@ fn parameters_that_fail_half_way_cut_the_line_off_as_well() {
         assert_eq!(send(client, &failing, tx), Err(SendError::Invalid(InvalidPayload::Serialize)));
     });
     the_line_is_cut_off_and_its_id_is_unused(client, call, &sent);
+}
+
+#[test]
+fn the_id_of_a_line_that_its_connection_breaks_off_is_unused() {
+    let (rx, tx) = (RxBuffer::new([0; 64]), TxBuffer::new([0; 64]));
+    let mut connection: Connection<'_, _, _, _> =
+        Connection::new(&CONFIG, ClientState::<2>::new(), rx, tx);
+    let mut sent = Vec::new();
+    for text in ["", &"x".repeat(200), "x"] {
+        let mut turn = connection.turn(NOW);
+        let (client, tx) = turn.parts();
+        if text.is_empty() {
+            client.set_era(Some(Era::Modern));
+            client.connect(NOW, tx).unwrap();
+            continue;
+        }
+        let fits = send(client, &[("text", text)].into_iter().collect::<BTreeMap<_, _>>(), tx);
+        assert_eq!(fits.err(), Some(SendError::Full));
+        loop {
+            match connection.next(NOW) {
+                Step::Io { write: [], .. } => break,
+                Step::Io { write, .. } => {
+                    sent.extend_from_slice(write);
+                    let n = write.len();
+                    connection.wrote(n);
+                }
+                Step::Again => {}
+                _ => unreachable!("nothing was received"),
+            }
+        }
+    }
+    let sent = String::from_utf8(sent).unwrap();
+    let ids: Vec<_> = sent.lines().map(|line| &line[..24]).collect();
+    assert_eq!(ids, [r#"{"jsonrpc":"2.0","id":1,"#, r#"{"jsonrpc":"2.0","id":2,"#]);
 }

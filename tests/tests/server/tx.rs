@@ -1,14 +1,18 @@
 //! A full output buffer, and several writers while a frame is partly written.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Remaining, RequestHandle,
-    RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Instant, InvalidPayload,
+    Json, Remaining, RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 use mcp_sansio_tests::memory::new_server;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
 
 fn timed_out(call: Call) -> ServerEvent<'static> {
     ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut }
@@ -112,10 +116,44 @@ fn canc_05_a_begun_response_is_finished_despite_cancellation() {
     peer.is_idle();
 }
 
+/// Parameters that cannot be written once they are gone.
+#[derive(Default)]
+struct Passing {
+    is_gone: Cell<bool>,
+}
+
+impl Serialize for Passing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_gone.get() {
+            return Err(S::Error::custom("gone"));
+        }
+        serializer.collect_map([("long", "x".repeat(200))])
+    }
+}
+
+#[test]
+fn the_id_of_a_call_whose_parameters_fail_half_way_is_unused() {
+    let mut peer = Peer::session(64);
+    let passing = Passing::default();
+    let params = Json(&passing);
+    let own = ClientRequest::new("org.example/own", Some(&params), ClientFeatures::NONE);
+    assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
+    peer.drain();
+    passing.is_gone.set(true);
+    let failed = peer.finish(|server, now, tx| server.request(now, own, tx));
+    assert_eq!(failed, Err(SendError::Invalid(InvalidPayload::Serialize)));
+    let roots = peer.finish(|server, now, tx| server.request(now, ClientRequest::roots(), tx));
+    let sent = peer.sent();
+    assert!(sent.ends_with("\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}"), "{sent}");
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"noise"}}"#;
+    assert_eq!(peer.say(error), [""; 0]);
+    assert!(peer.server.is_call_open(roots.expect("room")));
+}
+
 #[test]
 fn two_senders_in_turns_do_not_write_into_one_frame() {
     let mut peer = Peer::session(16);
-    let own = ClientRequest::new("org.example/own", None, mcp_sansio::ClientFeatures::NONE);
+    let own = ClientRequest::new("org.example/own", None, ClientFeatures::NONE);
     assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
     assert_eq!(
