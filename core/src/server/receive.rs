@@ -281,17 +281,18 @@ impl<'c> Server<'c> {
         let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else {
             return Ok(None);
         };
+        // A partly written acknowledgement or change notification is finished first, and needs its
+        // subscription.
+        if tx.has_open()
+            && self.requests.get(slot).is_some_and(|pending| pending.kind != RequestKind::Request)
+        {
+            return Err(SendError::Full);
+        }
         // A partly written response is finished; the client ignores it.
         if is_response_open(tx, slot)
             || tx.is_open(WriterId::timeout_error(slot.index, slot.serial))
         {
             return Ok(None);
-        }
-        // A partly written change notification is finished first, and needs its subscription.
-        if tx.has_open()
-            && self.requests.get(slot).is_some_and(|pending| pending.kind != RequestKind::Request)
-        {
-            return Err(SendError::Full);
         }
         self.remove_request(slot);
         let reason = params.get("reason").and_then(RawJson::as_string);

@@ -883,6 +883,9 @@ fn write_change(
     tx: &mut Tx<'_>,
 ) -> SendResult {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
+    // Each state of a task is a message of its own.
+    #[cfg(feature = "tasks")]
+    let hash = change.task.map_or(hash, |task| hash ^ hash_str(task) as u32);
     let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
     let meta = subscription.map(|id| SubscriptionMeta(RawJson::scanned(id.as_str())));
     #[cfg(feature = "tasks")]

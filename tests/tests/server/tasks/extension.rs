@@ -2,7 +2,10 @@
 
 use mcp_sansio::tasks::{MAX_LISTENED, TaskEnd, TaskOwner};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio::{
+    Change, Frame, GrowingServerState, Instant, Messages, RawJson, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Tx, TxBuffer,
+};
 use serde_json::{Value, json};
 
 use super::rig::{Dialect, ME, Rig, code, meta};
@@ -236,6 +239,81 @@ fn tex_37_tex_38_tex_39_tex_63_tex_64_listeners_are_told_what_tasks_get_says() {
         assert_eq!(told[0]["params"], expected);
     }
     assert!(rig.publish(number, &other).is_empty() && rig.publish(number, &foreign).is_empty());
+}
+
+#[test]
+fn a_state_of_a_task_waits_for_an_earlier_one_that_is_partly_written() {
+    let mut rig = Rig::new(T);
+    let id = rig.created(T);
+    let filter = json!({ "notifications": { "taskIds": [id] } });
+    rig.ask_as(0, ME, T, "subscriptions/listen", filter);
+    // Both begin alike, so that the second could end what the first has begun.
+    let state = |status| {
+        let long = "x".repeat(200);
+        json!({ "a": long, "status": status, "taskId": id }).to_string()
+    };
+    let states = [state("working"), state("completed")];
+    let [mut first, mut second] =
+        [0, 1].map(|at| Change::task(&id, RawJson::parse(&states[at]).unwrap()));
+    let (mut server, mut tx, mut sent) = (rig.server(0), TxBuffer::new([0; 256]), Vec::new());
+    let mut publish = |change: &mut Change<'_>| {
+        let published = server.publish(change, &mut tx);
+        sent.extend_from_slice(tx.pending());
+        tx.advance(usize::MAX);
+        published
+    };
+    assert_eq!(publish(&mut first), Err(SendError::Full));
+    assert_eq!(publish(&mut second), Err(SendError::Full));
+    for change in [&mut first, &mut second] {
+        while match publish(change) {
+            Ok(left) => left.is_more(),
+            Err(error) => error == SendError::Full,
+        } {}
+    }
+    let lines = sent.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let told: Vec<Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let told: Vec<_> = told.iter().map(|told| &told["params"]["status"]).collect();
+    assert_eq!(told, ["working", "completed"]);
+}
+
+#[test]
+fn a_listen_is_cancelled_in_the_middle_of_its_acknowledgement() {
+    static LISTENED: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TASKS);
+    let mut state = GrowingServerState::new(4, 4);
+    let (mut server, mut tx) = (state.server(&LISTENED), TxBuffer::new([0; 128]));
+    let next = |server: &mut Server<'_>, messages: &mut _, tx: &mut Tx<'_>| {
+        let event = server.next_event(Instant::from_millis(0), messages, tx);
+        event.map(|event| event.map(|event| matches!(event, ServerEvent::RequestCancelled { .. })))
+    };
+    let ids = ["1", "2", "3", "4"].map(|digit| digit.repeat(32));
+    let params = json!({
+        "notifications": { "taskIds": ids },
+        "_meta": meta(super::rig::EXTENSION),
+    });
+    let listen = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params,
+    });
+    let listen = listen.to_string();
+    let mut messages = Messages::new(Frame::Complete(listen.as_bytes()));
+    let Ok(Some(ServerEvent::Request(request))) =
+        server.next_event(Instant::from_millis(0), &mut messages, &mut tx)
+    else {
+        panic!("it names tasks");
+    };
+    let acknowledge = |server: &mut Server<'_>, tx: &mut TxBuffer<[u8; 128]>| {
+        tx.advance(usize::MAX);
+        server.listen_to_tasks(&request, &mut |_| true, tx)
+    };
+    assert_eq!(acknowledge(&mut server, &mut tx), Err(SendError::Full));
+    tx.advance(usize::MAX);
+    let cancel =
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    let mut messages = Messages::new(Frame::Complete(cancel));
+    assert_eq!(next(&mut server, &mut messages, &mut tx), Err(SendError::Full));
+    while acknowledge(&mut server, &mut tx) == Err(SendError::Full) {}
+    assert_eq!(next(&mut server, &mut messages, &mut tx), Ok(Some(true)));
+    assert_eq!(server.open_requests(), 0);
 }
 
 #[test]
