@@ -507,7 +507,8 @@ fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
 }
 
 /// Skips a byte order mark, with which some writers start.
-#[inline(always)]
+#[cfg_attr(small, inline(never))]
+#[cfg_attr(not(small), inline(always))]
 fn without_mark(bytes: &[u8]) -> &[u8] {
     match bytes {
         // One byte shows that there is none.
