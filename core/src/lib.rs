@@ -29,7 +29,6 @@ mod text;
 mod time;
 mod tools;
 mod trace;
-#[cfg(feature = "derive")]
 pub mod typed;
 pub mod types;
 mod uri_template;
@@ -117,7 +116,6 @@ pub mod internal {
     pub use crate::types::tool::Named;
     pub use crate::types::utilities::LEVELS;
 
-    #[cfg(feature = "derive")]
     pub mod typed {
         pub use crate::tools::typed::{
             ReadAt, assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,

@@ -10,7 +10,6 @@ mod response;
 mod skills;
 
 pub use entry::{Entry, Scoped, constant};
-#[cfg(feature = "derive")]
 pub(crate) use json_schema::shown;
 pub use json_schema::{SchemaError, SchemaRow};
 #[cfg(feature = "alloc")]
@@ -68,7 +67,6 @@ use skills::{Skills, skill_md};
 #[must_use]
 pub struct Catalog<'c> {
     /// Tools of an enum.
-    #[cfg(feature = "derive")]
     calls: Tools<'c>,
     tools: Tools<'c>,
     resources: &'c [Entry<'c>],
@@ -77,7 +75,6 @@ pub struct Catalog<'c> {
     #[cfg(feature = "skills")]
     skills: Skills<'c>,
     look_ups: LookUps,
-    #[cfg(feature = "derive")]
     typed_prompts: Option<TypedPrompts>,
     page_size: usize,
     ttl_ms: u64,
@@ -120,7 +117,6 @@ const CHECK: CheckArguments = |tool, arguments, refuse| {
 
 /// The functions of the type of the prompts. They are behind pointers, so that only programs with
 /// such prompts link them.
-#[cfg(feature = "derive")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TypedPrompts {
     /// Whether the arguments of a prompt are valid.
@@ -177,7 +173,6 @@ impl<'c> Catalog<'c> {
     /// Creates an empty catalog.
     pub const fn new() -> Self {
         Self {
-            #[cfg(feature = "derive")]
             calls: Tools::NONE,
             tools: Tools::NONE,
             resources: &[],
@@ -186,7 +181,6 @@ impl<'c> Catalog<'c> {
             #[cfg(feature = "skills")]
             skills: Skills::NONE,
             look_ups: LookUps::NONE,
-            #[cfg(feature = "derive")]
             typed_prompts: None,
             page_size: usize::MAX,
             ttl_ms: 0,
@@ -208,12 +202,10 @@ impl<'c> Catalog<'c> {
     pub const fn tools(self, tools: &'c [Entry<'c>]) -> Self {
         assert_unset(self.tools.entries);
         EntryKind::assert_all(tools, EntryKind::TOOL);
-        #[cfg(feature = "derive")]
         assert_disjoint(tools, self.calls.entries);
         Self { tools: Tools { entries: tools, check: Some(CHECK) }, ..self }
     }
 
-    #[cfg(feature = "derive")]
     pub(crate) const fn typed_tools(
         self,
         entries: &'static [Entry<'static>],
@@ -229,7 +221,6 @@ impl<'c> Catalog<'c> {
 
     /// Leaves the arguments of the calls of an enum ([`tools_of`](Self::tools_of)) unchecked, for
     /// programs that read them as this enum, which checks them. Other tools are checked as before.
-    #[cfg(feature = "derive")]
     pub const fn checked_when_read(self) -> Self {
         Self { calls: Tools { check: None, ..self.calls }, ..self }
     }
@@ -237,10 +228,7 @@ impl<'c> Catalog<'c> {
     /// Leaves the arguments unchecked, for tools that check all of them themselves. To be called
     /// after the tools are set.
     pub const fn unchecked(self) -> Self {
-        #[cfg(feature = "derive")]
         let this = self.checked_when_read();
-        #[cfg(not(feature = "derive"))]
-        let this = self;
         Self { tools: Tools { check: None, ..this.tools }, ..this }
     }
 
@@ -256,10 +244,7 @@ impl<'c> Catalog<'c> {
     }
 
     const fn all_tools(&self) -> EntryList<'c> {
-        #[cfg(feature = "derive")]
         let calls = self.calls.entries;
-        #[cfg(not(feature = "derive"))]
-        let calls = &[];
         EntryList(calls, self.tools.entries)
     }
 
@@ -289,16 +274,9 @@ impl<'c> Catalog<'c> {
     /// As [`tools`](Self::tools).
     pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
         EntryKind::assert_all(prompts, EntryKind::PROMPT);
-        Self {
-            prompts,
-            look_ups: self.look_ups.of_prompts(),
-            #[cfg(feature = "derive")]
-            typed_prompts: None,
-            ..self
-        }
+        Self { prompts, look_ups: self.look_ups.of_prompts(), typed_prompts: None, ..self }
     }
 
-    #[cfg(feature = "derive")]
     pub(crate) const fn typed_prompts(
         self,
         prompts: &'static [Entry<'static>],
@@ -481,7 +459,6 @@ impl LookUps {
     const ALL: Self = Self {
         prompt: |catalog, params| {
             // A typed prompt with valid arguments has all that are required.
-            #[cfg(feature = "derive")]
             if let target @ Target::InvalidArguments(_) = typed_prompt(catalog, params)? {
                 return Ok(target);
             }
@@ -495,7 +472,6 @@ impl LookUps {
         Self { prompt, completion, ..self }
     }
 
-    #[cfg(feature = "derive")]
     const fn of_typed_prompts(self) -> Self {
         Self { prompt: typed_prompt, completion, ..self }
     }
@@ -552,7 +528,6 @@ fn prompt<'c, 'f>(catalog: &Catalog<'c>, params: RawJson<'f>) -> Result<Target<'
     }
 }
 
-#[cfg(feature = "derive")]
 fn typed_prompt<'c, 'f>(
     catalog: &Catalog<'c>,
     params: RawJson<'f>,
@@ -705,7 +680,6 @@ impl<'c> Catalog<'c> {
             return sent.map(|()| Target::Responded);
         }
         let target = self.target(request);
-        #[cfg(feature = "derive")]
         if let (
             Some(typed),
             Method::PromptsGet | Method::CompletionComplete,
@@ -735,7 +709,6 @@ impl<'c> Catalog<'c> {
     }
 
     /// Whether the tool is one of the enum.
-    #[cfg(feature = "derive")]
     pub(crate) fn is_call(&self, tool: &Entry<'_>) -> bool {
         self.calls.entries.as_ptr_range().contains(&core::ptr::from_ref(tool))
     }
@@ -748,7 +721,6 @@ impl<'c> Catalog<'c> {
         refuse: &mut dyn FnMut(&dyn Encode),
     ) {
         let check = self.tools.check;
-        #[cfg(feature = "derive")]
         let check = if self.is_call(tool) { self.calls.check } else { check };
         if let Some(check) = check {
             check(tool, request.arguments().indexed(), refuse);

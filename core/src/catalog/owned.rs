@@ -144,7 +144,6 @@ impl OwnedCatalog {
     }
 
     fn remove(&mut self, list: usize, key: &str) -> bool {
-        #[cfg(feature = "derive")]
         if list == EntryKind::PROMPT
             && self.constant.typed_prompts.is_some()
             && self.constant.prompts.iter().any(|prompt| prompt.key() == key)
@@ -219,10 +218,7 @@ impl OwnedCatalog {
     }
 
     fn list(&self, list: usize) -> EntryList<'_> {
-        #[cfg(feature = "derive")]
         let calls = if list == EntryKind::TOOL { self.constant.calls.entries } else { &[] };
-        #[cfg(not(feature = "derive"))]
-        let calls = &[];
         EntryList(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
     }
 

@@ -1,6 +1,5 @@
 //! A walk through scanned text without going back, for checks.
 
-#[cfg(feature = "derive")]
 use core::ops::ControlFlow;
 
 #[cfg(not(small))]
@@ -84,7 +83,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// As [`key`](Self::key), if this is the key, without a space behind it.
-    #[cfg(feature = "derive")]
     #[inline(always)]
     pub(crate) fn usual_key(&mut self, name: &str) -> Option<JsonStr<'a>> {
         let rest = self.text.get(self.at..)?;
@@ -126,7 +124,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Calls `found` with the members of an object until it breaks.
-    #[cfg(feature = "derive")]
     #[inline]
     pub(crate) fn members<B>(
         mut self,

@@ -6,12 +6,10 @@ mod number;
 mod scan;
 mod value;
 
-pub(crate) use cursor::Cursor;
-#[cfg(feature = "derive")]
-pub(crate) use cursor::Ends;
 #[cfg(not(small))]
 pub(crate) use cursor::INDEXED;
 pub use cursor::Indexed;
+pub(crate) use cursor::{Cursor, Ends};
 pub use number::Decimal;
 pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]

@@ -176,7 +176,6 @@ impl<'f> RawJson<'f> {
     }
 
     /// Returns the elements of an array, or the one value that it is.
-    #[cfg(feature = "derive")]
     pub(crate) fn elements_or_self(self) -> Elements<'f> {
         Elements(Cursor { text: self.0, at: usize::from(self.is_array()) })
     }

@@ -34,12 +34,12 @@ use crate::protocol::ClientFeatures;
 #[cfg(feature = "alloc")]
 use crate::protocol::error::InvalidPayload;
 use crate::protocol::error::{SendError, SendResult};
-#[cfg(all(feature = "derive", feature = "alloc"))]
+#[cfg(feature = "alloc")]
 use crate::rpc::RpcError;
 use crate::rpc::inflight::{Delivery, RequestHandle};
 use crate::server::{Change, LogMessage, Request, Server};
 use crate::time::Instant;
-#[cfg(all(feature = "derive", feature = "alloc"))]
+#[cfg(feature = "alloc")]
 use crate::typed::{InputObject, OutputObject};
 #[cfg(feature = "alloc")]
 use crate::types::InputRequest;
@@ -583,7 +583,6 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     ///
     /// # Errors
     /// -32602 if the client brought back something else. Use `?`.
-    #[cfg(feature = "derive")]
     pub fn request_state_as<S: InputObject<'a>>(&self) -> Result<Option<S>, ToolError<'static>> {
         let Some(text) = self.request_state() else { return Ok(None) };
         match RawJson::parse(text).ok().map(S::parse) {
@@ -597,7 +596,6 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     ///
     /// # Errors
     /// If the value cannot be written.
-    #[cfg(feature = "derive")]
     pub fn set_request_state_as<S: OutputObject>(
         &self,
         state: &S,
@@ -652,7 +650,6 @@ impl OwnedInputResponse {
     ///
     /// # Errors
     /// [`ToolError::invalid_input_response`] if it does not fit the form.
-    #[cfg(feature = "derive")]
     pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, ToolError<'static>> {
         T::from_elicit_result(self.as_json())
             .map_err(|faults| self.invalid(&faults))

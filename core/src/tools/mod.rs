@@ -1,7 +1,6 @@
 //! Outcomes of tools as values, and `?` in a function that makes one.
 
 pub(crate) mod context;
-#[cfg(feature = "derive")]
 pub(crate) mod typed;
 
 #[cfg(feature = "alloc")]
@@ -13,39 +12,30 @@ use core::error;
 use core::fmt;
 
 use crate::buffers::tx::Tx;
-#[cfg(feature = "alloc")]
-use crate::catalog::Entry;
 use crate::catalog::SchemaError;
-#[cfg(all(feature = "alloc", feature = "derive"))]
-use crate::catalog::{Catalog, Target};
+#[cfg(feature = "alloc")]
+use crate::catalog::{Catalog, Entry, Target};
 use crate::connection::Outcome;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder, JsonText, is_object, object};
-#[cfg(all(feature = "alloc", any(feature = "derive", feature = "tasks")))]
-use crate::json::JsonStr;
 #[cfg(feature = "alloc")]
-use crate::json::RawJson;
+use crate::json::{JsonStr, RawJson};
 use crate::protocol::ClientFeatures;
-#[cfg(all(feature = "alloc", feature = "derive"))]
-use crate::protocol::Method;
-#[cfg(feature = "alloc")]
-use crate::protocol::Revision;
 #[cfg(feature = "alloc")]
 use crate::protocol::error::ErrorCode;
 use crate::protocol::error::{SendError, SendResult};
 #[cfg(feature = "alloc")]
+use crate::protocol::{Method, Revision};
+#[cfg(feature = "alloc")]
 use crate::rpc::OwnedRpcError;
 use crate::rpc::RpcError;
 use crate::rpc::inflight::RequestHandle;
-#[cfg(all(feature = "alloc", feature = "derive"))]
-use crate::server::Request;
 #[cfg(feature = "alloc")]
-use crate::server::ResponseKind;
+use crate::server::{Request, ResponseKind};
 use crate::server::{Server, ToolErrorKind};
 #[cfg(feature = "alloc")]
 use crate::text::Printable;
-#[cfg(feature = "derive")]
 use crate::typed::Faults;
 use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
 
@@ -200,7 +190,6 @@ enum Why<'a> {
     #[cfg(feature = "alloc")]
     String(String),
     Schema(SchemaError<'a>, fn(&SchemaError<'_>, &mut Encoder<'_>)),
-    #[cfg(feature = "derive")]
     Faults(Faults<'a>, fn(&Faults<'_>, &mut Encoder<'_>)),
     Error(RpcError<'a>),
     #[cfg(feature = "alloc")]
@@ -267,7 +256,6 @@ impl<'a> ToolError<'a> {
     pub fn into_owned(self) -> ToolError<'static> {
         let why = match self.why {
             Why::Text(_) | Why::Schema(..) => Why::String(self.to_string()),
-            #[cfg(feature = "derive")]
             Why::Faults(..) => Why::String(self.to_string()),
             Why::Error(error) => Why::OwnedError(Box::new(error.into())),
             Why::String(text) => Why::String(text),
@@ -342,7 +330,6 @@ impl fmt::Display for ToolError<'_> {
             #[cfg(feature = "alloc")]
             Why::String(text) => f.write_str(text),
             Why::Schema(error, _) => fmt::Display::fmt(error, f),
-            #[cfg(feature = "derive")]
             Why::Faults(faults, _) => fmt::Display::fmt(faults, f),
             Why::Error(error) => error.write_message(f),
             #[cfg(feature = "alloc")]
@@ -363,7 +350,6 @@ impl Encode for Why<'_> {
             #[cfg(feature = "alloc")]
             Self::String(text) => to.string(text),
             Self::Schema(error, encode) => encode(error, to),
-            #[cfg(feature = "derive")]
             Self::Faults(faults, encode) => encode(faults, to),
             _ => to.string(INTERNAL),
         }
@@ -439,7 +425,6 @@ impl<'a> IntoToolError<'a> for SchemaError<'a> {
 }
 
 /// The arguments are invalid.
-#[cfg(feature = "derive")]
 impl<'a> IntoToolError<'a> for Faults<'a> {
     fn into_tool_error(self) -> ToolError<'a> {
         ToolError {
@@ -580,7 +565,7 @@ impl Entry<'_> {
     }
 }
 
-#[cfg(all(feature = "alloc", feature = "derive"))]
+#[cfg(feature = "alloc")]
 impl Catalog<'_> {
     /// Checks arguments that a catalog [checked when they are read](Self::checked_when_read) has
     /// not, before they are used in another way. `target` is what this catalog has found. For

@@ -1,6 +1,6 @@
 //! Arguments and results as types: `#[derive(Input)]` makes a constant JSON Schema of a struct,
 //! checks arguments against it, and reads them; [`#[derive(Output)]`](Output) makes the schema of
-//! results, and writes them. Needs the feature `derive`.
+//! results, and writes them. The macros need the feature `derive`.
 //!
 //! ```
 //! use mcp_sansio::types::{Text, Tool};
@@ -136,6 +136,7 @@ pub use crate::tools::typed::{
     AsyncToolHandler, CallOf, Called, OutputError, Prompts, SyncTools, ToolCall, ToolHandler,
     ToolSet, Tools,
 };
+#[cfg(feature = "derive")]
 pub use mcp_sansio_derive::{Input, Output, Prompts, ToolCall, Tools};
 pub use rules::{
     Faults, Format, MAX_FAULTS, MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf,

@@ -8,10 +8,8 @@ use core::fmt;
 
 use super::macros::{Writer, names, one_of, payload, wrong};
 use super::{List, Number, TaskMetadata, Text};
-#[cfg(feature = "derive")]
 use crate::encode::With;
 use crate::encode::{Encode, Encoder, object};
-#[cfg(feature = "derive")]
 use crate::json::JsonStr;
 use crate::json::{Members, RawJson, ReadError, hash_text};
 use crate::protocol::error::InvalidPayload;
@@ -267,7 +265,6 @@ enum Form<'a> {
     /// Written unchanged, in the revisions in which it may be sent.
     Json(RawJson<'a>, fn(RawJson<'_>, Revision) -> bool),
     /// Made of a type, for the latest revision; written for any.
-    #[cfg(feature = "derive")]
     Typed(RawJson<'static>, fn(RawJson<'_>, &mut Encoder<'_>)),
 }
 
@@ -300,7 +297,6 @@ impl<'a> RequestedSchema<'a> {
         Self(Form::Fields(fields))
     }
 
-    #[cfg(feature = "derive")]
     pub(crate) const fn typed(schema: RawJson<'static>) -> Self {
         Self(Form::Typed(schema, write_typed))
     }
@@ -316,7 +312,6 @@ impl<'a> RequestedSchema<'a> {
         match self.0 {
             Form::Fields(_) => None,
             Form::Json(schema, _) => Some(schema),
-            #[cfg(feature = "derive")]
             Form::Typed(schema, _) => Some(schema),
         }
     }
@@ -400,7 +395,6 @@ impl Encode for RequestedSchema<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
             Form::Json(schema, _) => to.raw(schema),
-            #[cfg(feature = "derive")]
             Form::Typed(schema, write) => write(schema, to),
             Form::Fields(fields) => {
                 let required =
@@ -416,7 +410,6 @@ impl Encode for RequestedSchema<'_> {
 }
 
 /// Writes the form of a type.
-#[cfg(feature = "derive")]
 fn write_typed(schema: RawJson<'_>, to: &mut Encoder<'_>) {
     if to.revision() >= Revision::V2025_11_25 {
         return to.raw(schema);
@@ -439,7 +432,6 @@ fn write_typed(schema: RawJson<'_>, to: &mut Encoder<'_>) {
 
 /// Writes a field for 2025-06-18: without a default, unless it is a boolean, a selection of several
 /// options as a selection of one, and display names in a list of their own.
-#[cfg(feature = "derive")]
 fn downgrade_field(field: RawJson<'_>, to: &mut Encoder<'_>) {
     let kind = FieldKind::of(field);
     let items = field.get("items").filter(|_| kind == Some(FieldKind::MultiSelect));

@@ -101,7 +101,6 @@ impl<'a> RequestedSchema<'a> {
                 !fields.iter().any(|field| matches!(field.schema, PrimitiveSchema::Other(_)))
             }
             Form::Json(raw, is_valid) => is_valid(raw, revision),
-            #[cfg(feature = "derive")]
             Form::Typed(..) => true,
         }
     }
