@@ -5,7 +5,8 @@ mod validation;
 
 pub use validation::SamplingError;
 
-use core::fmt;
+use core::iter::Chain;
+use core::{fmt, option};
 
 use super::content::FallbackText;
 use super::macros::{names, one_of, payload};
@@ -319,11 +320,7 @@ impl ToolUseContent<'_> {
 /// The text that replaces the block for revisions before 2025-11-25.
 impl fmt::Display for ToolUseContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[use of tool ")?;
-        fmt::Display::fmt(&self.name, f)?;
-        f.write_str(": ")?;
-        fmt::Display::fmt(&self.input, f)?;
-        f.write_str("]")
+        show_use(self.name, self.input, f)
     }
 }
 
@@ -385,6 +382,15 @@ impl fmt::Display for ToolResultContent<'_> {
     }
 }
 
+/// Writes the description of a use of a tool.
+fn show_use(name: Text<'_>, input: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[use of tool ")?;
+    fmt::Display::fmt(&name, f)?;
+    f.write_str(": ")?;
+    fmt::Display::fmt(&input, f)?;
+    f.write_str("]")
+}
+
 /// Writes the description of an image or audio file.
 fn show_file(mime_type: Text<'_>, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("[")?;
@@ -421,12 +427,11 @@ impl<'a> SamplingMessageContent<'a> {
 
     /// Iterates over the blocks. An invalid block is an `Err` item.
     pub fn iter(&self) -> SamplingMessageContentIter<'a> {
-        match self {
-            Self::One(block) => {
-                SamplingMessageContentIter { one: Some(*block), many: List::EMPTY.iter() }
-            }
-            Self::Many(blocks) => SamplingMessageContentIter { one: None, many: blocks.iter() },
-        }
+        let (one, many) = match self {
+            Self::One(block) => (Some(Ok(*block)), List::EMPTY),
+            Self::Many(blocks) => (None, *blocks),
+        };
+        one.into_iter().chain(many.iter())
     }
 }
 
@@ -440,22 +445,10 @@ impl<'a> IntoIterator for SamplingMessageContent<'a> {
 }
 
 /// Iterator over the blocks of a message, created by [`SamplingMessageContent::iter`].
-#[derive(Clone, Debug)]
-pub struct SamplingMessageContentIter<'a> {
-    one: Option<SamplingMessageContentBlock<'a>>,
-    many: ListIter<'a, SamplingMessageContentBlock<'a>>,
-}
-
-impl<'a> Iterator for SamplingMessageContentIter<'a> {
-    type Item = Result<SamplingMessageContentBlock<'a>, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.one.take() {
-            Some(one) => Some(Ok(one)),
-            None => self.many.next(),
-        }
-    }
-}
+pub type SamplingMessageContentIter<'a> = Chain<
+    option::IntoIter<Result<SamplingMessageContentBlock<'a>, ReadError>>,
+    ListIter<'a, SamplingMessageContentBlock<'a>>,
+>;
 
 impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

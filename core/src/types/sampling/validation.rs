@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::{UNKNOWN, show_file};
+use super::{UNKNOWN, show_file, show_use};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{RawJson, ReadError};
 use crate::protocol::Revision;
@@ -317,11 +317,8 @@ impl fmt::Display for Block<'_, '_> {
             Self::Own(block) => fmt::Display::fmt(block, f),
             Self::Json(raw) => match text(*raw, "type") {
                 Some(kind) if kind == "tool_use" => {
-                    f.write_str("[use of tool ")?;
-                    fmt::Display::fmt(&text(*raw, "name").unwrap_or_default(), f)?;
-                    f.write_str(": ")?;
-                    fmt::Display::fmt(&raw.get("input").unwrap_or(RawJson::EMPTY), f)?;
-                    f.write_str("]")
+                    let name = text(*raw, "name").unwrap_or_default();
+                    show_use(name, raw.get("input").unwrap_or(RawJson::EMPTY), f)
                 }
                 Some(kind) if kind == "tool_result" => {
                     f.write_str("[tool result:")?;
