@@ -2,8 +2,10 @@
 
 use std::hint::black_box;
 
+use mcp_sansio::RawJson;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, challenges};
+use mcp_sansio::http::param_headers::header_params;
 use mcp_sansio::http::server::{ReplayBuffer, StreamRecorder};
 use mcp_sansio::http::sse::EventReader;
 use mcp_sansio_http1::{RequestReader, ResponseReader};
@@ -98,6 +100,15 @@ pub(super) const CASES: &Table = &[
             while let Ok(Some(parts)) = replay.next_part(&mut cursor) {
                 black_box(parts);
             }
+        })
+    }),
+    ("arguments: none of them in a field", |n| {
+        let properties = join(n, |at| format!(r#""p{at}":{{"type":"string"}}"#));
+        let schema = format!(r#"{{"type":"object","properties":{{{properties}}}}}"#);
+        let arguments = format!("{{{}}}", join(n, |at| format!(r#""p{at}":"a""#)));
+        Work::new(schema.len() + arguments.len(), move || {
+            let [schema, arguments] = [&schema, &arguments].map(|text| RawJson::parse(text));
+            assert_eq!(header_params(schema.unwrap(), arguments.unwrap()).count(), 0);
         })
     }),
     ("challenge: parameters", |n| {
