@@ -256,7 +256,7 @@ impl HttpClient {
             }
             _ => None,
         };
-        let error = match endpoint.map(|uri| (uri, self.resolve(uri))) {
+        let error = match endpoint.map(|uri| (uri, self.resolve(&self.target, uri))) {
             Some((_, Ok(endpoint))) => {
                 self.endpoint = Some(endpoint);
                 self.ask(initialize, Ask::Message);
@@ -395,15 +395,14 @@ impl HttpClient {
     fn complete(&mut self, mut job: Box<Job>, is_complete: bool, now: Instant) {
         match (job.errand.take(), &job.kind) {
             (Some(Errand::Initialize(_)), _) => {
-                let [_, Some(post)] = self.opening.clone() else {
+                let (true, [_, Some(post)]) = (is_complete, &self.opening) else {
                     return self.not_renewed(job, now);
                 };
-                let has_response = is_complete;
-                job.errand = Some(Errand::Initialized { post, has_response });
+                job.errand = Some(Errand::Initialized(post.clone()));
                 self.ask(job, Ask::Message);
             }
-            (Some(Errand::Initialized { has_response, .. }), _) => {
-                if has_response && is_complete && self.session.revision() == self.revision {
+            (Some(Errand::Initialized(_)), _) => {
+                if is_complete && self.session.revision() == self.revision {
                     self.renewed(job, now);
                 } else {
                     self.not_renewed(job, now);
@@ -434,9 +433,9 @@ impl HttpClient {
         if !location.is_empty() && job.tried.redirects < MAX_REDIRECTS {
             job.tried.redirects += 1;
             // Another path of the same origin is taken from now on.
-            match self.resolve(location) {
+            match self.resolve(self.endpoint.as_ref().unwrap_or(&self.target), location) {
                 Ok(target) => {
-                    self.target.clone_from(&target);
+                    self.endpoint.as_mut().unwrap_or(&mut self.target).clone_from(&target);
                     self.report(Diagnostic::Redirected(target));
                     self.ask(job, Ask::Message);
                 }
@@ -504,6 +503,7 @@ impl HttpClient {
         } else if let [Some(initialize), Some(_)] = &self.opening {
             job.errand = Some(Errand::Initialize(initialize.clone()));
             (self.is_renewing, self.is_opening) = (true, true);
+            self.ended = Some(mem::take(&mut self.session));
             self.ask(job, Ask::Message);
         } else {
             self.fail(job, ended(), now);
@@ -512,6 +512,7 @@ impl HttpClient {
 
     fn renewed(&mut self, mut job: Box<Job>, now: Instant) {
         self.sessions += 1;
+        self.ended = None;
         self.listen(now);
         self.report(Diagnostic::SessionRenewed);
         job.errand = None;
@@ -527,6 +528,12 @@ impl HttpClient {
     /// Lets the messages go on that wait for a session; if there is none, the next one tries.
     pub(super) fn end_of_renewal(&mut self, now: Instant) {
         (self.is_renewing, self.is_opening) = (false, false);
+        // Its id gets 404 again. Without an id the server would not say that a session is needed.
+        if let Some(ended) = self.ended.take()
+            && self.closing == Closing::Open
+        {
+            self.session = ended;
+        }
         let waiting = self.jobs.iter().filter(|(_, job)| matches!(job.phase, Phase::Renewal));
         for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
             if let Some(mut job) = self.take(id) {

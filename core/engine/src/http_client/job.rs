@@ -67,7 +67,7 @@ pub(super) enum Errand {
     /// Opens another session.
     Initialize(Post),
     /// Completes that.
-    Initialized { post: Post, has_response: bool },
+    Initialized(Post),
     /// Reads the list of tools again.
     Tools(Box<Listing>),
 }
@@ -145,7 +145,7 @@ impl Job {
     /// Returns the post that is sent now.
     pub(super) fn post(&self) -> Option<&Post> {
         match (&self.errand, &self.kind) {
-            (Some(Errand::Initialize(post) | Errand::Initialized { post, .. }), _) => Some(post),
+            (Some(Errand::Initialize(post) | Errand::Initialized(post)), _) => Some(post),
             (Some(Errand::Tools(listing)), _) => Some(&listing.post),
             (None, Kind::Message(post)) => Some(post),
             (None, Kind::Listen | Kind::HttpSse(_) | Kind::Delete(_)) => None,
@@ -180,7 +180,7 @@ impl Job {
 
     /// Whether the job opens another session.
     pub(super) const fn renews(&self) -> bool {
-        matches!(self.errand, Some(Errand::Initialize(_) | Errand::Initialized { .. }))
+        matches!(self.errand, Some(Errand::Initialize(_) | Errand::Initialized(_)))
     }
 
     /// Whether the time of sending is limited: the client limits that of its calls only.

@@ -56,6 +56,8 @@ pub struct HttpClient {
     origin: String,
     limits: HttpLimits,
     session: HttpSession,
+    /// The session that has ended, while another one is being opened.
+    ended: Option<HttpSession>,
     /// Number of sessions so far.
     sessions: u32,
     /// The messages that have opened the session, to open another one with.
@@ -245,6 +247,7 @@ impl HttpClient {
             origin: format!("{scheme}://{}", origin.authority),
             limits: HttpLimits { max_message: limits.max_message.max(1024), ..limits },
             session: HttpSession::new(),
+            ended: None,
             sessions: 0,
             opening: [None, None],
             revision: None,
@@ -486,10 +489,10 @@ impl HttpClient {
         }
     }
 
-    /// Resolves a reference of the server to a path of the same origin.
-    fn resolve(&self, reference: &str) -> Result<String, UrlError> {
+    /// Resolves a reference of the server, beside this path, to a path of the same origin.
+    fn resolve(&self, base: &str, reference: &str) -> Result<String, UrlError> {
         let (origin, _) = Origin::parse(&self.origin)?;
-        Ok(origin.resolve(&self.target, reference)?.to_string())
+        Ok(origin.resolve(base, reference)?.to_string())
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {

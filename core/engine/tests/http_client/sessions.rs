@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::{CallOptions, TaskGone};
-use mcp_sansio_engine::CallError;
+use mcp_sansio_engine::{CallError, HttpError};
 use serde_json::json;
 
 use crate::scene::{EVENTS, JSON, Scene, Sent, initialized, text};
@@ -162,6 +162,44 @@ fn a_session_is_renewed_once_for_a_call_and_must_have_the_same_revision() {
     let initialized = scene.takes("POST /mcp notifications/initialized");
     scene.responds(&initialized, 202, &[], "");
     assert!(scene.result(call).contains("session ended by the server"));
+}
+
+#[test]
+fn sess_03_sess_06_the_call_after_a_renewal_that_failed_opens_a_session() {
+    let fails: [fn(&mut Scene); 4] = [
+        |scene| {
+            let initialize = scene.takes("POST /mcp initialize");
+            scene.ends(&initialize, Err(HttpError::ConnectionLost));
+        },
+        |scene| {
+            let initialize = scene.takes("POST /mcp initialize");
+            scene.responds(&initialize, 502, &[], "");
+        },
+        |scene| scene.later(Duration::from_secs(30)),
+        |scene| {
+            let initialize = scene.takes("POST /mcp initialize");
+            let session = [JSON[0], ("mcp-session-id", "lost")];
+            let result = initialize.ok(initialized("2025-11-25")).to_string();
+            scene.responds(&initialize, 200, &session, &result);
+            let initialized = scene.takes("POST /mcp notifications/initialized");
+            scene.responds(&initialized, 503, &[], "");
+        },
+    ];
+    for fails in fails {
+        let mut scene = Scene::legacy();
+        let (call, sent) = scene.call("a");
+        scene.responds(&sent, 404, &[], "");
+        fails(&mut scene);
+        assert!(scene.engine.take(call).unwrap().result.is_err());
+        let (call, sent) = scene.call("b");
+        assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
+        scene.responds(&sent, 404, &[], "");
+        scene.opens("s-2");
+        let sent = scene.takes("POST /mcp tools/call");
+        assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
+        scene.responds_with(&sent, 200, &sent.ok(text("b")));
+        assert_eq!(scene.result(call), "b");
+    }
 }
 
 #[test]

@@ -154,6 +154,24 @@ fn bc_03_bc_06_old_03_old_05_old_06_a_server_of_2024_11_05_names_its_endpoint_fi
 }
 
 #[test]
+fn the_endpoint_of_a_server_of_2024_11_05_redirects_within_its_origin() {
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds(&initialize, 404, &[], "");
+    let stream = scene.takes("GET /mcp");
+    scene.heads(&stream, 200, EVENTS);
+    scene.says(&stream, "event: endpoint\ndata: /sse/messages?id=7\n\n");
+    let initialize = scene.takes("POST /sse/messages?id=7 initialize");
+    scene.responds(&initialize, 307, &[("location", "messages/?id=7")], "");
+    let initialize = scene.takes("POST /sse/messages/?id=7 initialize");
+    scene.responds(&initialize, 202, &[], "");
+    scene.says(&stream, &event(&initialize.ok(initialized("2024-11-05"))));
+    scene.takes("POST /sse/messages/?id=7 notifications/initialized");
+    assert!(matches!(scene.engine.connect_state(), ConnectState::Connected));
+    assert_eq!(scene.http.target(), "/mcp");
+}
+
+#[test]
 fn c3_old_07_without_an_endpoint_the_first_error_counts() {
     for (body, wanted) in [
         ("data: {}\n\n", "HTTP status 404"),
