@@ -60,6 +60,12 @@ impl HttpClient {
         match (job.ask, &job.kind) {
             (Ask::Message, Kind::Delete(_)) => self.session.delete_fields(&mut put),
             (Ask::Message, _) => {
+                let is_late = self.is_renewing || job.session != self.sessions;
+                if is_late && job.errand.is_none() && job.is_answer() {
+                    // A request of the new session may have the same id.
+                    self.fail(job, HttpError::Invalid(LATE.to_owned()), now);
+                    return None;
+                }
                 let post = job.post()?;
                 let message = post.message();
                 if job.errand.is_none() && message.has_method("initialize") {
@@ -602,5 +608,6 @@ const HEADER_MISMATCH: i64 = -32020;
 /// Error code of 2026-07-28, basic/versioning.
 const UNSUPPORTED_VERSION: i64 = -32022;
 const NO_EVENT: &str = "no event within 16 times HttpLimits::max_message";
+const LATE: &str = "the session of the request has ended";
 const TOO_LONG: &str = "response is longer than HttpLimits::max_message";
 const ARGUMENT: &str = "argument with x-mcp-header is neither a string nor a boolean nor an integer within ±(2^53 - 1)";

@@ -28,7 +28,7 @@ pub(super) struct Job {
     pub(super) body: Vec<u8>,
     /// Number of bytes since the last event.
     pub(super) without_event: usize,
-    /// Number of the session in which the message was sent.
+    /// Number of the session in which the message was sent; of a response, that of its request.
     pub(super) session: u32,
     pub(super) tried: Tried,
     /// Time at which the exchange ends.
@@ -219,6 +219,8 @@ pub(super) struct Queued {
     /// Whether it opens a session: only responses may be sent at the same time.
     pub(super) opens: bool,
     is_answer: bool,
+    /// Number of the session in which it was written.
+    pub(super) session: u32,
     /// Start of the login during which its time limit stands still.
     pub(super) held: Option<Instant>,
 }
@@ -233,12 +235,12 @@ impl Queue {
         self.messages.is_empty()
     }
 
-    pub(super) fn push(&mut self, post: Post) {
+    pub(super) fn push(&mut self, post: Post, session: u32) {
         let message = post.message();
         let (id, opens, is_answer) =
             (message.id().map(str::to_owned), message.is_handshake(), message.method().is_none());
         self.bytes += post.body().len();
-        self.messages.push_back(Queued { post, id, opens, is_answer, held: None });
+        self.messages.push_back(Queued { post, id, opens, is_answer, session, held: None });
     }
 
     /// Takes the next message that may be sent. `one_way` is the number of those in flight without
@@ -417,7 +419,7 @@ mod tests {
     fn fill(queue: &mut Queue, length: usize) -> usize {
         let mut pushed = 0;
         while !queue.is_full() {
-            queue.push(post(false, length));
+            queue.push(post(false, length), 0);
             pushed += 1;
         }
         pushed
@@ -441,8 +443,8 @@ mod tests {
     #[test]
     fn c1_messages_without_a_response_wait_for_others_to_be_accepted_and_requests_do_not() {
         let mut queue = Queue::default();
-        queue.push(post(false, 1));
-        queue.push(post(true, 1));
+        queue.push(post(false, 1), 0);
+        queue.push(post(true, 1), 0);
         let first = queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id);
         assert_eq!(first.as_deref(), Some("1"));
         assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());

@@ -301,7 +301,7 @@ impl HttpClient {
                 return;
             }
         }
-        self.queue.push(post);
+        self.queue.push(post, self.sessions);
     }
 
     /// [Sends](Self::send) the [posts](ClientEngine::posts) of the client, while the queue is not
@@ -321,7 +321,11 @@ impl HttpClient {
         while let Some(mut queued) = self.queue.next(self.is_opening, self.one_way) {
             hold(&mut queued.held, queued.id.as_deref(), false, now, &mut self.inbox);
             self.is_opening |= queued.opens;
-            self.start(Kind::Message(queued.post), Exchange::http_sse(), Ask::Message);
+            let (kind, exchange) = (Kind::Message(queued.post), Exchange::http_sse());
+            let id = self.start(kind, exchange, Ask::Message);
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.session = queued.session;
+            }
         }
         if self.logins > 0 {
             self.queue.hold(true, now, &mut self.inbox);

@@ -78,6 +78,63 @@ fn a_response_to_a_request_of_the_server_is_sent_again_when_it_is_lost() {
 }
 
 #[test]
+fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next() {
+    let never = |scene: &mut Scene, others: usize| {
+        let sent = scene.trace.iter().filter(|line| *line == "POST /mcp").count();
+        assert_eq!(sent, others, "{:?}", scene.trace);
+        let rejected = "message rejected: the session of the request has ended";
+        assert!(scene.trace.iter().any(|line| line.contains(rejected)), "{:?}", scene.trace);
+    };
+    // It says itself that the session has ended.
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    scene.responds(&sent, 404, &[], "");
+    scene.opens("s-2");
+    never(&mut scene, 1);
+    // It learns that later than a call.
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    scene.opens("s-2");
+    scene.responds(&sent, 404, &[], "");
+    never(&mut scene, 1);
+    // It waits for another attempt.
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    scene.ends(&sent, Err(HttpError::ConnectionLost));
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    scene.opens("s-2");
+    scene.later(Duration::from_millis(250));
+    never(&mut scene, 1);
+    // It waits for others to be accepted.
+    let mut scene = Scene::legacy();
+    for _ in 0..16 {
+        let sent = answers(&mut scene);
+        scene.open.push(sent);
+    }
+    let get = scene.get.clone().unwrap();
+    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})));
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    for _ in 0..16 {
+        let sent = scene.takes("POST /mcp");
+        scene.responds(&sent, 202, &[], "");
+    }
+    scene.opens("s-2");
+    never(&mut scene, 16);
+    // A session is being opened.
+    let mut scene = Scene::legacy();
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    let get = scene.get.clone().unwrap();
+    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})));
+    scene.opens("s-2");
+    never(&mut scene, 0);
+}
+
+#[test]
 fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_waits_for() {
     for lost in LOSSES {
         // A call may have had its effect.
