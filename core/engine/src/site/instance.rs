@@ -200,9 +200,10 @@ impl<O> Instance<O> {
 
     /// Returns whether some event of a stream is here, or will be.
     pub(super) fn has_stream(&self, stream: u32) -> bool {
+        let post = self.streams.posts.get(&ExchangeId::new(stream));
         self.session().is_some_and(|session| {
             stream == session.own_stream
-                || !self.streams.is_own(ExchangeId::new(stream))
+                || post.is_some_and(|stream| stream.has_events())
                 || session.replay.has_stream(stream)
         })
     }
@@ -408,8 +409,8 @@ impl<O> Instance<O> {
             }
     }
 
-    /// Begins to send the recorded events of a stream to an exchange. Returns the reader, and the
-    /// exchange that sent the stream until now.
+    /// Begins to send a stream to an exchange: the recorded events, then what follows. Returns the
+    /// reader, and the exchange that sent the stream until now.
     pub(super) fn read(
         &mut self,
         key: SlabKey,
@@ -422,11 +423,49 @@ impl<O> Instance<O> {
             Some(after) => (after.stream, session.replay.read_after(after)),
             None => (session.own_stream, session.own_cursor),
         };
-        let before = match stream {
-            own if own == session.own_stream => session.holder.replace(key),
-            _ => self.leave_exchange(stream),
+        // The client has one connection for each stream.
+        session.remote.retain(|other| other.stream != stream);
+        let before = match self.streams.posts.get_mut(&ExchangeId::new(stream)) {
+            Some(post) => {
+                post.is_released = false;
+                post.exchange.replace(key)
+            }
+            None if stream == session.own_stream => session.holder.replace(key),
+            // Nothing follows.
+            None => None,
         };
         Some((Reader { stream, cursor, part: None, is_ending: false, has_ended: false }, before))
+    }
+
+    /// Returns whether another exchange has begun to send the stream of a reader.
+    fn is_replaced(&self, key: SlabKey, reader: &Reader) -> bool {
+        match (self.streams.posts.get(&ExchangeId::new(reader.stream)), self.session()) {
+            (Some(post), _) => post.exchange != Some(key),
+            (None, Some(session)) if reader.stream == session.own_stream => {
+                session.holder != Some(key)
+            }
+            (None, _) => false,
+        }
+    }
+
+    /// Looks for the next recorded part. Returns the stream of a request if there is none, so that
+    /// the exchange goes on with what the server writes: a response may be longer than what is
+    /// recorded.
+    fn catch_up(&mut self, key: SlabKey, reader: &mut Reader) -> Option<ExchangeId> {
+        let InstanceKind::Session(session) = &mut self.kind else { return None };
+        if reader.part.is_none() {
+            let part = session.replay.find_part(&mut reader.cursor).ok()?;
+            reader.part = part.map(|part| (part, 0));
+        }
+        let id = ExchangeId::new(reader.stream);
+        let post = self.streams.posts.get(&id).filter(|post| post.exchange == Some(key))?;
+        // If the start of an event is recorded no more, nothing can be made of its rest.
+        let is_next =
+            reader.part.is_none() && reader.cursor.is_mid_event() == post.recorder.is_mid_event();
+        if is_next {
+            session.readers.retain(|reader| *reader != key);
+        }
+        is_next.then_some(id)
     }
 
     /// Lets a stream of a request go on without its exchange, which it returns.
@@ -499,7 +538,12 @@ impl<O> Instance<O> {
     }
 
     /// An exchange no longer reads the recorded events.
-    fn stop_reading(&mut self, key: SlabKey, now: Instant) {
+    fn stop_reading(&mut self, key: SlabKey, reader: &Reader, now: Instant) {
+        let id = ExchangeId::new(reader.stream);
+        if let Some(stream) = self.streams.posts.get_mut(&id) {
+            stream.exchange.take_if(|exchange| *exchange == key);
+            touch(&mut self.touched, id);
+        }
         if let InstanceKind::Session(session) = &mut self.kind {
             session.readers.retain(|reader| *reader != key);
             session.holder.take_if(|holder| *holder == key);
@@ -523,6 +567,10 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) const fn is_mid_event(&self) -> bool {
         self.part.is_some() || self.cursor.is_mid_event()
+    }
+
+    const fn ends(&self) -> bool {
+        self.is_ending && !self.is_mid_event()
     }
 }
 
@@ -626,11 +674,14 @@ impl<O> Stream<O> {
         (self.recorder, self.exchange) = (StreamRecorder::new(number), exchange);
     }
 
+    /// Returns whether its response is an event stream.
+    fn has_events(&self) -> bool {
+        self.outbox.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream)
+    }
+
     /// Removes bytes that were sent, and records them if they can be resumed.
     pub(super) fn advance(&mut self, n: usize, kind: &mut InstanceKind) {
-        let is_events =
-            self.outbox.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream);
-        if let (InstanceKind::Session(session), true) = (kind, is_events) {
+        if let (InstanceKind::Session(session), true) = (kind, self.has_events()) {
             let pending = self.outbox.tx.pending();
             session.replay.record(&mut self.recorder, pending.get(..n).unwrap_or(pending));
         }
@@ -685,6 +736,16 @@ impl<O> Site<'_, O> {
         let Self { config, options, exchanges, instances, schedule, closing, .. } = self;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteBody::End };
         let Exchange { stage, control, untaken, is_asked, sent, .. } = exchange;
+        if let Stage::Replay(owner, reader) = stage
+            && let Some(instance) = instances.get_mut(*owner)
+        {
+            reader.is_ending |= closing.is_some() || instance.is_replaced(key, reader);
+            if !reader.ends()
+                && let Some(id) = instance.catch_up(key, reader)
+            {
+                *stage = Stage::Stream(*owner, id);
+            }
+        }
         let stream = stage.stream();
         let body = match stage {
             _ if !control.is_empty() => SiteBody::Piece(control),
@@ -699,8 +760,7 @@ impl<O> Site<'_, O> {
             Stage::Replay(owner, reader) => match instances.get_mut(*owner) {
                 None => SiteBody::End,
                 Some(instance) => {
-                    reader.is_ending |= closing.is_some();
-                    let ends = reader.is_ending && !reader.is_mid_event();
+                    let ends = reader.ends();
                     let is_first = ends && !core::mem::replace(&mut reader.has_ended, true);
                     let revision = instance.state.server(config).legacy_revision();
                     if is_first && revision == Some(Revision::V2025_11_25) {
@@ -709,8 +769,11 @@ impl<O> Site<'_, O> {
                         SiteBody::Piece(control)
                     } else if ends {
                         SiteBody::End
+                    } else if instance.is_replaced(key, reader) {
+                        // The other one sends the whole event.
+                        SiteBody::Cut
                     } else {
-                        instance.replayed(reader)
+                        instance.replayed(key, reader)
                     }
                 }
             },
@@ -752,12 +815,16 @@ impl<O> Site<'_, O> {
                     }
                 }
                 if let Some(instance) = self.instances.get_mut(*owner) {
-                    instance.keep_position(reader);
+                    instance.keep_position(key, reader);
                 }
             }
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 let (owner, id) = (*owner, *id);
                 let Some(instance) = self.instances.get_mut(owner) else { return };
+                if !instance.sends(id, key) {
+                    // The other exchange sends them.
+                    return;
+                }
                 let Instance { streams, kind, .. } = &mut **instance;
                 let stream = streams.get_mut(id);
                 stream.advance(n, kind);
@@ -835,9 +902,9 @@ impl<O> Site<'_, O> {
                 }
             }
             Stage::Refused(owner) => self.end_instance(owner),
-            Stage::Replay(owner, _) => {
+            Stage::Replay(owner, reader) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
-                    instance.stop_reading(key, now);
+                    instance.stop_reading(key, &reader, now);
                     self.schedule.turn(Work::Instance(owner));
                 }
             }
@@ -957,24 +1024,16 @@ impl<O> Instance<O> {
     }
 
     /// Returns the next part of what was recorded of a stream.
-    fn replayed(&mut self, reader: &mut Reader) -> SiteBody<'_> {
-        let InstanceKind::Session(session) = &mut self.kind else { return SiteBody::End };
-        let own_stream = session.own_stream;
-        if reader.part.is_none() {
-            match session.replay.find_part(&mut reader.cursor) {
-                Ok(Some(part)) => reader.part = Some((part, 0)),
-                Ok(None) => {
-                    self.keep_position(reader);
-                    // The stream of a request ends with its response.
-                    let id = ExchangeId::new(reader.stream);
-                    let is_over = reader.stream != own_stream && self.streams.is_own(id);
-                    return if is_over { SiteBody::End } else { SiteBody::Pending };
-                }
-                Err(_) => return SiteBody::Cut,
-            }
-        }
-        let (Some((part, sent)), Some(session)) = (reader.part, self.session()) else {
-            return SiteBody::Cut;
+    fn replayed(&mut self, key: SlabKey, reader: &mut Reader) -> SiteBody<'_> {
+        self.keep_position(key, reader);
+        let Some(session) = self.session() else { return SiteBody::End };
+        let Some((part, sent)) = reader.part else {
+            return match session.replay.find_part(&mut reader.cursor) {
+                Ok(_) if reader.stream == session.own_stream => SiteBody::Pending,
+                // The stream of a request ends with its response.
+                Ok(_) if self.streams.is_own(ExchangeId::new(reader.stream)) => SiteBody::End,
+                _ => SiteBody::Cut,
+            };
         };
         let Ok([one, other]) = session.replay.bytes_of(part) else { return SiteBody::Cut };
         match one.get(sent..) {
@@ -984,11 +1043,11 @@ impl<O> Instance<O> {
     }
 
     /// Remembers how far the messages that belong to no request were sent, event by event.
-    fn keep_position(&mut self, reader: &Reader) {
+    fn keep_position(&mut self, key: SlabKey, reader: &Reader) {
         if let InstanceKind::Session(session) = &mut self.kind
             && reader.stream == session.own_stream
+            && session.holder == Some(key)
             && !reader.is_mid_event()
-            && !reader.is_ending
         {
             session.own_cursor = reader.cursor;
         }

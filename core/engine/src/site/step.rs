@@ -612,11 +612,6 @@ impl<O> Site<'_, O> {
         }
         let Some((reader, before)) = instance.read(key, after) else { return };
         if let Some(before) = before {
-            if let Some(Exchange { stage: Stage::Replay(_, reader), .. }) =
-                self.exchanges.get_mut(before)
-            {
-                reader.is_ending = true;
-            }
             self.leave_streams(before);
             self.schedule.ready(before);
         }

@@ -256,6 +256,11 @@ impl StreamRecorder {
     pub const fn new(stream: u32) -> Self {
         Self { event: EventId { stream, number: 0 }, has_begun: false, ends_line: false }
     }
+
+    /// Whether the last recorded byte did not end its event.
+    pub const fn is_mid_event(&self) -> bool {
+        self.has_begun
+    }
 }
 
 impl ReplayCursor {

@@ -1,8 +1,9 @@
 //! Many connections at once, in any pieces, and lost at any byte.
 
 use mcp_sansio::Change;
+use mcp_sansio_engine::site::SiteBody;
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
+use super::host::{CONFIG, Connection, Host, Reply, bare, initialize, modern, post, tool_call};
 
 /// Returns the requests of a client of each era, in a session that is open.
 fn requests(host: &mut Host) -> Vec<String> {
@@ -85,7 +86,8 @@ fn a_connection_that_is_lost_at_any_byte_leaves_nothing_behind() {
 
 #[test]
 fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
-    for cut in 0.. {
+    // The server knows of the loss, or not yet.
+    for (cut, is_known) in (0..).flat_map(|cut| [(cut, true), (cut, false)]) {
         let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
         let id = host.open("2025-11-25");
         let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
@@ -95,7 +97,9 @@ fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
         host.run();
         while lost.answer.body.len() < cut && lost.step(&mut host, 1) {}
         let is_whole = lost.answer.body.len() < cut;
-        lost.close(&mut host);
+        if is_known {
+            lost.close(&mut host);
+        }
         host.progress(open, 2);
         host.finish(open);
         host.run();
@@ -124,6 +128,101 @@ fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
 }
 
 #[test]
+fn sse_09_a_resumed_stream_brings_a_response_longer_than_what_is_kept() {
+    let text = "x".repeat(100_000);
+    for (chunk, replay) in [(1000, 64 << 10), (7000, 500), (usize::MAX, 0)] {
+        let mut host = Host::of(&CONFIG, |options| options.replay = replay);
+        host.chunk = chunk;
+        let id = host.open("2025-11-25");
+        let mut slow = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
+        host.serve(&mut [&mut slow]);
+        let open = host.open.remove(0);
+        assert!(host.site.turn(host.now, open.server).unwrap().release(open.request));
+        host.serve(&mut [&mut slow]);
+        // This time there is nothing to release.
+        assert!(host.site.turn(host.now, open.server).unwrap().release(open.request));
+        let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-0")];
+        let mut resumed = Connection::new(&bare("GET", &fields));
+        host.serve(&mut [&mut resumed]);
+        assert!(slow.is_done && !resumed.is_done, "{replay}");
+        host.site.answer(open, Reply::Text(text.clone()));
+        host.serve(&mut [&mut resumed]);
+        assert!(resumed.is_done, "{replay}");
+        let event = resumed.answer.body.strip_prefix("id: 3-1\ndata: ").unwrap();
+        let response: serde_json::Value = serde_json::from_str(event).unwrap();
+        assert_eq!(response["result"]["content"][0]["text"], text);
+        host.run();
+        assert_eq!(host.site.exchanges(), 0);
+    }
+}
+
+#[test]
+fn http_25_a_stream_that_is_resumed_several_times_belongs_to_the_latest_connection() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
+    host.serve(&mut [&mut lost]);
+    let open = host.open.remove(0);
+    host.progress(open, 1);
+    host.serve(&mut [&mut lost]);
+    let get = bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", "3-0")]);
+    let mut all: Vec<_> = (0..3).map(|_| Connection::new(&get)).collect();
+    // The second one has not read all that was recorded.
+    host.serve(&mut [&mut all[0]]);
+    while all[1].answer.body.len() < 20 {
+        host.run();
+        all[1].step(&mut host, 10);
+    }
+    host.run();
+    while all[2].exchange.is_none() || host.run() {
+        all[2].step(&mut host, usize::MAX);
+    }
+    host.progress(open, 2);
+    host.finish(open);
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let bodies = all.iter().map(|one| one.answer.body.as_str()).collect::<Vec<_>>();
+    assert!(all.iter().all(|one| one.is_done), "{bodies:?}");
+    for (event, wanted) in [("id: 3-2\n", [0, 0, 1]), ("id: 3-3\n", [0, 0, 1])] {
+        let counts: Vec<_> = bodies.iter().map(|body| body.matches(event).count()).collect();
+        assert_eq!(counts, wanted, "{bodies:?}");
+    }
+    assert!(bodies[2].starts_with("id: 3-1\n"), "{bodies:?}");
+    lost.close(&mut host);
+    host.run();
+    assert_eq!(host.site.exchanges(), 0);
+}
+
+#[test]
+fn bytes_that_were_on_their_way_to_a_connection_go_to_the_one_that_resumes_its_stream() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
+    host.serve(&mut [&mut lost]);
+    let open = host.open.remove(0);
+    host.progress(open, 1);
+    host.serve(&mut [&mut lost]);
+    host.progress(open, 2);
+    host.run();
+    let key = lost.exchange.unwrap();
+    let SiteBody::Piece(piece) = host.site.body(key) else { panic!("there is an event") };
+    let len = piece.len();
+    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-1")];
+    let mut resumed = Connection::new(&bare("GET", &fields));
+    while resumed.answer.body.len() < 10 {
+        host.run();
+        resumed.step(&mut host, 10);
+    }
+    host.site.wrote(host.now, key, len);
+    host.finish(open);
+    host.serve(&mut [&mut lost, &mut resumed]);
+    assert!(lost.is_done && resumed.is_done);
+    let ids: Vec<_> =
+        resumed.answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids, ["3-2", "3-3"], "{resumed:?}");
+    assert!(resumed.answer.body.contains(r#""progress":2}}"#), "{resumed:?}");
+}
+
+#[test]
 fn the_standalone_stream_belongs_to_the_latest_connection() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
@@ -144,6 +243,23 @@ fn the_standalone_stream_belongs_to_the_latest_connection() {
     host.serve(&mut [&mut second]);
     assert!(second.is_done);
     assert_eq!((host.site.exchanges(), host.site.sessions(), host.ended.len()), (0, 0, 1));
+}
+
+#[test]
+fn http_25_an_event_that_is_being_sent_goes_to_the_latest_connection_alone() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    let (mut first, mut second) = (Connection::new(&get), Connection::new(&get));
+    host.site.publish(&Change::tools());
+    while first.answer.body.len() < 20 {
+        host.run();
+        first.step(&mut host, 10);
+    }
+    host.serve(&mut [&mut second]);
+    host.serve(&mut [&mut first, &mut second]);
+    assert!(first.is_done && !first.answer.body.contains("\n\n"), "{first:?}");
+    assert!(second.answer.body.starts_with("id: 0-0\ndata: {"), "{second:?}");
 }
 
 #[test]

@@ -605,6 +605,29 @@ fn a_stream_is_resumed_at_another_node() {
 }
 
 #[test]
+fn http_25_a_stream_that_two_nodes_resume_belongs_to_the_latest_connection() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    nodes.hosts[0].progress(request, 1);
+    let (own, events) = nodes.listen(0, &id, Some(&last));
+    assert!(events.contains(r#""progress":1"#), "{events}");
+    let (other, events) = nodes.listen(1, &id, Some(&last));
+    assert!(events.contains(r#""progress":1"#), "{events}");
+    nodes.hosts[0].progress(request, 2);
+    assert_eq!(nodes.read(0, own), "");
+    let events = nodes.read(1, other);
+    assert!(events.contains(r#""progress":2"#), "{events}");
+    let (own, _) = nodes.listen(0, &id, Some(&last_id(&events)));
+    nodes.hosts[0].progress(request, 3);
+    assert_eq!(nodes.read(1, other), "");
+    assert!(nodes.read(0, own).contains(r#""progress":3"#));
+}
+
+#[test]
 fn a_stream_of_no_request_goes_on_at_another_node() {
     let mut nodes = Nodes::new(2);
     let id = nodes.hosts[0].open("2025-11-25");
