@@ -478,18 +478,18 @@ impl<O> Site<'_, O> {
             return;
         }
         let len = exchange.control.len().saturating_add(events.len());
-        if number > relay.next || len > max_pending.saturating_add(replay) {
-            // The client asks again, with the last event that it has.
-            exchange.stage = Stage::Ended;
-        } else {
+        let is_lost = number > relay.next || len > max_pending.saturating_add(replay);
+        if !is_lost {
             exchange.control.extend_from_slice(events);
             relay.next = number + 1;
             relay.until = now.saturating_add(self.options.keep_alive * 2);
-            if then == Then::Ended as u64 {
-                exchange.stage = Stage::Ended;
-            } else if then == Then::Own as u64 {
-                return self.get(key, owner, None, now);
-            }
+        }
+        if is_lost || then == Then::Ended as u64 {
+            // The client asks again, with the last event that it has.
+            self.leave(key, now);
+        } else if then == Then::Own as u64 {
+            self.leave(key, now);
+            return self.get(key, owner, None, now);
         }
         self.schedule.ready(key);
     }

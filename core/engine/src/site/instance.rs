@@ -67,7 +67,7 @@ pub(super) struct Session {
     pub(super) own_cursor: ReplayCursor,
     /// The latest exchange that took that stream.
     pub(super) holder: Option<SlabKey>,
-    /// The exchanges that read the replay buffer.
+    /// The exchanges that read the replay buffer, or that of another node.
     pub(super) readers: Vec<SlabKey>,
     pub(super) active: Instant,
     /// The number of the session, in the order of opening.
@@ -537,13 +537,24 @@ impl<O> Instance<O> {
         remote.retain(|reader| !reader.has_ended);
     }
 
-    /// An exchange no longer reads the recorded events.
-    fn stop_reading(&mut self, key: SlabKey, reader: &Reader, now: Instant) {
-        let id = ExchangeId::new(reader.stream);
+    /// An exchange no longer sends a stream of a request.
+    fn stop_sending(&mut self, key: SlabKey, stream: u32) {
+        let id = ExchangeId::new(stream);
         if let Some(stream) = self.streams.posts.get_mut(&id) {
             stream.exchange.take_if(|exchange| *exchange == key);
             touch(&mut self.touched, id);
         }
+    }
+
+    /// An exchange begins to wait for the recorded events of another node.
+    pub(super) fn begin_reading(&mut self, key: SlabKey) {
+        if let InstanceKind::Session(session) = &mut self.kind {
+            session.readers.push(key);
+        }
+    }
+
+    /// An exchange no longer reads the recorded events.
+    fn stop_reading(&mut self, key: SlabKey, now: Instant) {
         if let InstanceKind::Session(session) = &mut self.kind {
             session.readers.retain(|reader| *reader != key);
             session.holder.take_if(|holder| *holder == key);
@@ -777,6 +788,7 @@ impl<O> Site<'_, O> {
                     }
                 }
             },
+            Stage::Relay(owner, _) if instances.get(*owner).is_none() => SiteBody::End,
             Stage::Ended => ended(*sent),
             _ => SiteBody::Pending,
         };
@@ -902,9 +914,12 @@ impl<O> Site<'_, O> {
                 }
             }
             Stage::Refused(owner) => self.end_instance(owner),
-            Stage::Replay(owner, reader) => {
+            Stage::Replay(owner, _) | Stage::Relay(owner, _) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
-                    instance.stop_reading(key, &reader, now);
+                    if let Stage::Replay(_, reader) = was {
+                        instance.stop_sending(key, reader.stream);
+                    }
+                    instance.stop_reading(key, now);
                     self.schedule.turn(Work::Instance(owner));
                 }
             }

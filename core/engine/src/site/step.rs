@@ -73,15 +73,14 @@ impl<'c, O> Site<'c, O> {
             }
             Stage::Relay(owner, relay) => {
                 let is_lost = relay.until <= now;
-                if self.closing.is_some() || self.instances.get(owner).is_none() {
-                    exchange.stage = Stage::Ended;
+                let is_over = self.closing.is_some() || self.instances.get(owner).is_none();
+                if is_over || is_lost && relay.next > 0 {
+                    self.leave(key, now);
                     self.schedule.ready(key);
-                } else if is_lost && relay.next == 0 {
-                    // No node has the stream.
-                    self.get(key, owner, None, now);
                 } else if is_lost {
-                    exchange.stage = Stage::Ended;
-                    self.schedule.ready(key);
+                    // No node has the stream.
+                    self.leave(key, now);
+                    self.get(key, owner, None, now);
                 } else {
                     self.keep_alive(key, now);
                 }
@@ -636,6 +635,9 @@ impl<O> Site<'_, O> {
         if let Some(exchange) = self.exchanges.get_mut(key) {
             let until = now.saturating_add(PASS_TIMEOUT);
             exchange.stage = Stage::Relay(owner, Relay { next: 0, until });
+        }
+        if let Some(instance) = self.instances.get_mut(owner) {
+            instance.begin_reading(key);
         }
         self.keep_alive(key, now);
         self.schedule.ready(key);

@@ -733,6 +733,51 @@ fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
 }
 
 #[test]
+fn a_session_whose_stream_comes_from_another_node_is_used() {
+    let mut nodes = Nodes::new(1);
+    let node = nodes.clock.node("n2", RING).on_bus();
+    let limited = |it: &mut SiteOptions<'_>| {
+        (it.max_sessions, it.address_share) = (1, 100);
+        it.idle_timeout = Duration::from_secs(50);
+    };
+    nodes.hosts.push(Host::with_random(&CONFIG, limited, 2).in_fleet(node));
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (resumed, _) = nodes.listen(1, &id, Some(&last));
+    for step in 1..=6 {
+        nodes.wait(Duration::from_secs(20));
+        nodes.hosts[0].progress(request, step);
+        let events = nodes.read(1, resumed);
+        assert!(events.contains(&format!(r#""progress":{step}"#)), "{step}: {events}");
+    }
+    assert_eq!(nodes.send(1, &initialize("2025-11-25")).status, 503);
+    // When the stream ends, the session is not used any more.
+    nodes.hosts[0].finish(request);
+    assert!(nodes.read(1, resumed).contains("done"));
+    nodes.wait(Duration::from_secs(49));
+    assert_eq!(nodes.hosts[1].site.sessions(), 1);
+    nodes.wait(Duration::from_secs(1));
+    assert_eq!((nodes.hosts[1].site.sessions(), nodes.hosts[1].site.exchanges()), (0, 0));
+}
+
+#[test]
+fn a_stream_that_comes_from_another_node_ends_with_its_session() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (resumed, _) = nodes.listen(1, &id, Some(&last));
+    assert_eq!(nodes.send(0, &bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    nodes.read(1, resumed);
+    assert_eq!(nodes.hosts[1].site.exchanges(), 0);
+}
+
+#[test]
 fn what_was_lost_on_the_bus_is_said() {
     let mut nodes = Nodes::new(2);
     let id = nodes.hosts[0].open("2025-11-25");
