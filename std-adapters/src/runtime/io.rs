@@ -10,11 +10,10 @@ use futures_lite::io::{empty, sink};
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::{current, elapsed, now};
-#[cfg(any(feature = "smol", feature = "tokio"))]
-use crate::asynchronous::Accepted;
-use crate::asynchronous::Listener;
+use crate::asynchronous::{Accepted, Listener};
 use crate::client::child::{EXIT_TIMEOUT, end, spawn};
 use crate::client::{Stderr, StderrLines};
+use crate::gone::is_gone;
 
 /// A stream of any type.
 pub type BoxedStream = Box<dyn ReadWrite>;
@@ -38,6 +37,28 @@ impl<L: Listener<Stream: Send + 'static>> Listener for Boxing<L> {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<BoxedStream>>> {
         self.0.poll_accept(cx).map_ok(|(stream, peer)| (Box::new(stream) as BoxedStream, peer))
     }
+}
+
+/// Polls for the next connection whose client is still there.
+pub(crate) fn poll_accept<L: Listener + ?Sized>(
+    listener: &L,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<Accepted<L::Stream>>> {
+    match listener.poll_accept(cx) {
+        Poll::Ready(Err(error)) if is_of_one(&error) => {
+            // Others get their turn, however many have gone.
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        accepted => accepted,
+    }
+}
+
+/// Returns whether an error of accepting is that of one connection (`accept(2)` of Linux, `accept`
+/// of Windows) and says nothing about the next.
+fn is_of_one(error: &io::Error) -> bool {
+    use ErrorKind::{HostUnreachable, Interrupted, NetworkUnreachable};
+    is_gone(error) || matches!(error.kind(), Interrupted | HostUnreachable | NetworkUnreachable)
 }
 
 /// Joins a reader and a writer into one stream: the pipes of a child process, standard input and

@@ -17,6 +17,7 @@ pub(crate) use current::poll_on_thread;
 pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
 pub(crate) use current::{current, elapsed, now};
+pub(crate) use io::poll_accept;
 pub use io::{BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;

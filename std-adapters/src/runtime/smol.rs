@@ -175,9 +175,6 @@ fn poll_accept<L, T>(
     loop {
         match accept(listener.get_ref()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // The client closed the connection while it was in the queue.
-            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
             accepted => return Poll::Ready(accepted),
         }
         match listener.poll_readable(cx) {

@@ -1,17 +1,19 @@
 //! Real sockets.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{self, Poll};
 
 use async_io::Async;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::Json;
 #[cfg(unix)]
 use mcp_sansio::{OrToolError as _, types::TextResult};
-use mcp_sansio_adapters::asynchronous::{App, Context, Limits, Listener as _, accept, serve};
+use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, Limits, Listener, accept, serve};
 use serde_json::json;
 
 use crate::client::{Client, call};
@@ -245,4 +247,42 @@ fn a_listener_that_cannot_accept_ends_the_server() {
     let app =
         App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) });
     smol::block_on(serve(&app, &listener)).unwrap_err();
+}
+
+/// A listener whose first clients have gone before they are accepted.
+struct Gone<L>(L, RefCell<Vec<ErrorKind>>);
+
+impl<L: Listener> Listener for Gone<L> {
+    type Stream = L::Stream;
+
+    fn poll_accept(
+        &self,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<std::io::Result<Accepted<L::Stream>>> {
+        match self.1.borrow_mut().pop() {
+            Some(error) => Poll::Ready(Err(error.into())),
+            None => self.0.poll_accept(cx),
+        }
+    }
+}
+
+#[test]
+fn clients_that_have_gone_before_they_are_accepted_end_no_server() {
+    let app =
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
+            .catalog(&CATALOG);
+    let (listener, address) = listen();
+    let errors = [
+        ErrorKind::ConnectionAborted,
+        ErrorKind::ConnectionReset,
+        ErrorKind::HostUnreachable,
+        ErrorKind::Interrupted,
+        ErrorKind::NetworkUnreachable,
+    ];
+    let listener = Gone(&listener, RefCell::new(errors.into()));
+    run(serve(&app, &listener), async {
+        let mut client = connect(address).await;
+        assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
+    });
+    assert!(listener.1.borrow().is_empty());
 }

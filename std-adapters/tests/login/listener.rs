@@ -1,12 +1,17 @@
 //! The place where the browser returns to.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     LoopbackListener, MAX_VISITS, pasted,
+};
+use mcp_sansio_adapters::asynchronous::{
+    Accepted, BoxedListener, BoxedStream, Listener, Runtime, RuntimeFuture, within,
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -38,7 +43,7 @@ fn get(uri: &str, target: &str, host: &str) -> String {
 
 /// Waits in a runtime of smol and in one of tokio, while `browse` runs.
 fn in_both(browse: impl Fn(&str) + Send + Sync, expected: &str) {
-    let run = |wait: &dyn Fn(&LoopbackListener) -> std::io::Result<String>| {
+    let run = |wait: &dyn Fn(&LoopbackListener) -> io::Result<String>| {
         let listener = LoopbackListener::bind(None).unwrap();
         thread::scope(|scope| {
             let browser = scope.spawn(|| browse(listener.redirect_uri()));
@@ -165,6 +170,46 @@ fn auth_113_waiting_ends_and_can_begin_again() {
     let mut stream = connect(listener.redirect_uri());
     write!(stream, "GET {path}?state=right&code=c HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let query = smol::block_on(listener.wait("right", LONG)).unwrap();
+    assert_eq!(query, "state=right&code=c");
+}
+
+/// A runtime of smol whose listeners have an aborted connection before the first.
+struct Aborting;
+
+struct AfterAnother(smol::Async<TcpListener>, AtomicBool);
+
+impl Runtime for Aborting {
+    fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
+        Box::pin(async move {
+            smol::Timer::at(at).await;
+        })
+    }
+
+    fn listen(&self, listener: TcpListener) -> io::Result<BoxedListener> {
+        let listener = smol::Async::new(listener)?;
+        Ok(Box::new(AfterAnother(listener, AtomicBool::new(false))))
+    }
+}
+
+impl Listener for AfterAnother {
+    type Stream = BoxedStream;
+
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted<BoxedStream>>> {
+        if !self.1.swap(true, Ordering::Relaxed) {
+            return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
+        }
+        let accepted = self.0.poll_accept(cx);
+        accepted.map_ok(|(stream, peer)| (Box::new(stream) as BoxedStream, peer))
+    }
+}
+
+#[test]
+fn a_visitor_that_has_gone_before_it_is_accepted_ends_no_login() {
+    let listener = LoopbackListener::bind(None).unwrap();
+    let (host, path) = parts(listener.redirect_uri());
+    let mut stream = connect(listener.redirect_uri());
+    write!(stream, "GET {path}?state=right&code=c HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let query = smol::block_on(within(&Aborting, listener.wait("right", LONG))).unwrap();
     assert_eq!(query, "state=right&code=c");
 }
 

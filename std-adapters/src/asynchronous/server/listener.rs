@@ -16,6 +16,7 @@ use super::connection::Incoming;
 use super::context::Context;
 use super::reply::IntoReply;
 use crate::observer::Transport;
+use crate::runtime::poll_accept;
 use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::Timer;
 
@@ -66,7 +67,7 @@ impl<L: Listener + ?Sized> Listener for &L {
 ///
 /// # Errors
 /// I/O errors of the operating system. Lack of resources is only an error while there are no
-/// connections; otherwise it is retried.
+/// connections; otherwise it is retried. A client that has gone while it waited is no error.
 pub async fn accept<A, H, L>(app: A, listener: L) -> io::Result<Option<Incoming<A, L::Stream>>>
 where
     A: Deref<Target = App<H>>,
@@ -204,7 +205,7 @@ fn poll_stream<H, L: Listener>(
     let broadcaster = app.broadcaster();
     if broadcaster.is_shutting_down() {
         // The operating system has accepted these already. It would reset them.
-        let accepted = match listener.poll_accept(cx) {
+        let accepted = match poll_accept(listener, cx) {
             Poll::Ready(Ok((stream, _))) => Some(Place::Refused(stream)),
             _ => None,
         };
@@ -216,7 +217,7 @@ fn poll_stream<H, L: Listener>(
         }
         *pause = None;
     }
-    match listener.poll_accept(cx) {
+    match poll_accept(listener, cx) {
         // Out of file descriptors or memory. Some may be free once a connection has ended.
         Poll::Ready(Err(_)) if broadcaster.connections() > 0 => {
             let mut timer = Timer::after(PAUSE);

@@ -17,7 +17,7 @@ use mcp_sansio_oauth::{Host, RedirectAnswer, Url, form};
 
 use crate::asynchronous::client::http::link::timeout;
 use crate::lock::lock;
-use crate::runtime::{self, unblock};
+use crate::runtime::{self, poll_accept, unblock};
 
 /// Shows pages of authorization servers to a person.
 pub trait Browser: Send + Sync + 'static {
@@ -268,7 +268,7 @@ impl LoopbackListener {
             for _ in 0..MAX_VISITS {
                 let mut is_idle = true;
                 for listener in &listeners {
-                    if let Poll::Ready(accepted) = listener.poll_accept(cx) {
+                    if let Poll::Ready(accepted) = poll_accept(&**listener, cx) {
                         is_idle = false;
                         if visits.len() >= MAX_VISITS {
                             visits.pop_front();
