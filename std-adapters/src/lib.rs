@@ -81,6 +81,8 @@ pub use skill_folder::{SkillChanges, SkillFolder, SkillFolderError, SkillLimits}
 mod stdio;
 #[cfg(feature = "asynchronous")]
 pub mod store;
+#[cfg(all(unix, any(feature = "blocking", feature = "smol")))]
+mod waiting;
 
 #[cfg(feature = "http")]
 pub use mcp_sansio_http1 as http1;

@@ -94,6 +94,8 @@ use mcp_sansio_engine::internal::Answered;
 use crate::panics::caught;
 use crate::rounds::Asking;
 use crate::stdio::StandardStreams;
+#[cfg(unix)]
+use crate::waiting::Waiting;
 
 /// Serves this process's standard input and output until the input ends. If the client closes its
 /// end, the function returns without an error.
@@ -113,10 +115,10 @@ pub fn serve(config: &ServerConfig<'_>, mut handler: impl Handler) -> Result<(),
 fn serve_stdio(config: &ServerConfig<'_>, handler: &mut impl Handler) -> Result<(), Error> {
     let streams = StandardStreams::take()?;
     #[cfg(unix)]
-    let input = Polled::new(&streams.input);
+    let (input, output) = (Polled::new(&streams.input), Waiting(&streams.output));
     #[cfg(not(unix))]
-    let input = Threaded::new(streams.input.try_clone()?);
-    run(config, input, &streams.output, handler)
+    let (input, output) = (Threaded::new(streams.input.try_clone()?), &streams.output);
+    run(config, input, output, handler)
 }
 
 /// Serves any input and output until the input ends.

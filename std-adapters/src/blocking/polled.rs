@@ -11,8 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::client::{ConnectionEnd, Transferred, Transport};
 use super::{Input, waker};
 use crate::gone::is_gone;
+use crate::waiting::Waiting;
 
-/// Input with a file descriptor: a pipe, a socket, a terminal. It must be unbuffered.
+/// Input with a file descriptor: a pipe, a socket, a terminal. It must be unbuffered, and may be in
+/// non-blocking mode.
 #[derive(Debug)]
 pub struct Polled<R> {
     input: R,
@@ -27,9 +29,9 @@ impl<R: Read + AsFd> Polled<R> {
     }
 }
 
-impl<R: Read> Read for Polled<R> {
+impl<R: Read + AsFd> Read for Polled<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.input.read(buffer)
+        Waiting(&mut self.input).read(buffer)
     }
 }
 

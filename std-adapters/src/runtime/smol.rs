@@ -19,6 +19,8 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use super::io::{BoxedListener, BoxedStream, Boxing, JoinedIo};
 use super::{LocalFuture, Runtime, RuntimeFuture};
 use crate::asynchronous::{Accepted, Listener};
+#[cfg(unix)]
+use crate::waiting::Waiting;
 
 /// The runtime of everything that no other polls.
 pub(super) struct Smol;
@@ -62,6 +64,8 @@ impl Runtime for Smol {
     }
 
     fn files(&self, input: File, output: File) -> io::Result<BoxedStream> {
+        #[cfg(unix)]
+        let (input, output) = (Waiting(input), Waiting(output));
         Ok(Box::new(JoinedIo::new(Unblock::new(input), Unblock::new(output))))
     }
 }

@@ -3,12 +3,16 @@
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
+#[cfg(unix)]
+use rustix::fs::{OFlags, fcntl_getfl};
 use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::net::{UnixListener, UnixStream};
@@ -65,9 +69,39 @@ impl Runtime for Tokio {
     }
 
     fn files(&self, input: File, output: File) -> io::Result<BoxedStream> {
-        let [input, output] = [input, output].map(tokio::fs::File::from_std);
-        Ok(Box::new(JoinedIo::new(input.compat(), output.compat_write())))
+        Ok(Box::new(JoinedIo::new(reader(input)?, writer(output)?)))
     }
+}
+
+/// Threads read a file, but not one that another process with the same open file has set to
+/// non-blocking mode: that has readiness, as a pipe.
+fn reader(file: File) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+    #[cfg(unix)]
+    if let Some(file) = non_blocking(&file)?
+        && let Ok(pipe) = tokio::process::ChildStdout::from_std(file.into())
+    {
+        return Ok(Box::new(pipe.compat()));
+    }
+    Ok(Box::new(tokio::fs::File::from_std(file).compat()))
+}
+
+/// Writes as [`reader`] reads.
+fn writer(file: File) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+    #[cfg(unix)]
+    if let Some(file) = non_blocking(&file)?
+        && let Ok(pipe) = tokio::process::ChildStdin::from_std(file.into())
+    {
+        return Ok(Box::new(pipe.compat_write()));
+    }
+    Ok(Box::new(tokio::fs::File::from_std(file).compat_write()))
+}
+
+/// Returns another descriptor of a file in non-blocking mode. Regular files have no readiness, and
+/// need none.
+#[cfg(unix)]
+fn non_blocking(file: &File) -> io::Result<Option<OwnedFd>> {
+    let is_set = fcntl_getfl(file)?.contains(OFlags::NONBLOCK);
+    is_set.then(|| file.try_clone().map(OwnedFd::from)).transpose()
 }
 
 /// A stream of tokio, for [`Connection::new`] and

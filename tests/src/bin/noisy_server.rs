@@ -18,6 +18,7 @@ static CONFIG: ServerConfig<'_> =
 static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     Tool::new("wait", OBJECT),
     Tool::new("noise", OBJECT),
+    Tool::new("large", OBJECT),
     Tool::new("second", OBJECT)
 ]);
 const OBJECT: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
@@ -85,6 +86,7 @@ fn run(tool: &str) -> String {
             print!("unfinished");
             format!("success {}, input {input:?}", child.unwrap().success())
         }
+        "large" => "x".repeat(1 << 20),
         "second" => blocking().unwrap_err().to_string(),
         _ => "waited".into(),
     }

@@ -19,18 +19,21 @@ fn run(adapter: &str, tools: &[&str]) -> (String, String) {
         .unwrap();
     let mut input = server.stdin.take().unwrap();
     for (id, tool) in tools.iter().enumerate() {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let params = json!({"name": tool, "arguments": {}, "_meta": meta});
-        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-        writeln!(input, "{call}").unwrap();
+        writeln!(input, "{}", call(id, tool)).unwrap();
     }
     drop(input);
     let output = server.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr))
+}
+
+fn call(id: usize, tool: &str) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
 fn text(line: &str) -> String {
@@ -69,6 +72,41 @@ fn a_second_server_of_the_streams_is_an_error() {
         let first = output.lines().next().unwrap();
         let why = "standard input and output are those of another server of this process";
         assert_eq!(text(first), why, "{adapter}");
+    }
+}
+
+/// The mode is that of the open file, which the process that started the server may share.
+#[test]
+#[cfg(unix)]
+fn streams_in_non_blocking_mode_are_waited_for() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    for adapter in ["blocking", "smol", "tokio"] {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        let mut server = Command::new(SERVER)
+            .arg(adapter)
+            .stdin(OwnedFd::from(theirs.try_clone().unwrap()))
+            .stdout(OwnedFd::from(theirs))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It is told as soon as the server has the streams, so before there is something to read.
+        server.stderr.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
+        let (mut input, mut output) = (&ours, BufReader::new(&ours));
+        for (id, (tool, len)) in [("wait", 6), ("large", 1 << 20), ("wait", 6)].iter().enumerate() {
+            writeln!(input, "{}", call(id, tool)).unwrap();
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            assert_eq!(text(&line).len(), *len, "{adapter}");
+        }
+        ours.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut last = String::new();
+        output.read_to_string(&mut last).unwrap();
+        assert_eq!(last, "given back\n", "{adapter}");
+        server.wait().unwrap();
     }
 }
 
