@@ -110,6 +110,8 @@ pub(crate) struct Live {
     pub(crate) found: Option<Found>,
     /// Whether the input has ended, of which the receive buffer learns when no request borrows it.
     pub(crate) has_ended: bool,
+    /// Whether bytes were lost at the end of what was read, of which it learns then, too.
+    pub(crate) has_gap: bool,
 }
 
 /// A configuration can be changed until the connection borrows it.
@@ -260,5 +262,18 @@ impl Live {
             Stage::Open(link) => Some(link),
             _ => None,
         }
+    }
+
+    /// Returns the connection, whose receive buffer knows of all gaps, if no request borrows that.
+    pub(crate) fn free_link(&mut self) -> Option<&mut Link<ServerState<PLACES, PLACES>>> {
+        if self.request.is_some() {
+            return None;
+        }
+        let has_gap = replace(&mut self.has_gap, false);
+        let link = self.link()?;
+        if has_gap {
+            link.rx().lost();
+        }
+        Some(link)
     }
 }

@@ -182,6 +182,7 @@ unsafe fn init(
         request: None,
         found: None,
         has_ended: false,
+        has_gap: false,
     };
     // SAFETY: it is the caller's memory for a server.
     unsafe {
@@ -404,7 +405,7 @@ fn next(live: &mut Live) -> (mcp_step, mcp_event) {
     if live.request.is_none() || live.found.is_some() {
         live.request = None;
         let (now, has_ended) = (live.now, replace(&mut live.has_ended, false));
-        let Some(link) = live.link() else { return (MCP_WRONG, NO_EVENT) };
+        let Some(link) = live.free_link() else { return (MCP_WRONG, NO_EVENT) };
         if has_ended {
             link.end_of_input();
         }
@@ -494,8 +495,7 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server, size: *mut us
     // SAFETY: the caller says that it is one.
     let live = unsafe { live(server) };
     // The frame of a request may not move.
-    let live = live.filter(|live| live.request.is_none());
-    let spare = live.and_then(Live::link).map(|link| link.rx().spare()).unwrap_or_default();
+    let spare = live.and_then(Live::free_link).map(|link| link.rx().spare()).unwrap_or_default();
     // SAFETY: the caller says that there is memory for a number.
     unsafe { put(size, spare.len()) };
     if spare.is_empty() { null_mut() } else { spare.as_mut_ptr() }
@@ -515,9 +515,8 @@ pub unsafe extern "C" fn mcp_server_read(server: *mut mcp_server, count: usize) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_lost(server: *mut mcp_server) {
     // SAFETY: the caller says that it is one.
-    let live = unsafe { live(server) }.filter(|live| live.request.is_none());
-    if let Some(link) = live.and_then(Live::link) {
-        link.rx().lost();
+    if let Some(live) = unsafe { live(server) } {
+        live.has_gap = true;
     }
 }
 
@@ -550,7 +549,8 @@ pub unsafe extern "C" fn mcp_server_due(server: *mut mcp_server) -> u64 {
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(server) } {
-        (live.request, live.found, live.has_ended) = (None, None, false);
+        (live.request, live.found) = (None, None);
+        (live.has_ended, live.has_gap) = (false, false);
         if let Some(link) = live.link() {
             link.reset();
         }

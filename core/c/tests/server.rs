@@ -351,6 +351,46 @@ fn lost_bytes_resets_and_the_end() {
     assert_eq!(lines.len(), 2);
 }
 
+/// An overrun comes while the program does something else than reading.
+#[test]
+fn bytes_may_be_lost_while_an_event_is_handled_or_a_response_has_no_room() {
+    let ping =
+        |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").into_bytes();
+    for line in [call(1, "time", "{}"), request(1, "tools/list", "")] {
+        let mut host = Host::new(&CONFIG, 1024, 64);
+        assert_eq!(host.next().0, MCP_IO);
+        let input = [&line, &ping(2)[..20]].concat();
+        assert_eq!(host.read(&input), input.len());
+        let (step, event) = host.next();
+        // SAFETY: it is a server.
+        unsafe { mcp_server_lost(host.server) }
+        assert_eq!(host.read(b"x"), 0);
+        let second = ping(3);
+        let mut rest = &second[20..];
+        if step == MCP_TOOL {
+            // SAFETY: it is a server, and the text is one.
+            host.send(|server| unsafe { mcp_reply_text(server, event.request, c"noon".as_ptr()) });
+        } else {
+            assert_eq!(step, MCP_IO, "the list waits for room");
+            while host.next().0 != MCP_AGAIN {
+                host.flush();
+            }
+            assert_eq!(host.read(rest), rest.len());
+            rest = b"";
+        }
+        let mut violations = 0;
+        host.feed(&[rest, &ping(4)].concat(), &mut |_, step, _| {
+            assert_eq!(step, MCP_VIOLATION);
+            violations += 1;
+        });
+        assert_eq!(violations, 1);
+        let lines = host.lines();
+        let [first, damaged, last] = &lines[..] else { panic!("{lines:?}") };
+        assert!(first.contains(r#""id":1"#) && damaged.contains("not UTF-8"), "{lines:?}");
+        assert!(last.contains(r#""id":4"#), "{lines:?}");
+    }
+}
+
 #[test]
 fn the_input_may_end_while_an_event_is_handled() {
     let mut host = with_everything();
