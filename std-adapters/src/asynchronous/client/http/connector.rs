@@ -1,10 +1,12 @@
 //! Connections to servers: the trait, and TCP.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::client::{Origin, UrlError};
@@ -13,7 +15,8 @@ use mcp_sansio_engine::{Diagnostic, HttpLimits};
 use mcp_sansio_oauth::{AddressKind, UrlRules};
 
 use super::authorize::{Authorize, Bearer, Renew};
-use crate::runtime::{self, BoxedStream, unblock};
+use super::link::timeout;
+use crate::runtime::{self, BoxedStream, RuntimeFuture, unblock};
 
 /// A connection to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,7 +92,8 @@ pub(crate) fn boxed(connector: impl Connect) -> Connector {
 }
 
 /// Connects over TCP to the first address of the host that accepts, for URLs that start with
-/// `http://`, by the [`Runtime`](crate::asynchronous::Runtime) that polls it.
+/// `http://`, by the [`Runtime`](crate::asynchronous::Runtime) that polls it. The next address is
+/// tried when one has failed, and beside those that have not accepted within 250 ms (RFC 8305).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpConnector;
@@ -107,16 +111,47 @@ impl Connect for TcpConnector {
             };
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
-        let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
-        for address in allowed(&dial, addresses(&dial).await?)? {
-            match runtime::current().connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => failed = error,
-            }
-        }
-        Err(failed)
+        connect_to_first(allowed(&dial, addresses(&dial).await?)?).await
     }
 }
+
+/// Connects to the first of these addresses that accepts.
+async fn connect_to_first(addresses: Vec<SocketAddr>) -> io::Result<BoxedStream> {
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
+    let (mut addresses, mut attempts) = (addresses.into_iter(), Vec::new());
+    loop {
+        match addresses.next() {
+            Some(address) => attempts.push(runtime::current().connect(address)),
+            None if attempts.is_empty() => return Err(failed),
+            None => {}
+        }
+        let limit = if addresses.len() > 0 { HEAD_START } else { Duration::MAX };
+        match timeout(limit, next_of(&mut attempts)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => failed = error,
+            // It goes on beside the next one.
+            Err(_) => {}
+        }
+    }
+}
+
+/// Waits for the end of one of these, which is removed.
+async fn next_of<T>(attempts: &mut Vec<RuntimeFuture<T>>) -> T {
+    poll_fn(|cx| {
+        for (index, attempt) in attempts.iter_mut().enumerate() {
+            if let Poll::Ready(ended) = attempt.as_mut().poll(cx) {
+                drop(attempts.swap_remove(index));
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Time of an address before the next one of the host is tried beside it (RFC 8305, 5): a network
+/// without a way to one of them may drop what is sent there, and tell nothing.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Returns the addresses of a host. Those of a name may take a while.
 async fn addresses(dial: &Dial) -> io::Result<Vec<SocketAddr>> {
@@ -261,6 +296,89 @@ mcp_sansio::opaque_debug!(HttpTransport { host, port, target });
 
 /// Maximum number of connections that are kept for the next request.
 pub const MAX_IDLE_CONNECTIONS: usize = 8;
+
+#[cfg(all(test, feature = "tokio"))]
+mod order {
+    use std::future::pending;
+    use std::net::Ipv4Addr;
+    use std::sync::Mutex;
+    use std::time::Instant;
+
+    use futures_lite::io::Cursor;
+
+    use super::*;
+    use crate::runtime::{Runtime, within};
+
+    /// What becomes of each address, by its last byte, after so many milliseconds of tokio's clock.
+    struct Network(&'static [Fate], Mutex<Vec<u8>>);
+
+    #[derive(Clone, Copy)]
+    enum Fate {
+        Silent,
+        Refuses(u64),
+        Accepts(u64),
+    }
+    use Fate::{Accepts, Refuses, Silent};
+
+    impl Runtime for Network {
+        fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
+            Box::pin(tokio::time::sleep_until(at.into()))
+        }
+
+        fn now(&self) -> Instant {
+            tokio::time::Instant::now().into_std()
+        }
+
+        fn connect(&self, address: SocketAddr) -> RuntimeFuture<io::Result<BoxedStream>> {
+            let IpAddr::V4(ip) = address.ip() else { return Box::pin(pending()) };
+            let index = ip.octets()[3];
+            self.1.lock().unwrap().push(index);
+            let wait = async |ms| tokio::time::sleep(Duration::from_millis(ms)).await;
+            match self.0[usize::from(index)] {
+                Silent => Box::pin(pending()),
+                Refuses(ms) => Box::pin(async move {
+                    wait(ms).await;
+                    Err(io::ErrorKind::ConnectionRefused.into())
+                }),
+                Accepts(ms) => Box::pin(async move {
+                    wait(ms).await;
+                    Ok(Box::new(Cursor::new(Vec::new())) as BoxedStream)
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_address_is_tried_beside_those_that_do_not_answer() {
+        let scenes: [(&'static [Fate], _, _); 8] = [
+            (&[Accepts(10), Accepts(0)], Some(10), 1),
+            (&[Accepts(249), Accepts(0)], Some(249), 1),
+            (&[Refuses(10), Accepts(10)], Some(20), 2),
+            (&[Silent, Accepts(10)], Some(260), 2),
+            (&[Silent, Silent, Refuses(1), Accepts(1)], Some(502), 4),
+            (&[Accepts(600), Silent, Silent], Some(600), 3),
+            (&[Accepts(900), Refuses(10)], Some(900), 2),
+            (&[Refuses(300), Refuses(10)], None, 2),
+        ];
+        for (fates, accepted, tried) in scenes {
+            let network: &'static Network = Box::leak(Box::new(Network(fates, Mutex::default())));
+            let addresses = (0..fates.len() as u8)
+                .map(|index| SocketAddr::new(Ipv4Addr::new(192, 0, 2, index).into(), 80));
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .start_paused(true)
+                .build();
+            let connected = runtime.unwrap().block_on(async {
+                let begun = tokio::time::Instant::now();
+                let connecting = within(network, connect_to_first(addresses.collect()));
+                let connected = tokio::time::timeout(Duration::from_secs(30), connecting).await;
+                connected.ok()?.ok().map(|_| begun.elapsed().as_millis())
+            });
+            let expected: Vec<u8> = (0..tried).collect();
+            assert_eq!((connected, &*network.1.lock().unwrap()), (accepted, &expected));
+        }
+    }
+}
 
 #[cfg(all(test, feature = "auth"))]
 mod tests {
