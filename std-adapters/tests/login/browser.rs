@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -167,4 +167,42 @@ fn a_browser_may_come_back_while_a_person_could_paste() {
     let person = thread::spawn(move || answer(&uri));
     assert_eq!(smol::block_on(browser.show(page)).unwrap(), ANSWER);
     person.join().unwrap();
+}
+
+#[test]
+fn what_outlasts_a_login_reads_the_answer_to_the_next() {
+    let run = |show: &dyn Fn(&SystemBrowser, String) -> io::Result<String>| {
+        let (person, pasted) = mpsc::channel();
+        let pasted = Mutex::new(pasted);
+        let (browser, _) = browser();
+        let mut browser = browser.paste(move || {
+            let line: String = pasted.lock().unwrap().recv().map_err(io::Error::other)?;
+            Ok(line)
+        });
+        browser.time_limit = Duration::from_secs(10);
+        let uri = browser.redirect_uri(None).unwrap();
+        let page_of_first = page(&uri);
+        let first = thread::spawn(move || answer(&uri));
+        assert_eq!(show(&browser, page_of_first).unwrap(), ANSWER);
+        first.join().unwrap();
+        let uri = browser.redirect_uri(None).unwrap();
+        person.send(ANSWER.to_owned()).unwrap();
+        assert_eq!(show(&browser, page(&uri)).unwrap(), ANSWER);
+    };
+    run(&|browser, page| smol::block_on(browser.show(page)));
+    // The end of a runtime does not wait for the person either.
+    #[cfg(feature = "tokio")]
+    run(&|browser, page| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(browser.show(page))
+    });
+}
+
+#[test]
+fn a_panic_of_the_function_that_reads_ends_the_login_with_its_text() {
+    let (browser, _) = browser();
+    let browser = browser.paste(|| panic!("no terminal"));
+    let uri = browser.redirect_uri(None).unwrap();
+    let ended = smol::block_on(browser.show(page(&uri))).unwrap_err();
+    assert_eq!(ended.to_string(), "no terminal");
 }

@@ -9,15 +9,18 @@ use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
+use event_listener::Event;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio_http1::{BodyLength, HeadWriter, IncomingRequest, Part, RequestReader};
 use mcp_sansio_oauth::{Host, RedirectAnswer, Url, form};
 
 use crate::asynchronous::client::http::link::timeout;
 use crate::lock::lock;
-use crate::runtime::{self, poll_accept, unblock};
+use crate::panics::caught;
+use crate::runtime::{self, poll_accept};
 
 /// Shows pages of authorization servers to a person.
 pub trait Browser: Send + Sync + 'static {
@@ -44,7 +47,7 @@ pub trait Browser: Send + Sync + 'static {
 #[must_use]
 pub struct SystemBrowser {
     open: Option<Box<Open>>,
-    paste: Option<Arc<Paste>>,
+    paste: Option<Arc<Pasting>>,
     notify: Box<Notify>,
     /// The time that a person may take for a page. Default: [`LOGIN_TIME_LIMIT`].
     pub time_limit: Duration,
@@ -90,9 +93,12 @@ impl SystemBrowser {
 
     /// Takes the answer from `read`, which is called on a thread of its own and returns what a
     /// person has pasted ([`pasted`]), at most [`MAX_PASTES`] times: for a browser on another
-    /// machine, where the page to which it returns cannot be loaded.
+    /// machine, where the page to which it returns cannot be loaded. It is never called twice at
+    /// once: a call that outlasts its login is one of the next.
     pub fn paste(self, read: impl Fn() -> io::Result<String> + Send + Sync + 'static) -> Self {
-        Self { paste: Some(Arc::new(read)), ..self }
+        let pasting =
+            Pasting { read: Box::new(read), state: Mutex::default(), has_read: Event::new() };
+        Self { paste: Some(Arc::new(pasting)), ..self }
     }
 
     fn take(&self, redirect_uri: &str) -> Option<LoopbackListener> {
@@ -104,13 +110,60 @@ impl SystemBrowser {
     async fn pasted(&self, redirect_uri: &str, state: &str) -> io::Result<String> {
         let Some(paste) = &self.paste else { return std::future::pending().await };
         for _ in 0..MAX_PASTES {
-            let read = Arc::clone(paste);
-            match pasted(&unblock(move || read()).await?, redirect_uri, state) {
+            match pasted(&paste.next().await?, redirect_uri, state) {
                 Ok(query) => return Ok(query),
                 Err(why) => (self.notify)(BrowserNotice::NotTheAnswer(&why.to_string())),
             }
         }
         Err(io::Error::new(ErrorKind::InvalidInput, "what was pasted is not the answer"))
+    }
+}
+
+/// The function that returns what a person has pasted. Nothing can end a call of it, so none is made
+/// while another goes on: that would get what is pasted next.
+struct Pasting {
+    read: Box<Paste>,
+    state: Mutex<PastingState>,
+    /// A call has returned.
+    has_read: Event,
+}
+
+#[derive(Default)]
+struct PastingState {
+    is_reading: bool,
+    read: Option<io::Result<String>>,
+}
+
+impl Pasting {
+    /// Returns what the call under way returns, or else the next one.
+    async fn next(self: &Arc<Self>) -> io::Result<String> {
+        loop {
+            let has_read = self.has_read.listen();
+            match self.take() {
+                Some(read) => return read,
+                None => has_read.await,
+            }
+        }
+    }
+
+    /// Returns what a call has returned. If none is under way, one begins, on a thread that the end
+    /// of a runtime does not wait for.
+    fn take(self: &Arc<Self>) -> Option<io::Result<String>> {
+        let mut state = lock(&self.state);
+        if state.read.is_none() && !state.is_reading {
+            let pasting = Arc::clone(self);
+            let thread = thread::Builder::new().name("mcp-paste".to_owned()).spawn(move || {
+                let read = caught(|| (pasting.read)());
+                let read = read.unwrap_or_else(|panic| Err(io::Error::other(panic.0)));
+                *lock(&pasting.state) = PastingState { is_reading: false, read: Some(read) };
+                pasting.has_read.notify(usize::MAX);
+            });
+            match thread {
+                Ok(_) => state.is_reading = true,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        state.read.take()
     }
 }
 
@@ -441,7 +494,7 @@ pub fn open_with(program: &[&str], url: &str) -> io::Result<()> {
         .stderr(Stdio::null())
         .spawn()?;
     // It may run as long as the browser does.
-    std::thread::spawn(move || child.wait());
+    thread::spawn(move || child.wait());
     Ok(())
 }
 
