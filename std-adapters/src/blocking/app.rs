@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::mem::replace;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::thread;
 use std::time::Duration;
@@ -16,7 +17,6 @@ use mcp_sansio::{
 };
 
 use super::{Context, Error, Handler, Input, Memory, run, serve_stdio};
-use crate::lock::lock;
 use crate::observer::{
     Disconnect, Ended, Event, Hooks, ObservedConnection, ObservedRequest, Observer, Refusal,
     Transport, Watching,
@@ -263,18 +263,17 @@ pub(super) struct OnRequest<'c, F> {
     pub(super) observation: Option<Observation<'c>>,
     /// A catalog that does not change, as it responds before the function is called.
     before: Option<Catalog<'c>>,
-    /// Of a catalog that changes.
-    changes: Option<Arc<Changes>>,
+    changing: Option<Changing>,
 }
 
 impl<'c, F> OnRequest<'c, F> {
     pub(super) fn new(app: App<'c>, on_request: F, observation: Option<Observation<'c>>) -> Self {
-        let (before, changes) = match &app.catalog {
+        let (before, changing) = match &app.catalog {
             Some(CatalogSource::Constant(catalog)) => (Some(catalog.checked_when_read()), None),
-            Some(CatalogSource::Shared(catalog)) => (None, Some(Changes::of(catalog))),
+            Some(CatalogSource::Shared(catalog)) => (None, Some(Changing::of(catalog))),
             None => (None, None),
         };
-        Self { app, on_request, observation, before, changes }
+        Self { app, on_request, observation, before, changing }
     }
 }
 
@@ -338,22 +337,23 @@ where
     F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
 {
     fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
-        if let Some(changes) = &self.changes {
-            let _ = changes.waker.set(waker()?);
+        if let Some(changing) = &self.changing {
+            let _ = changing.waker.0.set(waker()?);
         }
         Ok(())
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        let is_due = lock(&self.changes.as_ref()?.told).is_some();
+        let Changing { catalog, told, .. } = self.changing.as_ref()?;
+        let is_due = !Arc::ptr_eq(&catalog.snapshot(), told);
         is_due.then_some(Instant::from_millis(0))
     }
 
     fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let Some(changes) = &self.changes else { return Ok(()) };
-        let Some(told) = lock(&changes.told).take() else { return Ok(()) };
-        let now = changes.catalog.snapshot();
-        now.changes_since(&told).try_for_each(|change| ctx.publish(change))
+        let Some(Changing { catalog, told, .. }) = &mut self.changing else { return Ok(()) };
+        let now = catalog.snapshot();
+        let before = replace(told, Arc::clone(&now));
+        now.changes_since(&before).try_for_each(|change| ctx.publish(change))
     }
 
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
@@ -457,28 +457,110 @@ fn respond(
     ctx.respond_error(request.handle, &error)
 }
 
-/// Changes that the client has not been told of.
-struct Changes {
+/// A catalog that changes. What its updates say of themselves is not used: those of two threads may
+/// come in another order than they were made.
+struct Changing {
     catalog: SharedCatalog,
-    /// The catalog as the client knows it, if it has changed since.
-    told: Mutex<Option<Arc<OwnedCatalog>>>,
-    waker: OnceLock<Waker>,
+    /// The catalog as the client knows it.
+    told: Arc<OwnedCatalog>,
+    waker: Arc<ServerWaker>,
 }
 
-impl Changes {
-    fn of(catalog: &SharedCatalog) -> Arc<Self> {
-        let (told, waker) = <(Mutex<_>, OnceLock<_>)>::default();
-        let changes = Arc::new(Self { catalog: catalog.clone(), told, waker });
-        catalog.listen(Arc::<Self>::downgrade(&changes));
-        changes
+impl Changing {
+    fn of(catalog: &SharedCatalog) -> Self {
+        let waker = Arc::<ServerWaker>::default();
+        catalog.listen(Arc::<ServerWaker>::downgrade(&waker));
+        Self { catalog: catalog.clone(), told: catalog.snapshot(), waker }
     }
 }
 
-impl Listener for Changes {
-    fn changed(&self, before: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
-        lock(&self.told).get_or_insert_with(|| Arc::clone(before));
-        if let Some(waker) = self.waker.get() {
+/// Wakes the server that waits for input.
+#[derive(Default)]
+struct ServerWaker(OnceLock<Waker>);
+
+impl Listener for ServerWaker {
+    fn changed(&self, _: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
+        if let Some(waker) = self.0.get() {
             waker.wake_by_ref();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::sync::Weak;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use mcp_sansio::types::{Implementation, Prompt, Tool};
+    use mcp_sansio::{RawJson, ServerFeatures};
+
+    use super::*;
+
+    static CONFIG: ServerConfig<'_> = ServerConfig::new(
+        Implementation::new("server", "1"),
+        ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::PROMPTS_LIST_CHANGED),
+    );
+
+    /// Changes the catalog again before the server is told of the first change.
+    struct Faster(SharedCatalog, AtomicBool);
+
+    impl Listener for Faster {
+        fn changed(&self, _: &Arc<OwnedCatalog>, _: &OwnedCatalog) {
+            if !self.1.swap(true, Ordering::Relaxed) {
+                self.0.update(|prompts| prompts.add(Prompt::new("second"))).unwrap();
+            }
+        }
+    }
+
+    /// A client that listens. The catalog changes while the server waits for its second message,
+    /// which is the end.
+    struct Client {
+        sends: &'static [u8],
+        catalog: Option<SharedCatalog>,
+    }
+
+    impl Read for Client {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.sends.read(buffer)
+        }
+    }
+
+    impl Input for Client {
+        fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
+            if self.sends.is_empty()
+                && let Some(catalog) = self.catalog.take()
+            {
+                let first = Tool::new("first", RawJson::from_static(r#"{"type":"object"}"#));
+                catalog.update(|tools| tools.add(first)).unwrap();
+                return Ok(false);
+            }
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn updates_of_two_threads_are_all_told_in_whatever_order_they_come() {
+        let catalog = SharedCatalog::new(&Catalog::new());
+        let faster: Arc<dyn Listener> = Arc::new(Faster(catalog.clone(), AtomicBool::new(false)));
+        catalog.listen(Arc::downgrade(&faster) as Weak<_>);
+        let client = Client {
+            sends: concat!(
+                r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"#,
+                r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+                r#""io.modelcontextprotocol/clientCapabilities":{}},"#,
+                r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}}}"#,
+                "\n"
+            )
+            .as_bytes(),
+            catalog: Some(catalog.clone()),
+        };
+        let mut output = Vec::new();
+        App::new(&CONFIG).catalog(&catalog).serve_on(client, &mut output, |_| Ok(())).unwrap();
+        let lines = String::from_utf8(output).unwrap();
+        for list in ["tools", "prompts"] {
+            let told = format!("notifications/{list}/list_changed");
+            assert_eq!(lines.matches(&told).count(), 1, "{lines}");
         }
     }
 }
