@@ -143,16 +143,20 @@ impl ChildProcess {
     /// working directory are not.
     ///
     /// # Errors
-    /// Errors of the operating system.
+    /// Errors of the operating system; a [`Runtime`](crate::asynchronous::Runtime) of yours without
+    /// pipes, which ends the process again.
     pub fn spawn(command: &mut Command, stderr: Stderr) -> io::Result<Self> {
         let (child, output, input, stderr) = spawn(command, &stderr)?;
-        Ok(Self {
-            pipes: current().pipes(output, input)?,
+        // From here on it is ended if it is dropped.
+        let mut process = Self {
+            pipes: no_pipes(),
             child: Some(child),
             stderr,
             exit_timeouts: [EXIT_TIMEOUT; 2],
             closed_at: None,
-        })
+        };
+        process.pipes = current().pipes(output, input)?;
+        Ok(process)
     }
 
     /// Returns the process id.
@@ -193,9 +197,13 @@ impl AsyncWrite for ChildProcess {
     }
 }
 
+fn no_pipes() -> BoxedStream {
+    Box::new(JoinedIo::new(empty(), sink()))
+}
+
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.pipes = Box::new(JoinedIo::new(empty(), sink()));
+        self.pipes = no_pipes();
         let Some(mut child) = self.child.take() else { return };
         // The time since its input was closed counts.
         let waited = self.closed_at.map_or(Duration::ZERO, elapsed);

@@ -103,10 +103,15 @@ fn b3_a_child_process_that_ignores_the_end_of_its_input_is_ended() {
 
 #[cfg(unix)]
 mod unix {
+    use std::io::{self, BufRead as _, BufReader, ErrorKind};
     use std::os::unix::net::UnixStream;
+    use std::process::{ChildStdin, ChildStdout};
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Instant;
 
-    use mcp_sansio_adapters::asynchronous::JoinedIo;
+    use mcp_sansio_adapters::asynchronous::{
+        BoxedStream, JoinedIo, Runtime, RuntimeFuture, within,
+    };
 
     use super::*;
 
@@ -178,6 +183,40 @@ mod unix {
                     async_io::Timer::after(Duration::from_millis(1)).await;
                 }
                 assert!(begun.elapsed() >= at_least, "{script}: {:?}", begun.elapsed());
+            }
+        });
+    }
+
+    /// A runtime that has no pipes, and reads the id of a process from its output.
+    struct NoPipes(AtomicU32);
+
+    impl Runtime for NoPipes {
+        fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
+            Box::pin(async move {
+                async_io::Timer::at(at).await;
+            })
+        }
+
+        fn pipes(&self, output: ChildStdout, _: ChildStdin) -> io::Result<BoxedStream> {
+            let mut line = String::new();
+            BufReader::new(output).read_line(&mut line)?;
+            self.0.store(line.trim().parse().unwrap(), Ordering::Relaxed);
+            Err(ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[test]
+    fn a_child_process_for_which_the_runtime_has_no_pipes_is_ended() {
+        static NO_PIPES: NoPipes = NoPipes(AtomicU32::new(0));
+        run_in_real_time(async {
+            let mut command = Command::new("sh");
+            command.args(["-c", "echo $$; exec cat"]);
+            let spawned = within(&NO_PIPES, async {
+                ChildProcess::spawn(&mut command, Stderr::Null).map(drop)
+            });
+            assert_eq!(spawned.await.unwrap_err().kind(), ErrorKind::Unsupported);
+            while is_running(NO_PIPES.0.load(Ordering::Relaxed)) {
+                async_io::Timer::after(Duration::from_millis(1)).await;
             }
         });
     }
