@@ -119,8 +119,8 @@ impl SystemBrowser {
     }
 }
 
-/// The function that returns what a person has pasted. Nothing can end a call of it, so none is made
-/// while another goes on: that would get what is pasted next.
+/// The function that returns what a person has pasted. Nothing can end a call of it, so none is
+/// made while another goes on: that would get what is pasted next.
 struct Pasting {
     read: Box<Paste>,
     state: Mutex<PastingState>,
