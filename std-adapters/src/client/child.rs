@@ -174,36 +174,40 @@ pub(crate) fn spawn(
 }
 
 /// Ends a process whose input has ended: it may exit within the first time, then it gets SIGTERM,
-/// and after the second time SIGKILL. `pause` waits for as long as it is told.
+/// and after the second time SIGKILL. `pause` waits for as long as it is told. The status is unknown
+/// where the program ignores SIGCHLD, since the system keeps none then.
 pub(crate) fn end(
     child: &mut Child,
     [after_input, after_sigterm]: [Duration; 2],
     mut pause: impl FnMut(Duration),
-) -> io::Result<(Shutdown, ExitStatus)> {
-    if let Some(status) = exit(child, after_input, &mut pause)? {
+) -> io::Result<(Shutdown, Option<ExitStatus>)> {
+    if let Some(status) = exit(child, after_input, &mut pause) {
         return Ok((Shutdown::Graceful, status));
     }
     if terminate(child)
-        && let Some(status) = exit(child, after_sigterm, &mut pause)?
+        && let Some(status) = exit(child, after_sigterm, &mut pause)
     {
         return Ok((Shutdown::Terminated, status));
     }
     child.kill()?;
-    Ok((Shutdown::Killed, child.wait()?))
+    Ok((Shutdown::Killed, child.wait().ok()))
 }
 
-/// Waits for the exit of a process, at most as long as `limit`.
+/// Waits for the exit of a process, at most as long as `limit`. Returns its status, if that is
+/// known.
 fn exit(
     child: &mut Child,
     limit: Duration,
     pause: &mut impl FnMut(Duration),
-) -> io::Result<Option<ExitStatus>> {
+) -> Option<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut longest = Duration::from_millis(1);
     loop {
-        let (status, left) = (child.try_wait()?, limit.saturating_sub(begun.elapsed()));
-        if status.is_some() || left.is_zero() {
-            return Ok(status);
+        // An error says that there is no such child any more.
+        let exited = child.try_wait().map_or(Some(None), |status| status.map(Some));
+        let left = limit.saturating_sub(begun.elapsed());
+        if exited.is_some() || left.is_zero() {
+            return exited;
         }
         pause(longest.min(left));
         longest = (longest * 2).min(LONGEST_PAUSE);

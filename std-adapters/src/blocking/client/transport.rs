@@ -104,7 +104,7 @@ pub struct ConnectionEnd {
     pub server: String,
     /// The means by which the server was ended.
     pub how: Shutdown,
-    /// The exit status of a process.
+    /// The exit status of a process, unless this program ignores SIGCHLD: then nobody knows it.
     pub status: Option<ExitStatus>,
     /// The last lines that a process wrote to standard error, if they were kept
     /// ([`Stderr`](super::Stderr)).
@@ -233,7 +233,7 @@ impl Transport for Process {
                 thread::sleep(pause);
             }
         })?;
-        (ended.how, ended.status, ended.stderr) = (how, Some(status), running.stderr_lines.wait());
+        (ended.how, ended.status, ended.stderr) = (how, status, running.stderr_lines.wait());
         Ok(ended)
     }
 }

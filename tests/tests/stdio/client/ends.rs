@@ -48,6 +48,33 @@ fn stdio_05_stdio_06_a_server_that_ignores_the_end_of_its_input_is_killed() {
     assert_eq!((ended.how, ended.status.unwrap().code()), (Shutdown::Killed, Some(1)));
 }
 
+/// The system keeps no status then.
+#[cfg(unix)]
+#[test]
+fn stdio_05_where_a_program_ignores_sigchld_its_servers_end_without_a_status() {
+    // Ignored signals stay ignored after `exec`. Other shells do not ignore this one.
+    let ended = Command::new("bash")
+        .args(["-c", "trap '' CHLD; exec \"$0\" --ignored --exact client::ends::ignores_sigchld"])
+        .arg(std::env::current_exe().unwrap())
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "is a process that another test starts"]
+fn ignores_sigchld() {
+    let ended = connect("").close().unwrap();
+    assert_eq!((ended.how, ended.status), (Shutdown::Graceful, None));
+    let mut client = connect("");
+    let Error::Closed(ended) = trick(&mut client, "die", &json!({})).unwrap_err() else { panic!() };
+    assert_eq!((ended.how, ended.status), (Shutdown::Graceful, None));
+    assert_eq!(ended.stderr, ["out of cheese"]);
+    let stubborn = Connector::new(&CONFIG).connect(stubborn(server("deaf"))).unwrap();
+    assert_eq!(stubborn.close().unwrap().how, Shutdown::Terminated);
+}
+
 #[cfg(unix)]
 #[test]
 fn stdio_05_dropping_a_client_ends_its_server() {
