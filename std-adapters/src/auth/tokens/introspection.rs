@@ -43,8 +43,7 @@ pub type Introspection = Checker<Introspected>;
 
 /// Asks about tokens: `introspection.verifier.max_age = Duration::from_secs(10)`.
 pub struct Introspected {
-    /// Discovered, if the program has not named it.
-    endpoint: Mutex<Option<String>>,
+    endpoint: Mutex<Option<Endpoint>>,
     authorization: String,
     /// Whether tokens whose answer has no `aud` are refused. `false` only if the authorization
     /// server issues no tokens for anything else than this server. Default: `true`.
@@ -58,13 +57,22 @@ pub struct Introspected {
     refused: Mutex<RefusedTokens<Refusal>>,
 }
 
+/// The URL for questions.
+#[derive(Clone)]
+struct Endpoint {
+    url: String,
+    /// When it was looked up; `None` if the program has named it.
+    looked: Option<Instant>,
+}
+
 impl Introspection {
     /// Accepts tokens of this issuer, which were issued for this audience: the URL of the protected
     /// resource as clients know it. This server authenticates itself with `id` and `secret`
     /// (`client_secret_basic`).
     ///
-    /// The endpoint is found by the metadata of the issuer. Its URL starts with `https://`, or is
-    /// an `http://` URL of this machine. The feature `tls` is needed for the former.
+    /// The endpoint is found by the metadata of the issuer, which is read again, at most once a
+    /// minute, when a question to the endpoint fails. Its URL starts with `https://`, or is an
+    /// `http://` URL of this machine. The feature `tls` is needed for the former.
     pub fn new(
         issuer: impl Into<String>,
         audience: impl Into<String>,
@@ -89,26 +97,44 @@ impl Introspection {
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         let url = url.into();
         self.source.allow(&url);
-        self.verifier.endpoint = Mutex::new(Some(url));
+        self.verifier.endpoint = Mutex::new(Some(Endpoint { url, looked: None }));
         self
     }
 
-    async fn ask(&self, token: &str) -> Result<Vec<u8>, SourceError> {
-        let Introspected { endpoint, authorization, .. } = &self.verifier;
-        let known = lock(endpoint).clone();
+    async fn ask(&self, token: &str, now: Instant) -> Result<Vec<u8>, SourceError> {
+        let known = lock(&self.verifier.endpoint).clone();
         let url = match known {
-            Some(url) => url,
-            None => {
-                let found = self.source.discover("introspection_endpoint", |metadata| {
-                    metadata.introspection_endpoint.map(|url| url.to_string())
-                });
-                let found = found.await?;
-                *lock(endpoint) = Some(found.clone());
-                found
-            }
+            Some(known) => known.url,
+            None => self.find_endpoint(now).await?,
         };
-        let body = form(&[("token", token), ("token_type_hint", "access_token")]);
-        self.source.post(&url, authorization, body, MAX_ANSWER).await
+        let body = || form(&[("token", token), ("token_type_hint", "access_token")]);
+        let post = |url| self.source.post(url, &self.verifier.authorization, body(), MAX_ANSWER);
+        let answer = post(&url).await;
+        if answer.is_ok() || !self.may_look_again(now) {
+            return answer;
+        }
+        match self.find_endpoint(now).await {
+            Ok(other) if other != url => post(&other).await,
+            _ => answer,
+        }
+    }
+
+    async fn find_endpoint(&self, now: Instant) -> Result<String, SourceError> {
+        let found = self.source.discover("introspection_endpoint", |metadata| {
+            metadata.introspection_endpoint.map(|url| url.to_string())
+        });
+        let url = found.await?;
+        let found = Endpoint { url: url.clone(), looked: Some(now) };
+        *lock(&self.verifier.endpoint) = Some(found);
+        Ok(url)
+    }
+
+    /// Returns whether the endpoint, which does not answer, may be looked up again, and notes that.
+    fn may_look_again(&self, now: Instant) -> bool {
+        let mut endpoint = lock(&self.verifier.endpoint);
+        let looked = endpoint.as_mut().and_then(|endpoint| endpoint.looked.as_mut());
+        let looked = looked.filter(|at| now.saturating_duration_since(**at) >= LOOK_UP_PAUSE);
+        looked.map(|at| *at = now).is_some()
     }
 
     /// Returns what an answer says, and until when it may be kept.
@@ -145,7 +171,7 @@ impl Verifier for Introspected {
         }
         let asking = async {
             let _turn = turns.take(Some(credentials.holder())).await;
-            let answer = checker.source.in_time(checker.ask(token)).await;
+            let answer = checker.source.in_time(checker.ask(token, now.instant)).await;
             let answer = answer.map_err(|_| Refusal::Unavailable)?;
             let read = checker.read(&answer, credentials, now);
             let (verified, until) = read.inspect_err(|refusal| {
@@ -178,6 +204,8 @@ fn form(pairs: &[(&str, &str)]) -> String {
 const MAX_AGE: Duration = Duration::from_secs(60);
 /// Tokens that are asked about at a time.
 const MAX_QUESTIONS: usize = 64;
+/// Time between two look-ups of an endpoint that does not answer.
+const LOOK_UP_PAUSE: Duration = Duration::from_secs(60);
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// There is one: answers do not depend on keys.

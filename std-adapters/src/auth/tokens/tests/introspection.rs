@@ -289,3 +289,37 @@ fn auth_155_the_endpoint_is_found_by_the_metadata() {
     assert_eq!(server.asked(), [METADATA, INTROSPECT, INTROSPECT]);
     assert!(!format!("{asking:?}").contains("secret"));
 }
+
+#[test]
+fn auth_155_an_endpoint_that_has_moved_is_found_again() {
+    const MOVED: &str = "https://auth.example.com/v2/introspect";
+    let at = |url| says(&format!(r#"{{"issuer":"{ISSUER}","introspection_endpoint":"{url}"}}"#));
+    let now = Moment::now();
+    let server = Server::default().at(METADATA, at(INTROSPECT)).at(INTROSPECT, active(""));
+    let found = Introspection::new(ISSUER, AUDIENCE, "id", "secret").connector(server.connector());
+    assert!(ask(&found, "one", now).is_ok());
+    server.asked();
+    server.set(INTROSPECT, Answer::Status(404));
+    let fails = |token, seconds| {
+        assert_eq!(ask(&found, token, now.plus(seconds)).unwrap_err(), Refusal::Unavailable);
+        server.asked()
+    };
+    assert_eq!(fails("two", 59), [INTROSPECT]);
+    // It has not moved, and the metadata is not read again for a minute.
+    assert_eq!(fails("two", 60), [INTROSPECT, METADATA]);
+    assert_eq!(fails("two", 119), [INTROSPECT]);
+    // Without metadata it stays what it was.
+    server.set(METADATA, Answer::Status(404));
+    assert_eq!(fails("two", 120).first().unwrap(), INTROSPECT);
+    server.set(METADATA, at(MOVED));
+    server.set(MOVED, active(""));
+    assert_eq!(fails("two", 179), [INTROSPECT]);
+    assert!(ask(&found, "two", now.plus(180)).is_ok());
+    assert_eq!(server.asked(), [INTROSPECT, METADATA, MOVED]);
+    assert!(ask(&found, "three", now.plus(180)).is_ok());
+    assert_eq!(server.asked(), [MOVED]);
+    // One that the program has named is no other's to change.
+    let named = asking(&server);
+    assert_eq!(ask(&named, "four", now.plus(1000)).unwrap_err(), Refusal::Unavailable);
+    assert_eq!(server.asked(), [INTROSPECT]);
+}
