@@ -54,14 +54,17 @@ impl RedbStore {
     /// shrink.
     ///
     /// After a crash the file needs no repair; it takes no longer to open. A crash while it is
-    /// created may leave a file beside it whose name ends in `.new`, which can be deleted.
+    /// created may leave a file beside it whose name ends in `.new`, which can be deleted. On a file
+    /// system without hard links (FAT, some of networks) it may instead leave the file itself
+    /// unfinished: then this fails until that is deleted.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] if a process has it open, which may be one that is about to end;
     /// [`StoreError::Failed`] if the file cannot be opened, or is not a database.
     pub fn open(path: impl AsRef<Path>, limit: u64) -> Result<Self, StoreError> {
-        let database = open_file(path.as_ref(), FileBackend::new);
+        let database =
+            open_file(path.as_ref(), FileBackend::new, |new, path| fs::hard_link(new, path));
         Self::new(database.map_err(not_opened)?, limit)
     }
 
@@ -271,6 +274,7 @@ fn not_opened(error: DatabaseError) -> StoreError {
 fn open_file<B: StorageBackend>(
     path: &Path,
     backend: impl Fn(File) -> Result<B, DatabaseError>,
+    link: impl Fn(&Path, &Path) -> io::Result<()>,
 ) -> Result<Database, DatabaseError> {
     let open = |options: &mut OpenOptions, path: &Path| {
         open_database(backend(options.read(true).write(true).open(path)?)?)
@@ -283,12 +287,19 @@ fn open_file<B: StorageBackend>(
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         drop(open(options.create_new(true), new.as_ref())?);
-        let linked = fs::hard_link(&new, path);
+        let linked = link(new.as_ref(), path);
         fs::remove_file(&new)?;
         match linked {
+            Ok(()) => sync_folder(path)?,
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            linked => linked.and_then(|()| sync_folder(path))?,
+            // There are no hard links. The lock of the file keeps other processes from it until it
+            // is a database; only a crash could leave less.
+            Err(_) => {
+                let database = open(options.create_new(false).create(true), path)?;
+                sync_folder(path)?;
+                return Ok(database);
+            }
         }
     }
     open(&mut OpenOptions::new(), path)
@@ -310,4 +321,31 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_created_where_there_are_no_hard_links() {
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.redb");
+            let open = || open_file(&path, FileBackend::new, |_, _| Err(kind.into()));
+            let store = RedbStore::new(open().unwrap(), 1000).unwrap();
+            store.put("key", b"bytes", None).unwrap();
+            let busy = open().map_err(not_opened).unwrap_err();
+            assert!(matches!(busy, StoreError::Unavailable(_)), "{busy}");
+            drop(store);
+            let store = RedbStore::new(open().unwrap(), 1000).unwrap();
+            assert_eq!(store.get("key").unwrap().unwrap(), b"bytes");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+            #[cfg(unix)]
+            {
+                let mode = std::os::unix::fs::PermissionsExt::mode;
+                assert_eq!(mode(&fs::metadata(&path).unwrap().permissions()) & 0o777, 0o600);
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio, abort};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use std::{env, io, process, thread};
+use std::{env, fs, io, process, thread};
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -27,7 +27,11 @@ fn child() {
         Ok(writes) => {
             let left = Arc::new(AtomicUsize::new(writes.parse().unwrap()));
             let backend = |file| Ok(Aborting { file: FileBackend::new(file)?, left: left.clone() });
-            RedbStore::new(open_file(&path, backend).unwrap(), LIMIT).unwrap()
+            RedbStore::new(
+                open_file(&path, backend, |new, path| fs::hard_link(new, path)).unwrap(),
+                LIMIT,
+            )
+            .unwrap()
         }
         Err(_) => RedbStore::open(&path, LIMIT).unwrap(),
     };
@@ -117,7 +121,7 @@ fn a_process_that_aborts_at_any_write_leaves_the_store_whole() {
         let output = command(&path).env(WRITES, writes.to_string()).output().unwrap();
         let done = acknowledged(&*output.stdout);
         check(&RedbStore::open(&path, LIMIT).unwrap(), done);
-        std::fs::remove_file(&path).unwrap();
+        fs::remove_file(&path).unwrap();
         if output.status.success() {
             assert_eq!(done, CHANGES.len());
             break;
