@@ -82,6 +82,19 @@ pub(crate) struct EntryOptions {
 }
 
 impl EntryOptions {
+    /// Whether an option is given that belongs to one entry.
+    pub(crate) fn describes_entry(&self) -> bool {
+        let Self { name, title, hints, returns, ui, task, scopes, description: _, flatten: _ } =
+            self;
+        name.is_some()
+            || title.is_some()
+            || !hints.is_empty()
+            || returns.is_some()
+            || ui.is_some()
+            || task.is_some()
+            || scopes.is_some()
+    }
+
     pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
@@ -93,7 +106,11 @@ impl EntryOptions {
             "task" => once(&mut options.task, meta, task_support),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;
-                options.hints.push((format_ident!("{key}_hint", span = meta.path.span()), is_set));
+                let hint = format_ident!("{key}_hint", span = meta.path.span());
+                if options.hints.iter().any(|(other, _)| *other == hint) {
+                    return Err(meta.error(GIVEN_TWICE));
+                }
+                options.hints.push((hint, is_set));
                 Ok(true)
             }
             _ => options.read(key, meta),
@@ -267,13 +284,15 @@ fn each(
     Ok(())
 }
 
+const GIVEN_TWICE: &str = "this option is given twice";
+
 fn once<T>(
     option: &mut Option<T>,
     meta: &ParseNestedMeta<'_>,
     read: impl FnOnce(&ParseNestedMeta<'_>) -> Result<T>,
 ) -> Result<bool> {
     if option.is_some() {
-        return Err(meta.error("this option is given twice"));
+        return Err(meta.error(GIVEN_TWICE));
     }
     *option = Some(read(meta)?);
     Ok(true)

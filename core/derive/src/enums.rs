@@ -90,17 +90,17 @@ fn strings(
         quote!(Self::#ident)
     }));
     Ok(quote! {
-        const NAMES: &[&str] = &[#(#names),*];
+        const __NAMES: &[&str] = &[#(#names),*];
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
-            const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Enum(NAMES);
+            const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Enum(__NAMES);
             const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
                 description: #description,
                 inner: &const { [#(#titles),*] },
                 ..::mcp_sansio::typed::Docs::NONE
             };
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
-                match ::mcp_sansio::internal::typed::find_name(NAMES, value) { #(#arms)* }
+                match ::mcp_sansio::internal::typed::find_name(__NAMES, value) { #(#arms)* }
             }
         }
     })

@@ -68,15 +68,17 @@ fn implementation(
         #[automatically_derived]
         impl #generics ::mcp_sansio::typed::OutputObject for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> =
-                ::mcp_sansio::internal::typed::schema(&SCHEMA);
+                ::mcp_sansio::internal::typed::schema(&__SCHEMA);
             fn encode_members(&self, to: &mut ::mcp_sansio::Encoder<'_>) {
                 #write
             }
         }
-        const RULE: ::mcp_sansio::typed::Rule = <#ty_static as ::mcp_sansio::typed::Output>::RULE;
-        const DOCS: ::mcp_sansio::typed::Docs = <#ty_static as ::mcp_sansio::typed::Output>::DOCS;
-        const SCHEMA: [u8; ::mcp_sansio::internal::typed::schema_len(&RULE, &DOCS, false)] =
-            ::mcp_sansio::internal::typed::schema_bytes(&RULE, &DOCS, false);
+        const __RULE: ::mcp_sansio::typed::Rule =
+            <#ty_static as ::mcp_sansio::typed::Output>::RULE;
+        const __DOCS: ::mcp_sansio::typed::Docs =
+            <#ty_static as ::mcp_sansio::typed::Output>::DOCS;
+        const __SCHEMA: [u8; ::mcp_sansio::internal::typed::schema_len(&__RULE, &__DOCS, false)] =
+            ::mcp_sansio::internal::typed::schema_bytes(&__RULE, &__DOCS, false);
     }
 }
 

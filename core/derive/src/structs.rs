@@ -77,10 +77,12 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
     let (schema, bytes) = match &options.schema {
         Some(schema) => (schema.to_token_stream(), None),
         None => (
-            quote!(::mcp_sansio::internal::typed::schema(&SCHEMA)),
+            quote!(::mcp_sansio::internal::typed::schema(&__SCHEMA)),
             Some(quote! {
-                const SCHEMA: [u8; ::mcp_sansio::internal::typed::schema_len(&RULE, &DOCS, false)] =
-                    ::mcp_sansio::internal::typed::schema_bytes(&RULE, &DOCS, false);
+                const __SCHEMA_LEN: usize =
+                    ::mcp_sansio::internal::typed::schema_len(&__RULE, &__DOCS, false);
+                const __SCHEMA: [u8; __SCHEMA_LEN] =
+                    ::mcp_sansio::internal::typed::schema_bytes(&__RULE, &__DOCS, false);
             }),
         ),
     };
@@ -108,7 +110,9 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             const SCHEMA: ::mcp_sansio::RawJson<'static> = #schema;
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::internal::typed::schema(
                 &const {
-                    ::mcp_sansio::internal::typed::schema_bytes::<FORM_LEN>(&RULE, &DOCS, true)
+                    ::mcp_sansio::internal::typed::schema_bytes::<__FORM_LEN>(
+                        &__RULE, &__DOCS, true,
+                    )
                 },
             );
             fn parse_as(
@@ -125,12 +129,13 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
                 ::core::result::Result::Ok(#build)
             }
         }
-        const RULE: ::mcp_sansio::typed::Rule =
+        const __RULE: ::mcp_sansio::typed::Rule =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::RULE;
-        const DOCS: ::mcp_sansio::typed::Docs =
+        const __DOCS: ::mcp_sansio::typed::Docs =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
         #bytes
-        const FORM_LEN: usize = ::mcp_sansio::internal::typed::schema_len(&RULE, &DOCS, true);
+        const __FORM_LEN: usize =
+            ::mcp_sansio::internal::typed::schema_len(&__RULE, &__DOCS, true);
     }
 }
 

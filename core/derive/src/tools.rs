@@ -70,7 +70,7 @@ impl Code {
             Kind::Prompts => EntryOptions::of_prompt(&variant.attrs)?,
         };
         match &options.flatten {
-            Some(flatten) => self.flatten(variant, flatten, target),
+            Some(flatten) => self.flatten(variant, flatten, &options, target),
             None => self.entry(variant, &options, target),
         }
     }
@@ -140,15 +140,27 @@ impl Code {
         (fixed, quote!(|#name { #(#members),* }: #own| Self::#ident { #(#members),* }))
     }
 
-    fn flatten(&mut self, variant: &Variant, flatten: &Ident, target: &Target) -> Result<()> {
-        let Variant { ident, fields: Fields::Unnamed(fields), .. } = variant else {
-            let message = "`flatten` is for a variant that holds another such enum";
+    fn flatten(
+        &mut self,
+        variant: &Variant,
+        flatten: &Ident,
+        options: &EntryOptions,
+        target: &Target,
+    ) -> Result<()> {
+        if options.describes_entry() {
+            let message = "`flatten` stands alone: write the other options on the variants of the \
+                           enum that this one holds";
             return Err(Error::new_spanned(flatten, message));
-        };
-        let Some(field) = fields.unnamed.first() else { return Ok(()) };
-        let (fixed, _) = with_static(field.ty.to_token_stream(), &target.lifetime);
-        self.flattened.push((ident.clone(), fixed));
-        Ok(())
+        }
+        if let Fields::Unnamed(fields) = &variant.fields
+            && fields.unnamed.len() == 1
+        {
+            let ty = fields.unnamed[0].ty.to_token_stream();
+            self.flattened.push((variant.ident.clone(), with_static(ty, &target.lifetime).0));
+            return Ok(());
+        }
+        let message = "`flatten` is for a variant that holds another such enum";
+        Err(Error::new_spanned(flatten, message))
     }
 
     fn implementation(&self, target: &Target) -> TokenStream {
@@ -207,39 +219,40 @@ impl Code {
         });
         quote! {
             #structs
-            const OWN: &[::mcp_sansio::Entry<'static>] = ::mcp_sansio::entries![#(#entries),*];
-            const ENTRIES: &[&[::mcp_sansio::Entry<'static>]] = &[
-                OWN,
+            const __OWN: &[::mcp_sansio::Entry<'static>] = ::mcp_sansio::entries![#(#entries),*];
+            const __ENTRIES: &[&[::mcp_sansio::Entry<'static>]] = &[
+                __OWN,
                 #(#flattened::#list),*
             ];
-            const RULES: &[&[&::mcp_sansio::typed::Rule]] = &[
+            const __RULES: &[&[&::mcp_sansio::typed::Rule]] = &[
                 &[#(#rules),*],
                 #(#flattened_read::RULES),*
             ];
-            const HASHES: &[&[u32]] = &[
+            const __HASHES: &[&[u32]] = &[
                 &[#(::mcp_sansio::internal::typed::hash(#names)),*],
                 #(#flattened_read::HASHES),*
             ];
-            const COUNT: usize =
+            const __COUNT: usize =
                 #count #(+ #flattened::#list.len())*;
             // A static has one address, by which a tool that the catalog found is known again.
-            static ALL_ENTRIES: [::mcp_sansio::Entry<'static>; COUNT] =
-                ::mcp_sansio::internal::entries::join::<COUNT>(ENTRIES);
-            const ANY: &::mcp_sansio::typed::Rule = &::mcp_sansio::typed::Rule::Any;
-            const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
-                &::mcp_sansio::internal::typed::join::<_, COUNT>(ANY, RULES);
-            const ALL_HASHES: &[u32] = &::mcp_sansio::internal::typed::join::<_, COUNT>(0, HASHES);
-            const _: () = ::mcp_sansio::internal::typed::assert_distinct(ALL_HASHES);
+            static __ALL_ENTRIES: [::mcp_sansio::Entry<'static>; __COUNT] =
+                ::mcp_sansio::internal::entries::join::<__COUNT>(__ENTRIES);
+            const __ANY: &::mcp_sansio::typed::Rule = &::mcp_sansio::typed::Rule::Any;
+            const __ALL_RULES: &[&::mcp_sansio::typed::Rule] =
+                &::mcp_sansio::internal::typed::join::<_, __COUNT>(__ANY, __RULES);
+            const __ALL_HASHES: &[u32] =
+                &::mcp_sansio::internal::typed::join::<_, __COUNT>(0, __HASHES);
+            const _: () = ::mcp_sansio::internal::typed::assert_distinct(__ALL_HASHES);
 
             #[automatically_derived]
             impl<#lifetime> #of<#lifetime> for #ty {
-                const #list: &'static [::mcp_sansio::Entry<'static>] = &ALL_ENTRIES;
+                const #list: &'static [::mcp_sansio::Entry<'static>] = &__ALL_ENTRIES;
             }
 
             #[automatically_derived]
             impl<#lifetime> #read_at<#lifetime> for #ty {
-                const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = ALL_RULES;
-                const HASHES: &'static [u32] = ALL_HASHES;
+                const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = __ALL_RULES;
+                const HASHES: &'static [u32] = __ALL_HASHES;
                 fn read(
                     place: usize,
                     arguments: ::mcp_sansio::internal::Indexed<#lifetime>,
@@ -275,8 +288,8 @@ fn tool(
     });
     let meta = options.ui.iter().map(|ui| {
         quote_spanned!(ui.span()=> .meta(::mcp_sansio::ui_meta!({
-            const UI: ::mcp_sansio::types::ui::ToolMeta<'static> = #ui;
-            UI
+            const __UI: ::mcp_sansio::types::ui::ToolMeta<'static> = #ui;
+            __UI
         })))
     });
     let scopes = options.scopes.iter();

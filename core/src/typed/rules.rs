@@ -288,6 +288,11 @@ impl OneOf {
         assert!(names.len() == objects.len(), "one object for each name");
         let mut at = 0;
         while at < objects.len() {
+            let mut earlier = 0;
+            while earlier < at {
+                assert!(!same(names[earlier], names[at]), "two names are equal");
+                earlier += 1;
+            }
             let members = objects[at].members;
             assert!(!contains(members, members.len(), tag), "a member has the name of the tag");
             at += 1;

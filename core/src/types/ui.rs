@@ -172,12 +172,12 @@ impl ClientCapabilities<'_> {
 #[macro_export]
 macro_rules! ui_meta {
     ($ui:expr) => {{
-        const TEXT: [u8; $ui.rendered_len()] = $ui.render();
-        const META: $crate::RawJson<'static> = match ::core::str::from_utf8(&TEXT) {
+        const __TEXT: [u8; $ui.rendered_len()] = $ui.render();
+        const __META: $crate::RawJson<'static> = match ::core::str::from_utf8(&__TEXT) {
             Ok(text) => $crate::RawJson::from_static(text),
             Err(_) => ::core::panic!("not rendered"),
         };
-        META
+        __META
     }};
 }
 

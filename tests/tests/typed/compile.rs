@@ -213,6 +213,20 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Input)] struct A { #[arg(default = «\"x\"»)] a: bool }",
         "a default is `true`, `7`, `0.5`, `\"text\"` or the variant of an enum",
     ),
+    // The options would belong to no tool: its scopes, for example, would be asked of nobody.
+    (
+        "#[derive(Tools)] enum A { /// b\n B } \
+         #[derive(Tools)] enum C { #[tool(«flatten», scopes(\"a\"))] D(A) }",
+        "`flatten` stands alone: write the other options on the variants of the enum",
+    ),
+    (
+        "#[derive(Tools)] enum C { #[tool(«flatten»)] D() }",
+        "`flatten` is for a variant that holds another such enum",
+    ),
+    (
+        "#[derive(Tools)] enum A { /// b\n #[tool(destructive, «destructive = false»)] B }",
+        "this option is given twice",
+    ),
     // The constants are refused while they are evaluated.
     (
         "#[derive(Tools)] enum A { /// b\n B } \

@@ -1,12 +1,13 @@
 //! Enums of tools.
 
 use mcp_sansio::internal::typed::read_found;
-use mcp_sansio::typed::{Faults, Input, InputObject, Output, ToolCall, Tools};
+use mcp_sansio::typed::{Faults, Input, InputObject, Object, OneOf, Output, ToolCall, Tools};
+use mcp_sansio::types::ui::ToolMeta;
 use mcp_sansio::types::{Implementation, Text, Tool};
 use mcp_sansio::{
     CallOptions, Catalog, ClientConfig, ClientFeatures, Connection, Era, Instant, JsonStr, RawJson,
     Revision, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Target,
-    TxBuffer, entries,
+    TxBuffer, entries, ui_meta,
 };
 use mcp_sansio_tests::memory::new_client;
 use serde_json::{Value, json};
@@ -223,4 +224,37 @@ fn a_typed_call_has_the_name_and_the_arguments_of_its_tool() {
     assert_eq!(sent["method"], "tools/call");
     assert_eq!(sent["params"]["name"], "set_lamp");
     assert_eq!(sent["params"]["arguments"], json!({"percent": 7, "on": true}));
+}
+
+#[test]
+fn constants_of_a_program_may_have_any_name() {
+    const COUNT: u32 = 10;
+    const RULE: u32 = 3;
+    const UI: ToolMeta<'static> = ToolMeta::new().resource_uri("ui://a");
+    const META: ToolMeta<'static> = UI;
+    #[derive(Debug, PartialEq, Tools)]
+    enum Lamp<'a> {
+        /// Blinks.
+        #[tool(ui = UI)]
+        Blink {
+            #[arg(range = 1..=COUNT)]
+            times: u32,
+            #[arg(length = ..=RULE)]
+            color: Text<'a>,
+        },
+    }
+    let arguments = RawJson::parse(r#"{"times":10,"color":"red"}"#).unwrap();
+    let blink = Lamp::Blink { times: 10, color: "red".into() };
+    assert_eq!(Lamp::parse("blink", arguments).unwrap().unwrap(), blink);
+    let arguments = RawJson::parse(r#"{"times":11,"color":"blue"}"#).unwrap();
+    let refused = Lamp::parse("blink", arguments).unwrap().unwrap_err().to_string();
+    assert_eq!(refused.lines().count(), 2, "{refused}");
+    assert_eq!(ui_meta!(META).as_str(), r#"{"ui":{"resourceUri":"ui://a"}}"#);
+}
+
+#[test]
+#[should_panic(expected = "two names are equal")]
+fn a_choice_has_one_object_for_each_name() {
+    const NONE: Object = Object::new(&[], false);
+    let _ = OneOf::new("kind", &["a", "a"], &[&NONE, &NONE]);
 }
