@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 #[cfg(feature = "http")]
-use mcp_sansio::Messages;
-#[cfg(feature = "http")]
 use mcp_sansio::http::client::{HttpFailure, Post};
+#[cfg(feature = "http")]
+use mcp_sansio::internal::BodyPosition;
 use mcp_sansio::{Frame, Instant, RxBuffer, Tx, TxBuffer};
 
 use super::{ClientEngine, Driver, MAX_KEPT, MAX_UNREAD, State};
@@ -45,10 +45,18 @@ impl ClientEngine<'_> {
     /// Drops what was read and not handled, of a server that is not needed any more.
     pub fn discard(&mut self) {
         self.core.rx().clear();
+        #[cfg(feature = "http")]
+        {
+            self.state.batch = None;
+        }
     }
 
     /// Whether a message, or a part of one, was read and not handled.
     pub fn has_input(&mut self) -> bool {
+        #[cfg(feature = "http")]
+        if self.state.batch.is_some() {
+            return true;
+        }
         self.core.rx().is_mid_frame()
     }
 
@@ -86,6 +94,14 @@ impl ClientEngine<'_> {
 
     /// Whether the server reads its responses, so that more of it can be read.
     pub fn reads(&mut self) -> bool {
+        #[cfg(feature = "http")]
+        if self.state.batch.is_some() {
+            return false;
+        }
+        self.is_read()
+    }
+
+    fn is_read(&mut self) -> bool {
         self.state.unread = self.state.unread.min(self.pending());
         self.state.unread <= MAX_UNREAD && self.state.has_room()
     }
@@ -110,22 +126,61 @@ impl ClientEngine<'_> {
         &mut self.state.posts
     }
 
-    /// Handles a message that came in the body of a response, or in an event.
+    /// Handles a message that came in the body of a response, or in an event. If it is a batch
+    /// (2025-03-26) whose responses find no room, the rest is kept, and handled by
+    /// [`step`](Self::step) when there is room; until then the client does not
+    /// [read](Self::reads).
     pub fn message(&mut self, now: Instant, message: &[u8], driver: &mut impl Driver) {
-        let before = self.pending();
         if driver.traces() {
             driver.frame(false, message);
         }
-        let mut messages = Messages::new(Frame::Complete(message));
+        let mut position = BodyPosition::default();
+        if !self.handle_message(now, message, &mut position, driver) {
+            self.state.batch = Some((message.to_vec(), position));
+        }
+    }
+
+    /// Goes on with a batch if there is room. Returns whether it did.
+    pub(super) fn handle_batch(&mut self, now: Instant, driver: &mut impl Driver) -> bool {
+        if !self.is_read() {
+            return false;
+        }
+        let Some((batch, mut position)) = self.state.batch.take() else { return false };
+        if !self.handle_message(now, &batch, &mut position, driver) {
+            self.state.batch = Some((batch, position));
+        }
+        true
+    }
+
+    /// Handles a message from this position on. Returns `false` if there is no room for the
+    /// responses to the rest.
+    fn handle_message(
+        &mut self,
+        now: Instant,
+        message: &[u8],
+        position: &mut BodyPosition,
+        driver: &mut impl Driver,
+    ) -> bool {
+        let before = self.pending();
         let Self { core, state } = self;
-        loop {
+        let most = MAX_UNREAD.saturating_sub(state.unread).saturating_add(before);
+        let most = most.min(state.limits.max_output);
+        let (mut messages, mut pending) = (position.messages(message, None), before);
+        let is_whole = loop {
+            let waiting = state.posts.len();
             let (mut client, tx) = core.parts();
             let event = client.next_event(now, &mut messages, tx);
             state.sent(tx, driver);
-            let Ok(Some(event)) = event else { break };
+            let Ok(Some(event)) = event else { break true };
             state.turn(driver).event(now, &event);
-        }
+            // Counted as they come: the sum of all would be taken again for each of them.
+            pending += state.posts.range(waiting..).map(|post| post.body().len()).sum::<usize>();
+            if pending >= most || state.posts.len() >= state.limits.max_posts {
+                break messages.is_done();
+            }
+        };
         self.after_message(now, before, driver);
+        is_whole
     }
 
     /// Handles the failure of a request with this JSON-RPC id.

@@ -16,6 +16,8 @@ use core::time::Duration;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Post;
+#[cfg(feature = "http")]
+use mcp_sansio::internal::BodyPosition;
 use mcp_sansio::tasks::{TaskKey, TaskTime};
 use mcp_sansio::types::{
     LoggingLevel, SetLevelParams, SubscriptionFilter, TaskParams, TaskStatus, TaskSupport, Text,
@@ -107,6 +109,9 @@ struct State {
     login: Option<Instant>,
     #[cfg(feature = "http")]
     posts: VecDeque<Post>,
+    /// A batch whose rest waits for room.
+    #[cfg(feature = "http")]
+    batch: Option<(Vec<u8>, BodyPosition)>,
     #[cfg(feature = "http")]
     is_http: bool,
     /// Number of pending bytes that were traced.
@@ -193,7 +198,7 @@ impl<'c> ClientEngine<'c> {
         #[cfg(feature = "http")]
         {
             state.posts.clear();
-            state.login = None;
+            (state.batch, state.login) = (None, None);
         }
         let _ = state.restored.take().and_then(|call| state.calls.remove(call));
         for lost in state.calls.iter_mut().filter(|pending| pending.is_lost()) {
@@ -639,6 +644,10 @@ impl<'c> ClientEngine<'c> {
     /// Handles one message that was received, and sends what waits. Returns `false` when there is
     /// nothing more to handle.
     pub fn step(&mut self, now: Instant, driver: &mut impl Driver) -> bool {
+        #[cfg(feature = "http")]
+        if self.handle_batch(now, driver) {
+            return true;
+        }
         if !self.state.input_ended && !self.reads() {
             return false;
         }
@@ -943,6 +952,8 @@ impl State {
             login: None,
             #[cfg(feature = "http")]
             posts: VecDeque::new(),
+            #[cfg(feature = "http")]
+            batch: None,
             #[cfg(feature = "http")]
             is_http: false,
             traced: 0,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, Instant, Revision, Revisions};
 use mcp_sansio_engine::{CallError, CallId, ClientEngine, Limits};
 use serde_json::{Value, json};
 
@@ -67,6 +67,46 @@ fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
     assert!(over.result.unwrap().as_json().as_str().contains("three"));
     let traced = client.person.frames.iter().filter(|frame| frame.starts_with("sent {"));
     assert_eq!(traced.count(), 3);
+}
+
+#[test]
+fn c1_a_batch_is_handled_as_far_as_there_is_room_for_its_responses() {
+    let mut limits = Limits::new();
+    limits.max_posts = 2;
+    static OLD: ClientConfig<'_> = CONFIG.revisions(Revisions::only(Revision::V2025_03_26));
+    let mut engine = ClientEngine::new(&OLD, limits);
+    engine.set_over_http(true);
+    engine.core().set_era(Some(Era::Legacy));
+    let (mut person, now) = (Person::default(), Instant::from_millis(0));
+    engine.connect(now, &mut person).unwrap();
+    let initialize = engine.posts().pop_front().unwrap();
+    let initialize: Value = serde_json::from_slice(initialize.body()).unwrap();
+    let info = json!({"name": "lab", "version": "1"});
+    let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": info});
+    engine.message(now, ok(&initialize, result).to_string().as_bytes(), &mut person);
+    engine.posts().clear();
+    let pings = |from: u32, to: u32| {
+        let pings = from..to;
+        let pings = pings.map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+        pings.collect::<Value>().to_string()
+    };
+    engine.message(now, pings(0, 1000).as_bytes(), &mut person);
+    assert!(!engine.reads() && engine.has_input());
+    let mut answered = 0..1000;
+    for id in &mut answered {
+        while engine.step(now, &mut person) {}
+        assert!(engine.posts().len() <= 2, "{id}: {}", engine.posts().len());
+        let post = engine.posts().pop_front().unwrap();
+        let response: Value = serde_json::from_slice(post.body()).unwrap();
+        assert_eq!(response["id"], id);
+    }
+    while engine.step(now, &mut person) {}
+    assert!(engine.reads() && engine.is_idle() && !engine.has_input());
+    // Another connection does not go on with it.
+    engine.message(now, pings(0, 9).as_bytes(), &mut person);
+    engine.connect(now, &mut person).unwrap();
+    assert!(!engine.has_input());
+    assert_eq!(engine.posts().len(), 1);
 }
 
 #[test]
