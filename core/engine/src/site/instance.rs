@@ -500,14 +500,15 @@ impl<O> Instance<O> {
         if stream == session.own_stream { None } else { self.leave_exchange(stream) }
     }
 
-    /// Sends what was recorded to other nodes.
-    pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet) {
+    /// Sends what was recorded to other nodes, in envelopes of so many bytes.
+    pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet, limit: usize) {
         let Some(number) = self.session_number() else { return };
         let InstanceKind::Session(session) = &mut self.kind else { return };
         let Session { replay, remote, own_stream, own_cursor, .. } = session;
         for reader in &mut *remote {
-            let is_overwritten = loop {
+            let is_lost = loop {
                 match replay.next_part(&mut reader.cursor) {
+                    _ if reader.events.len() > limit => break true,
                     Ok(Some(parts)) => parts.iter().for_each(|part| reader.events.extend(*part)),
                     Ok(None) => break false,
                     Err(_) => break true,
@@ -516,7 +517,7 @@ impl<O> Instance<O> {
             let is_own = reader.stream == *own_stream;
             let is_over = is_own || self.streams.is_own(ExchangeId::new(reader.stream));
             let then = match reader.cursor.is_mid_event() {
-                _ if is_overwritten => {
+                _ if is_lost => {
                     // The client asks for what is left.
                     reader.events.clear();
                     Then::Ended

@@ -239,7 +239,7 @@ impl<'c, O> Site<'c, O> {
         let event = instance.run(config, now, closing.is_some());
         let has_room = instance.distribute(config, |key| schedule.ready(key));
         if let Some(fleet) = fleet {
-            instance.send_to_nodes(fleet);
+            instance.send_to_nodes(fleet, options.replay.max(MAX_PASSED));
             // Messages from the bus write to this stream, whose room nobody else waits for.
             let waiting = take(&mut instance.streams.own.waiting);
             waiting.into_iter().for_each(|key| schedule.turn(Work::Exchange(key)));

@@ -14,7 +14,9 @@ use mcp_sansio_engine::site::{
     number_of_session,
 };
 
-use super::host::{Answer, CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
+use super::host::{
+    Answer, CONFIG, Connection, Host, Reply, bare, initialize, modern, post, tool_call,
+};
 
 const RING: KeyRing = KeyRing::new([7; 32]);
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -254,6 +256,7 @@ impl Nodes {
             for at in 0..self.hosts.len() {
                 self.hosts[at].run();
                 for envelope in std::mem::take(&mut self.hosts[at].outgoing) {
+                    assert!(envelope.len() <= (1 << 20) + 128, "{}", envelope.len());
                     self.sent += 1;
                     // The sender gets it back.
                     let to = 0..self.hosts.len();
@@ -451,6 +454,25 @@ fn what_is_longer_than_a_mebibyte_is_not_passed_on() {
 }
 
 /// 1 MB a second, and no more than 200 envelopes; at once what it may send in 4 seconds.
+#[test]
+fn a_response_longer_than_an_envelope_ends_the_stream_at_another_node() {
+    let mut nodes = Nodes::new(0);
+    for (name, seed) in [("n1", 1), ("n2", 2)] {
+        let node = nodes.clock.node(name, RING).on_bus();
+        let kept = |options: &mut SiteOptions<'_>| options.replay = 1 << 20;
+        nodes.hosts.push(Host::with_random(&CONFIG, kept, seed).in_fleet(node));
+    }
+    let id = nodes.hosts[0].open("2025-11-25");
+    let call = nodes.post(0, &id, &tool_call(5, "slow"));
+    let request = nodes.hosts[0].open[0];
+    nodes.hosts[0].progress(request, 0);
+    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (resumed, _) = nodes.listen(1, &id, Some(&last));
+    nodes.hosts[0].site.answer(request, Reply::Text("x".repeat(3 << 20)));
+    assert_eq!(nodes.read(1, resumed), "");
+    assert_eq!(nodes.hosts[1].site.exchanges(), 0, "the client asks again");
+}
+
 #[test]
 fn a_client_does_not_flood_the_bus() {
     let mut nodes = Nodes::new(2);
