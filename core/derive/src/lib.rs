@@ -57,8 +57,8 @@ fn expand(
 ) -> proc_macro::TokenStream {
     let code = Target::new(item).map(|target| {
         let body = macro_of(item, &target);
-        // The options are the user's expressions, in casts and calls that lints complain about. Their
-        // names are looked up here first, so the constants here have names that no user's has.
+        // The options are the user's expressions, in casts and calls that lints complain about.
+        // Their names are looked up here first, so the constants here have names of their own.
         quote! {
             #[allow(
                 clippy::all, clippy::pedantic, clippy::restriction,

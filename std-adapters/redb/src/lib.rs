@@ -54,8 +54,8 @@ impl RedbStore {
     /// shrink.
     ///
     /// After a crash the file needs no repair; it takes no longer to open. A crash while it is
-    /// created may leave a file beside it whose name ends in `.new`, which can be deleted. On a file
-    /// system without hard links (FAT, some of networks) it may instead leave the file itself
+    /// created may leave a file beside it whose name ends in `.new`, which can be deleted. On a
+    /// file system without hard links (FAT, some of networks) it may instead leave the file itself
     /// unfinished: then this fails until that is deleted.
     ///
     /// # Errors

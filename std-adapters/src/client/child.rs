@@ -174,8 +174,8 @@ pub(crate) fn spawn(
 }
 
 /// Ends a process whose input has ended: it may exit within the first time, then it gets SIGTERM,
-/// and after the second time SIGKILL. `pause` waits for as long as it is told. The status is unknown
-/// where the program ignores SIGCHLD, since the system keeps none then.
+/// and after the second time SIGKILL. `pause` waits for as long as it is told. The status is
+/// unknown where the program ignores SIGCHLD, since the system keeps none then.
 pub(crate) fn end(
     child: &mut Child,
     [after_input, after_sigterm]: [Duration; 2],
