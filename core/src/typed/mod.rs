@@ -84,7 +84,7 @@
 //! | `range = 1..=10`, `1..`, `..=10` | `minimum` and `maximum` of an integer; the bounds are constant expressions. Of `f32`, `f64` and `Number` they are literals with a point: `0.0..=1.0` |
 //! | `length = 1..=10`, `1..`, `..=10` | `minLength` and `maxLength` of a string in characters, `minItems` and `maxItems` of an array |
 //! | `format = "date"` | `format`, which is checked: `date`, `date-time`, `email`, `uri`, or a constant [`Format`] |
-//! | `default = 100` | value of a missing member: a literal, a constant, or a variant of an enum without fields. It is shown, and checked against `range` and `length` |
+//! | `default = 100` | value of a missing member: a literal, a variant of an enum without fields, or, of an integer or a boolean, a constant. It is shown, and checked against `range` and `length` |
 //! | `name = "type"` | the key, if it is not the name of the field |
 //! | `title = ".."` | `title` |
 //! | `header = "Region"` | `x-mcp-header` (2026-07-28): the argument is repeated in a header field |
