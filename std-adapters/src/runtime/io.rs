@@ -13,7 +13,6 @@ use super::{current, elapsed, now};
 use crate::asynchronous::{Accepted, Listener};
 use crate::client::child::{EXIT_TIMEOUT, end, spawn};
 use crate::client::{Stderr, StderrLines};
-use crate::gone::is_gone;
 
 /// A stream of any type.
 pub type BoxedStream = Box<dyn ReadWrite>;
@@ -57,8 +56,14 @@ pub(crate) fn poll_accept<L: Listener + ?Sized>(
 /// Returns whether an error of accepting is that of one connection (`accept(2)` of Linux, `accept`
 /// of Windows) and says nothing about the next.
 fn is_of_one(error: &io::Error) -> bool {
-    use ErrorKind::{HostUnreachable, Interrupted, NetworkUnreachable};
-    is_gone(error) || matches!(error.kind(), Interrupted | HostUnreachable | NetworkUnreachable)
+    use ErrorKind::{
+        ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkUnreachable,
+    };
+    // No others: a listener that has failed for good may return them for ever.
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | HostUnreachable | Interrupted | NetworkUnreachable
+    )
 }
 
 /// Joins a reader and a writer into one stream: the pipes of a child process, standard input and

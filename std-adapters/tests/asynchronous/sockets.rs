@@ -285,4 +285,8 @@ fn clients_that_have_gone_before_they_are_accepted_end_no_server() {
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
     });
     assert!(listener.1.borrow().is_empty());
+    // A listener that has failed for good may return this for ever.
+    let failed = Gone(listener.0, RefCell::new(vec![ErrorKind::BrokenPipe]));
+    let ended = smol::block_on(future::poll_once(serve(&app, &failed)));
+    assert_eq!(ended.unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
 }

@@ -309,7 +309,8 @@ mod order {
     use super::*;
     use crate::runtime::{Runtime, within};
 
-    /// What becomes of each address, by its last byte, after so many milliseconds of tokio's clock.
+    /// A network that accepts or refuses after some milliseconds of tokio's clock, by the last byte
+    /// of the address.
     struct Network(&'static [Fate], Mutex<Vec<u8>>);
 
     #[derive(Clone, Copy)]
