@@ -2,16 +2,16 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-#[cfg(feature = "alloc")]
-use alloc::string::String;
 use core::mem::ManuallyDrop;
 
 use super::json_schema::{self, SchemaRow, is_known_dialect, read, refers_outside};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
 #[cfg(all(feature = "http", feature = "alloc"))]
-use super::{Catalog, Target, find, string, target_of};
+use super::{Catalog, Target, find, reference, target_of};
 use super::{CatalogError, EntryList, SchemaError, assert_disjoint};
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::http::Operation;
@@ -23,6 +23,8 @@ use crate::json::{Indexed, RawJson};
 use crate::message::Arguments;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::protocol::Method;
+#[cfg(feature = "alloc")]
+use crate::protocol::Revision;
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
 use crate::types::rendered::{Const, Renderer};
@@ -250,12 +252,13 @@ impl<'c> Entry<'c> {
 
 #[cfg(feature = "alloc")]
 impl Entry<'_> {
-    /// Returns a hash of the text, or of the key of an entry that is no text.
+    /// Returns a hash of the text; of one that cannot be written, 0.
     pub(super) fn hash(&self) -> u64 {
         match &self.0 {
             Repr::Owned(parts) => parts.hash,
             Repr::Borrowed(Parts { form: Form::Rendered(text), .. }) => hash_str(text),
-            Repr::Borrowed(Parts { key, .. }) => hash_str(&key.chars().collect::<String>()),
+            Repr::Borrowed(_) => OwnedJson::new(self, Revision::LATEST)
+                .map_or(0, |text| hash_str(text.as_json().as_str())),
         }
     }
 }
@@ -671,11 +674,10 @@ impl<'c> Catalog<'c> {
             Method::ResourcesRead | Method::ResourcesSubscribe => {
                 of_uri(params.get("uri").and_then(RawJson::as_string))
             }
-            Method::CompletionComplete => {
-                let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
-                let prompt = find(self.prompts, string(reference, "name"));
-                prompt.or_else(|| find(self.templates, string(reference, "uri")))
-            }
+            Method::CompletionComplete => match reference(self, params.as_json()) {
+                Ok(Target::CompletePrompt(entry) | Target::CompleteTemplate(entry)) => Some(entry),
+                _ => None,
+            },
             Method::SubscriptionsListen => {
                 let uris =
                     params.get("notifications").and_then(|it| it.get("resourceSubscriptions"));

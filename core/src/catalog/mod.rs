@@ -268,11 +268,14 @@ impl<'c> Catalog<'c> {
         Self { templates, look_ups: self.look_ups.of_templates(), ..self }
     }
 
-    /// Sets the prompts.
+    /// Sets the prompts, also in place of [typed](Self::prompts_of) ones.
     ///
     /// # Panics
     /// As [`tools`](Self::tools).
     pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
+        if self.typed_prompts.is_none() {
+            assert_unset(self.prompts);
+        }
         EntryKind::assert_all(prompts, EntryKind::PROMPT);
         Self { prompts, look_ups: self.look_ups.of_prompts(), typed_prompts: None, ..self }
     }
@@ -286,6 +289,7 @@ impl<'c> Catalog<'c> {
             self.typed_prompts.is_none(),
             "the catalog has an enum of prompts already: see `flatten`"
         );
+        assert_unset(self.prompts);
         let look_ups = self.look_ups.of_typed_prompts();
         Self { prompts, look_ups, typed_prompts: Some(typed), ..self }
     }
@@ -568,23 +572,32 @@ fn completion<'c, 'f>(
     catalog: &Catalog<'c>,
     params: RawJson<'f>,
 ) -> Result<Target<'c>, RpcError<'f>> {
-    let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
+    let target = reference(catalog, params)?;
     let argument = params.get("argument").and_then(|argument| string(argument, "name"));
-    let (target, known) = if string(reference, "type").is_some_and(|kind| kind == "ref/prompt") {
+    let is_known = argument.is_some_and(|name| match target {
+        Target::CompletePrompt(prompt) => any_argument(prompt, &|known, _| known == name),
+        Target::CompleteTemplate(template) => {
+            uri_template::has_variable(template.key().as_plain().unwrap_or_default(), name)
+        }
+        _ => false,
+    });
+    if is_known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
+}
+
+/// Returns what is to be completed.
+fn reference<'c, 'f>(
+    catalog: &Catalog<'c>,
+    params: RawJson<'f>,
+) -> Result<Target<'c>, RpcError<'f>> {
+    let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
+    if string(reference, "type").is_some_and(|kind| kind == "ref/prompt") {
         let name = string(reference, "name");
         let prompt = find(catalog.prompts, name).ok_or_else(|| unknown_prompt(name))?;
-        let known = any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
-        (Target::CompletePrompt(prompt), known)
-    } else {
-        let template = find(catalog.templates, string(reference, "uri"))
-            .ok_or(RpcError::invalid_params("Unknown resource template"))?;
-        let pattern = template.key().as_plain().unwrap_or_default();
-        (
-            Target::CompleteTemplate(template),
-            argument.is_some_and(|name| uri_template::has_variable(pattern, name)),
-        )
-    };
-    if known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
+        return Ok(Target::CompletePrompt(prompt));
+    }
+    find(catalog.templates, string(reference, "uri"))
+        .map(Target::CompleteTemplate)
+        .ok_or(RpcError::invalid_params("Unknown resource template"))
 }
 
 fn unknown_prompt(name: Option<JsonStr<'_>>) -> RpcError<'_> {

@@ -19,6 +19,7 @@ use crate::protocol::Method;
 use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
 use crate::server::{Request, Server, ToolErrorKind};
+use crate::text::utf8;
 use crate::time::Instant;
 use crate::typed::rules::{self, Faults, Member, Rule, check_members};
 use crate::typed::schema::Docs;
@@ -247,7 +248,9 @@ pub(crate) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Opt
     }
     let hash = match name.as_plain() {
         Some(name) => hash(name),
-        None => name.chars().fold(EMPTY, |hash, c| next(hash, u32::from(c))),
+        None => name.chars().fold(EMPTY, |hash, c| {
+            utf8(c, &mut [0; 4]).iter().fold(hash, |hash, byte| next(hash, u32::from(*byte)))
+        }),
     };
     let place = hashes.iter().position(|other| *other == hash)?;
     entries.get(place).is_some_and(|entry| entry.key() == name).then_some(place)
@@ -284,6 +287,12 @@ pub const fn join<T: Copy, const N: usize>(first: T, parts: &[&[T]]) -> [T; N] {
         part += 1;
     }
     all
+}
+
+/// Refuses a bound or a default that a rule cannot hold: a cast would make another of it.
+pub const fn integer(value: i128, least: i64, greatest: i64) -> i64 {
+    assert!(least as i128 <= value && value <= greatest as i128, "this integer is out of range");
+    value as i64
 }
 
 /// Refuses names that a hash does not tell apart.

@@ -418,9 +418,14 @@ fn auth_150_prompts_resources_and_subscriptions_take_scopes_and_403_comes_before
         let completion = json!({
             "ref": reference("review"), "argument": { "name": "x", "value": "" }
         });
+        let of_both = json!({
+            "ref": { "type": "ref/resource", "uri": "log:///{day}", "name": "review" },
+            "argument": { "name": "day", "value": "" },
+        });
         for (method, params, wanted) in [
             ("prompts/get", json!({ "name": "review" }), "prompts"),
             ("completion/complete", completion, "prompts"),
+            ("completion/complete", of_both, "logs"),
             ("resources/read", json!({ "uri": "file:///secret" }), "secrets"),
             ("resources/read", json!({ "uri": "log:///monday" }), "logs"),
             (

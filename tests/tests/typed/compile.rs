@@ -258,6 +258,11 @@ const SNIPPETS: &[(&str, &str)] = &[
         "the catalog has such a list already: all entries stand in one",
     ),
     (
+        "use mcp_sansio::{entries, types::Prompt}; #[derive(Prompts)] enum A { B } const C: \
+         Catalog = Catalog::new().prompts(entries![Prompt::new(\"a\")]).prompts_of::<A>();",
+        "the catalog has such a list already: all entries stand in one",
+    ),
+    (
         "use mcp_sansio::{Entry, entries, types::Prompt}; \
          const A: &[Entry] = entries![Prompt::new(\"a\"), Prompt::new(\"a\")];",
         "two entries have the same name or URI",
@@ -294,6 +299,15 @@ const SNIPPETS: &[(&str, &str)] = &[
     (
         "#[derive(Input)] struct A { #[arg(length = «0..=1»)] a: u8 }",
         "`length` is for strings and arrays",
+    ),
+    (
+        "const MOST: u64 = 1 << 32; #[derive(Input)] struct A<'a> { #[arg(length = ..=«MOST»)] a: \
+         Text<'a> }",
+        "this integer is out of range",
+    ),
+    (
+        "const MOST: u64 = u64::MAX; #[derive(Input)] struct A { #[arg(range = 0..=«MOST»)] a: i64 }",
+        "this integer is out of range",
     ),
     ("#[derive(Input)] struct A { #[arg(format = «\"date\"»)] a: u8 }", "`format` is for strings"),
     (

@@ -21,7 +21,7 @@ enum Ask<'a> {
     },
     #[prompt(flatten)]
     Other(Other<'a>),
-    #[prompt(name = "what changed?")]
+    #[prompt(name = "résumé of changes")]
     Changes,
 }
 
@@ -68,7 +68,7 @@ fn prompts_are_listed_with_their_arguments() {
             r#"{"name":"mode","description":"How it is run."},{"name":"language"}]}"#,
         )
     );
-    assert_eq!(shown(1, Revision::LATEST), r#"{"name":"what changed?"}"#);
+    assert_eq!(shown(1, Revision::LATEST), r#"{"name":"résumé of changes"}"#);
     assert_eq!(
         shown(2, Revision::LATEST),
         concat!(
@@ -88,11 +88,12 @@ fn a_prompt_is_a_variant() {
     let review = ask("review", r#"{"code":"\n","language":"C"}"#).unwrap().unwrap();
     assert!(matches!(review, Ask::Review { code, mode: Mode::Fast, language: Some(language) }
         if code == "\n" && language == "C"));
-    assert!(matches!(ask("what changed?", "{}"), Some(Ok(Ask::Changes))));
+    assert!(matches!(ask("résumé of changes", "{}"), Some(Ok(Ask::Changes))));
     let other = ask("translate", r#"{"text":"a","how":"best-effort"}"#).unwrap().unwrap();
     assert!(matches!(other, Ask::Other(Other::Translate(Translation { text, mode: Mode::Best }))
         if text == "a"));
-    let escaped = Ask::parse(JsonStr::from_static(r#""what\u0020changed?""#), RawJson::EMPTY);
+    let escaped =
+        Ask::parse(JsonStr::from_static(r#""r\u00e9sum\u00e9 of changes""#), RawJson::EMPTY);
     assert!(matches!(escaped, Some(Ok(Ask::Changes))));
 }
 

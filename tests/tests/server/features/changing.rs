@@ -115,6 +115,15 @@ fn page_02_page_04_a_cursor_is_of_the_list_that_it_came_with() {
         catalog.remove_tool("c");
         catalog.add(Tool::new("c", OBJECT).description("new"))
     });
+    static VALUES: [Tool<'_>; 2] =
+        [Tool::new("c", OBJECT), Tool::new("c", OBJECT).description("other")];
+    let [value, other_value] = VALUES.each_ref().map(|value| {
+        changed(&first, |catalog| {
+            catalog.remove_tool("c");
+            catalog.add(value)
+        })
+    });
+    assert!(value.changes_since(&other_value).next().is_some());
     for revision in REVISIONS {
         let mut peer = Peer::new(revision);
         let (names, cursor) = page(&mut peer, &first, None);
