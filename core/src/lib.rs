@@ -118,8 +118,8 @@ pub mod internal {
 
     pub mod typed {
         pub use crate::tools::typed::{
-            ReadAt, assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
-            read_found, write_member,
+            ReadAt, assert_distinct, checked, count_members, hash, integer, join, prompt,
+            prompt_arguments, read_found, write_member,
         };
         pub use crate::typed::rules::{check_members, find_members, find_name, find_variant};
         pub use crate::typed::schema::{schema, schema_bytes, schema_len};

@@ -342,7 +342,14 @@ fn description(attributes: &[Attribute]) -> Result<String> {
         let Expr::Lit(ExprLit { lit: Lit::Str(lines), .. }) = &doc.value else {
             return Err(Error::new_spanned(&doc.value, "write the description as a literal"));
         };
-        for line in lines.value().split('\n').map(str::trim) {
+        let lines = lines.value();
+        // Those of a block comment, which rustdoc leaves out, too.
+        let has_stars = lines
+            .split('\n')
+            .skip(1)
+            .all(|line| matches!(line.trim_start().get(..1), None | Some("*")));
+        for line in lines.split('\n').map(str::trim) {
+            let line = line.strip_prefix('*').filter(|_| has_stars).unwrap_or(line).trim_start();
             if !line.is_empty() && !text.is_empty() {
                 text.push(if ends_paragraph { '\n' } else { ' ' });
             }

@@ -152,8 +152,9 @@ impl<'f> MemberCode<'f> {
 /// Returns the rule of the type, restricted by the options.
 fn rule(mut rule: TokenStream, options: &FieldOptions) -> Result<TokenStream> {
     if let Some(Bounds { spans, min, max }) = &options.length {
-        let min = min.as_ref().map_or(quote!(0), |min| quote!((#min) as u32));
-        let max = max.as_ref().map_or(quote!(u32::MAX), |max| quote!((#max) as u32));
+        let bound = |bound| integer(bound, quote!(0, u32::MAX as i64));
+        let min = min.as_ref().map(bound).map_or(quote!(0), |min| quote!(#min as u32));
+        let max = max.as_ref().map(bound).map_or(quote!(u32::MAX), |max| quote!(#max as u32));
         rule = call("length", *spans, quote!(#rule, #min, #max));
     }
     if let Some(format) = &options.format {
@@ -179,13 +180,21 @@ fn rule(mut rule: TokenStream, options: &FieldOptions) -> Result<TokenStream> {
         call("numbers", bounds.spans, quote!(#rule, #range))
     } else {
         let bound = |bound: &Option<Expr>| match bound {
-            Some(bound) => quote!(::core::option::Option::Some((#bound) as i64)),
+            Some(bound) => {
+                let bound = integer(bound, quote!(i64::MIN, i64::MAX));
+                quote!(::core::option::Option::Some(#bound))
+            }
             None => quote!(::core::option::Option::None),
         };
         let (min, max) = (bound(&bounds.min), bound(&bounds.max));
         let narrowed = call("narrow", bounds.spans, quote!(#rule, #min, #max));
         quote!(::mcp_sansio::typed::Rule::Integer(&const { #narrowed }))
     })
+}
+
+/// Returns an integer of any type, also that of a constant, which must be in the limits.
+fn integer(value: &Expr, limits: TokenStream) -> TokenStream {
+    quote_spanned!(value.span()=> ::mcp_sansio::internal::typed::integer((#value) as i128, #limits))
 }
 
 /// Returns the call of a function of `Rule`. If it panics, the compiler marks the tokens from the
@@ -238,7 +247,10 @@ fn docs(of_type: TokenStream, rule: &TokenStream, options: &FieldOptions) -> Tok
         let value = match (default, fraction(default)) {
             (_, Some(number)) => quote!(Number(#number)),
             (Expr::Lit(ExprLit { lit: Lit::Str(text), .. }), _) => quote!(String(#text)),
-            (other, _) => quote_spanned!(other.span()=> Integer((#other) as i64)),
+            (other, _) => {
+                let integer = integer(other, quote!(i64::MIN, i64::MAX));
+                quote_spanned!(other.span()=> Integer(#integer))
+            }
         };
         let value = quote!(#rule, ::mcp_sansio::typed::Default::#value);
         let default = call("default", [default.span(); 2], value);

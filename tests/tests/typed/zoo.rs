@@ -26,7 +26,10 @@ pub(crate) struct Query<'a> {
     pub(crate) region: String,
 }
 
-/// How it is run.
+/**
+ * How it
+ * is run.
+ */
 #[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Mode {
     Fast,
