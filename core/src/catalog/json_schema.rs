@@ -243,18 +243,26 @@ struct Keywords {
     types: u8,
     /// Whether there are other rules of a value.
     more: bool,
+    /// Whether the dialect ignores what stands beside a `$ref`.
+    is_draft_07: bool,
     /// Length of the schema in bytes.
     len: u32,
 }
 
 impl Keywords {
-    const NONE: Self = Self { places: [0; KEYWORDS.len()], types: u8::MAX, more: false, len: 0 };
+    const NONE: Self = Self {
+        places: [0; KEYWORDS.len()],
+        types: u8::MAX,
+        more: false,
+        is_draft_07: false,
+        len: 0,
+    };
 
     /// Reads the schema at `at`. In draft-07 keywords beside `$ref` are ignored; references are not
     /// followed.
     const fn of(text: &[u8], at: usize, is_draft_07: bool) -> Self {
-        let mut found = Self::NONE;
-        let mut key = first(text, at, b'{');
+        let none = Self { is_draft_07, ..Self::NONE };
+        let (mut found, mut key) = (none, first(text, at, b'{'));
         while let Ok(value) = skip_key(text, key)
             && let Ok(end) = skip_value(text, value, 0)
         {
@@ -270,7 +278,7 @@ impl Keywords {
         }
         let kind = found.place(Keyword::Type);
         if is_draft_07 && found.place(Keyword::Ref) > 0 {
-            found = Self::NONE;
+            found = none;
         } else if kind > 0 {
             found.types = types(text, kind);
         } else if byte(text, at) == b'f' {
@@ -304,9 +312,8 @@ pub struct SchemaRow {
 impl SchemaRow {
     pub(super) const NONE: Self = Self { name: [0; 2], required: 0, keywords: Keywords::NONE };
 
-    /// Reads a schema without its properties, and whether it is of draft-07; `None` if its dialect
-    /// is unknown.
-    const fn of(text: &[u8]) -> Option<(Self, bool)> {
+    /// Reads a schema without its properties; `None` if its dialect is unknown.
+    const fn of(text: &[u8]) -> Option<Self> {
         let mut keywords = Keywords::of(text, 0, false);
         let Some(is_draft_07) = is_draft_07(text, keywords.place(Keyword::Schema)) else {
             return None;
@@ -314,8 +321,9 @@ impl SchemaRow {
         if is_draft_07 && keywords.place(Keyword::Ref) > 0 {
             keywords = Keywords::NONE;
         }
+        keywords.is_draft_07 = is_draft_07;
         let required = place(text, keywords.place(Keyword::Required), None);
-        Some((Self { name: [0; 2], required, keywords }, is_draft_07))
+        Some(Self { name: [0; 2], required, keywords })
     }
 
     /// Returns the name as it is written in the schema, with its quotes.
@@ -336,7 +344,7 @@ impl SchemaRow {
 /// check tells so; nor has firmware, whose flash they would take.
 pub(super) const fn read(schema: RawJson<'_>, out: &mut [SchemaRow], len: usize) -> usize {
     let text = schema.as_str().as_bytes();
-    let Some((whole, is_draft_07)) = SchemaRow::of(text) else { return len };
+    let Some(whole) = SchemaRow::of(text) else { return len };
     if cfg!(small) || refers_outside(schema) {
         return len;
     }
@@ -348,7 +356,7 @@ pub(super) const fn read(schema: RawJson<'_>, out: &mut [SchemaRow], len: usize)
         && let Ok(value) = skip_key(text, key)
         && let Ok(end) = skip_value(text, value, 0)
     {
-        let keywords = Keywords::of(text, value, is_draft_07);
+        let keywords = Keywords::of(text, value, whole.keywords.is_draft_07);
         let required = place(text, names, Some(key));
         put(out, len, SchemaRow { name: [key as u32, name as u32], required, keywords });
         (len, key) = (len + 1, behind(text, end));
@@ -362,13 +370,16 @@ const fn put(out: &mut [SchemaRow], at: usize, row: SchemaRow) {
     }
 }
 
-/// Returns the place of a name in the list at `at`, or 0; without a name, the number of all.
+/// Returns the place of a name among the first 63 in the list at `at`, or 0; without a name, the
+/// number of all.
 const fn place(text: &[u8], at: usize, name: Option<usize>) -> u8 {
     let (mut at, mut place) = (first(text, at, b'['), 0u8);
     while let Ok(end) = skip_value(text, at, 0) {
         place = place.saturating_add(1);
+        if name.is_some() && place == 64 {
+            return 0;
+        }
         if let Some(name) = name
-            && place < 64
             && byte(text, at) == b'"'
             && same_key(text, name, at)
         {
@@ -454,16 +465,16 @@ pub(super) fn check<'x>(
     let text = |member, text| Err(SchemaError::text(member, text));
     let budget = &mut Budget::new(schema, value);
     let own;
-    let (whole, properties, is_draft_07) = match rows.split_first() {
-        Some((whole, properties)) => (whole, properties, false),
+    let (whole, properties) = match rows.split_first() {
+        Some(read) => read,
         None => {
-            let Some((read, is_draft_07)) = SchemaRow::of(schema.as_str().as_bytes()) else {
+            let Some(read) = SchemaRow::of(schema.as_str().as_bytes()) else {
                 return text("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
             };
             own = read;
             let len = schema.as_str().len().saturating_add(value.as_str().len());
             budget.0 = budget.0.saturating_sub(len);
-            (&own, rows, is_draft_07)
+            (&own, rows)
         }
     };
     let get = |keyword| whole.keywords.get(schema, keyword);
@@ -479,31 +490,37 @@ pub(super) fn check<'x>(
     let (mut cursor, mut ends) = (Cursor::new(value), ends.iter());
     cursor.skip(b'{');
     while cursor.has_next() {
-        let (member, mut name) = (cursor.clone(), None);
+        let (member, mut name, mut spent) = (cursor.clone(), None, Ok(()));
         // Most peers write members in the order of the schema, and alike.
         let row = match behind.as_slice().first() {
             Some(row) if cursor.skip_key(row.name(schema)) => behind.next(),
             _ => {
                 let name = *name.insert(cursor.key());
                 let is = |row: &&SchemaRow| row.is(name, schema);
-                behind.find(is).or_else(|| {
-                    budget.0 = budget.0.saturating_sub(properties.len());
+                let next = behind.find(is);
+                if next.is_none() {
+                    // Equal lengths are compared, many bytes at once.
+                    let each = 1 + name.inner_bytes().len() / 16;
+                    spent = budget.spend(properties.len().saturating_mul(each));
                     behind = properties.iter();
-                    behind.find(is)
-                })
+                }
+                next.or_else(|| behind.find(is))
             }
         };
         let name = || name.unwrap_or_else(|| member.clone().key());
         let value = cursor.value_until(ends.next().map_or(0, |end| *end as usize));
         cursor.skip(b',');
+        if let Err(found) = spent {
+            return text(name().inner(), found);
+        }
         let broken = if let Some(row) = row {
             seen |= 1 << (row.required & 63);
             fits(schema, &row.keywords, value, NESTED, budget)
         } else {
-            let spent = budget.spend(properties.len());
-            match spent.and_then(|()| lookup.find(name(), budget)) {
+            match lookup.find(name(), budget) {
                 Ok(Some(property)) => {
-                    let keywords = Keywords::of(property.as_str().as_bytes(), 0, is_draft_07);
+                    let dialect = whole.keywords.is_draft_07;
+                    let keywords = Keywords::of(property.as_str().as_bytes(), 0, dialect);
                     fits(property, &keywords, value, NESTED, budget)
                 }
                 Ok(None) => {
@@ -621,7 +638,7 @@ fn fits_more<'x>(
     if nested == 0 || items == 0 || keywords.place(Keyword::PrefixItems) > 0 {
         return Ok(());
     }
-    let keywords = Keywords::of(schema.as_str().as_bytes(), items, false);
+    let keywords = Keywords::of(schema.as_str().as_bytes(), items, keywords.is_draft_07);
     value.elements().try_for_each(|element| fits(schema, &keywords, element, nested - 1, budget))
 }
 

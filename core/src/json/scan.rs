@@ -401,6 +401,7 @@ pub(crate) const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
     while byte(text, one + i) == byte(text, other + i) {
         match byte(text, one + i) {
             b'"' => return true,
+            b'\\' if byte(text, one + i + 1) != byte(text, other + i + 1) => return false,
             b'\\' => i += 2,
             _ => i += 1,
         }

@@ -66,6 +66,14 @@ pub(super) const CASES: &Table = &[
         );
         structured(schema, object(n, |at| format!(r#""m{}":{at}"#, at + 1)))
     }),
+    ("schema: rows and members in another order", |n| {
+        let properties = object(n, |at| format!(r#""m{}":{{}}"#, n - at));
+        let required = join(n, |at| format!(r#""r{at}""#));
+        structured_by_rows(
+            format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#),
+            object(n, |at| format!(r#""m{}":{at}"#, at + 1)),
+        )
+    }),
     ("schema: members that it does not have", |n| {
         let schema = format!(
             r#"{{"type":"object","properties":{}}}"#,
@@ -162,6 +170,19 @@ fn form(schema: String) -> Work {
 }
 
 fn structured(schema: String, content: String) -> Work {
+    checked(schema, content, |tool, content| Entry::from(&tool).check_structured(content).is_ok())
+}
+
+/// As [`structured`], by an entry that has read the schema.
+fn structured_by_rows(schema: String, content: String) -> Work {
+    checked(schema, content, |tool, content| Entry::from(tool).check_structured(content).is_ok())
+}
+
+fn checked(
+    schema: String,
+    content: String,
+    check: fn(Tool<'_>, Option<RawJson<'_>>) -> bool,
+) -> Work {
     let (schema, content) = (
         OwnedJson::from(RawJson::parse(&schema).unwrap()),
         OwnedJson::from(RawJson::parse(&content).unwrap()),
@@ -169,6 +190,6 @@ fn structured(schema: String, content: String) -> Work {
     let bytes = schema.as_json().as_str().len() + content.as_json().as_str().len();
     Work::new(bytes, move || {
         let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_json());
-        black_box(Entry::from(&tool).check_structured(Some(content.as_json())).is_ok());
+        black_box(check(tool, Some(content.as_json())));
     })
 }

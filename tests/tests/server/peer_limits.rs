@@ -91,7 +91,7 @@ fn b8_a_schema_with_a_duplicate_key_is_an_error() {
     assert_eq!(check(r#"{"type":"object" , "a\"b" : 1 , "a\"b":2}"#), double);
     assert_eq!(
         check(
-            r#"{"type":"object","a":{"type":"object"},"b":{"a":1,"b":"a","ab":{},"":[{"a":1},{"a":1}]},"a\"b":1,"a\"":2}"#
+            r#"{"type":"object","a":{"type":"object"},"b":{"a":1,"b":"a","ab":{},"":[{"a":1},{"a":1}]},"a\"b":1,"a\"":2,"a\n":3,"a\t":4}"#
         ),
         Ok(())
     );
@@ -175,6 +175,8 @@ fn d_schema_validation_has_a_budget_and_checks_both_of_two_equal_keys() {
     let content = format!("{{{}}}", join(20_001, |at| format!(r#""m{at}":{at}"#)));
     assert_eq!(check(&schema, &content), Err("m19757: is too large to be checked".into()));
     let schema = r#"{"type":"object","properties":{"b":{},"a":{"type":"integer"}}}"#;
+    let required = r#"{"type":"object","properties":{"a\n":{}},"required":["a\t"]}"#;
+    assert_eq!(check(required, r#"{"a\n":1}"#), Err(r"a\t: is missing".into()));
     for content in [r#"{"a":"x","b":1,"a":1}"#, r#"{"a":1,"b":1,"a":"x"}"#] {
         assert_eq!(
             check(schema, content),

@@ -81,6 +81,10 @@ fn sch_02_each_dialect_is_read_by_its_own_rules() {
             (Ok(()), None),
             "draft-07 ignores keywords beside a reference"
         );
+        let items = format!(
+            r##"{{"$schema":"{name}","type":"object","definitions":{{"a":{{}}}},"properties":{{"l":{{"type":"array","items":{{"$ref":"#/definitions/a","type":"string"}}}}}}}}"##
+        );
+        assert_eq!(fault(&items, r#"{"l":[1]}"#), None);
         let schema = format!(
             r##"{{"$schema":"{name}","$ref":"#/definitions/a","type":"object","required":["a"],"definitions":{{"a":{{}}}}}}"##
         );
