@@ -432,7 +432,7 @@ impl<O> Site<'_, O> {
         let mut message = Exchange::new(OwnedHead::new("POST", "", NO_FIELDS), now);
         message.body = bytes.to_vec();
         message.stage = Stage::Messages(owner, None);
-        message.is_from_bus = true;
+        message.is_unconnected = true;
         message.silent_until = now.saturating_add(self.options.read_timeout);
         let due = message.silent_until;
         let key = self.exchanges.insert(message);

@@ -171,8 +171,9 @@ pub(super) struct Exchange {
     pub(super) full_until: Option<Instant>,
     /// Set while there is output that the connection does not take.
     pub(super) untaken: Option<Untaken>,
-    /// Whether another node of the fleet has received its message.
-    pub(super) is_from_bus: bool,
+    /// Whether its messages are handled without a connection: it is lost, or another node of the
+    /// fleet has received them.
+    pub(super) is_unconnected: bool,
 }
 
 /// Output that the connection does not take, or only slowly.
@@ -256,7 +257,7 @@ impl Exchange {
             awaits_entry: false,
             full_until: None,
             untaken: None,
-            is_from_bus: false,
+            is_unconnected: false,
         }
     }
 }

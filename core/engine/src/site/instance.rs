@@ -353,14 +353,10 @@ impl<O> Instance<O> {
         event
     }
 
-    /// Sends outcomes to the streams that were touched, and records what has no connection. Calls
-    /// `ready` for the exchanges that may go on. Returns whether there is more to do at once: an
-    /// outcome goes on, or there is room for what waited.
-    pub(super) fn distribute(
-        &mut self,
-        config: &ServerConfig<'_>,
-        mut ready: impl FnMut(SlabKey),
-    ) -> bool
+    /// Sends outcomes to the streams that were touched, and records what has no connection. Tells
+    /// the exchanges that may go on. Returns whether there is more to do at once: an outcome goes
+    /// on, or there is room for what waited.
+    pub(super) fn distribute(&mut self, config: &ServerConfig<'_>, schedule: &mut Schedule) -> bool
     where
         O: for<'m> Outcome<Server<'m>>,
     {
@@ -376,6 +372,7 @@ impl<O> Instance<O> {
             if is_recorded {
                 stream.advance(usize::MAX, kind);
                 has_recorded = true;
+                stream.waiting.drain(..).for_each(|key| schedule.turn(Work::Exchange(key)));
             }
             if stream.is_awaited && stream.outbox.tx.room() >= stream.outbox.tx.pending().len() {
                 (stream.is_awaited, *has_room) = (false, true);
@@ -383,7 +380,9 @@ impl<O> Instance<O> {
             let is_over = || stream.is_over(|| server.open_requests_of(id));
             let is_cut = stream.is_released || stream.outbox.tx.is_truncated();
             match stream.exchange {
-                Some(exchange) if has_output || is_own || is_cut || is_over() => ready(exchange),
+                Some(exchange) if has_output || is_own || is_cut || is_over() => {
+                    schedule.ready(exchange);
+                }
                 None if !is_own && is_over() => {
                     streams.posts.remove(&id);
                     has_recorded = true;
@@ -393,7 +392,7 @@ impl<O> Instance<O> {
             goes_on || is_recorded && waits
         });
         if let (InstanceKind::Session(session), true) = (kind, has_recorded) {
-            session.readers.iter().copied().for_each(ready);
+            session.readers.iter().for_each(|reader| schedule.ready(*reader));
         }
         !self.touched.is_empty() || has_recorded && (self.is_blocked || self.state.has_changes())
     }
@@ -869,9 +868,13 @@ impl<O> Site<'_, O> {
     }
 
     /// Forgets an exchange: its response is sent, or its connection is lost. Then a request that
-    /// stands alone is cancelled, and one of a session goes on: its client can resume the stream.
+    /// stands alone is cancelled, and one of a session goes on, with the rest of its batch: its
+    /// client can resume the stream.
     pub fn close(&mut self, now: Instant, exchange: ExchangeKey) {
         let key = exchange.0;
+        if self.goes_on(key, now) {
+            return;
+        }
         self.leave(key, now);
         self.free_body(key);
         self.leave_streams(key);
@@ -880,6 +883,24 @@ impl<O> Site<'_, O> {
         if exchange.has_place {
             self.counts.exchanges.give_back(1, exchange.holder.as_ref());
         }
+    }
+
+    /// Lets messages of a session that are yet to be handled have no connection. Returns whether
+    /// there are any.
+    fn goes_on(&mut self, key: SlabKey, now: Instant) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return false };
+        let Stage::Messages(owner, Some(id)) = exchange.stage else { return false };
+        let Some(instance) = self.instances.get_mut(owner) else { return false };
+        let InstanceKind::Session(Session { id: Some(_), active, .. }) = &mut instance.kind else {
+            return false;
+        };
+        *active = now;
+        exchange.is_unconnected = true;
+        (exchange.is_asked, exchange.untaken) = (false, None);
+        instance.streams.get_mut(id).exchange.take_if(|exchange| *exchange == key);
+        instance.touch(id);
+        self.schedule.turn(Work::Instance(owner));
+        true
     }
 
     /// Separates an exchange from its instance.

@@ -371,9 +371,8 @@ impl<'c, O> Site<'c, O> {
         }
         while let Some(key) = self.schedule.next_ready() {
             if let Some(exchange) = self.exchanges.get(key) {
-                if exchange.is_from_bus {
-                    // Its client has a response from the other node.
-                    if !exchange.stage.is_awaited() {
+                if exchange.is_unconnected {
+                    if !matches!(exchange.stage, Stage::Messages(..)) {
                         self.close(now, ExchangeKey(key));
                     }
                     continue;

@@ -124,7 +124,7 @@ impl<'c, O> Site<'c, O> {
         let streams_count = &mut self.counts.streams;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, position, has_fault, awaits_entry, .. } = exchange;
-        let Exchange { full_until, principal, holder, is_stream, is_asked, is_from_bus, .. } =
+        let Exchange { full_until, principal, holder, is_stream, is_asked, is_unconnected, .. } =
             exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
@@ -209,7 +209,8 @@ impl<'c, O> Site<'c, O> {
                     }
                     _ => schedule.turn(Work::Exchange(key)),
                 }
-                let head = (!*is_from_bus).then(|| head.clone());
+                // The bus brings messages without one.
+                let head = (id.is_some() || !*is_unconnected).then(|| head.clone());
                 let principal = principal.clone();
                 let turn =
                     SiteTurn { config, instance, schedule, key: owner, now, head, principal };
@@ -237,12 +238,9 @@ impl<'c, O> Site<'c, O> {
         let Self { config, options, exchanges, instances, schedule, closing, fleet, .. } = self;
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
         let event = instance.run(config, now, closing.is_some());
-        let has_room = instance.distribute(config, |key| schedule.ready(key));
+        let has_room = instance.distribute(config, schedule);
         if let Some(fleet) = fleet {
             instance.send_to_nodes(fleet, options.replay.max(MAX_PASSED));
-            // Messages from the bus write to this stream, whose room nobody else waits for.
-            let waiting = take(&mut instance.streams.own.waiting);
-            waiting.into_iter().for_each(|key| schedule.turn(Work::Exchange(key)));
         }
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {

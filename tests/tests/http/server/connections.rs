@@ -85,6 +85,32 @@ fn a_connection_that_is_lost_at_any_byte_leaves_nothing_behind() {
 }
 
 #[test]
+fn bat_01_the_rest_of_a_batch_is_handled_although_its_connection_is_lost() {
+    let mut host = Host::of(&CONFIG, |options| options.max_in_flight = 1);
+    let id = host.open("2025-03-26");
+    let batch = format!("[{},{}]", tool_call(2, "slow"), tool_call(3, "slow"));
+    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &batch));
+    host.serve(&mut [&mut lost]);
+    let first = host.open.remove(0);
+    host.progress(first, 1);
+    host.serve(&mut [&mut lost]);
+    assert_eq!(lost.answer.body.matches("data:").count(), 1, "{}", lost.answer.body);
+    lost.close(&mut host);
+    host.run();
+    assert!(host.open.is_empty(), "the second one waits for the end of the first");
+    host.finish(first);
+    host.run();
+    let second = host.open.remove(0);
+    host.finish(second);
+    host.run();
+    assert_eq!(host.site.exchanges(), 0);
+    let last = lost.answer.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", last)];
+    let rest = host.send(&bare("GET", &fields)).body;
+    assert!(rest.contains(r#""id":2"#) && rest.contains(r#""id":3"#), "{rest}");
+}
+
+#[test]
 fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
     // The server knows of the loss, or not yet.
     for (cut, is_known) in (0..).flat_map(|cut| [(cut, true), (cut, false)]) {
