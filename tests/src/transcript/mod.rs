@@ -187,20 +187,6 @@ fn play_in(transcript: &Transcript, way: &wire::Way) -> Result<Vec<(Revision, St
     }
 }
 
-/// Returns all messages that the machines send in the transcripts, for validation by the schemas,
-/// each with the revision that it was written for. Up to 2025-06-18 an error for a message that
-/// could not be read has the id `null`, which those schemas do not allow.
-///
-/// # Panics
-/// When a transcript fails.
-#[must_use]
-pub fn outgoing_messages() -> Vec<(Revision, String)> {
-    all()
-        .iter()
-        .flat_map(|transcript| play_once(transcript).unwrap_or_else(|fault| panic!("{fault}")))
-        .collect()
-}
-
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
