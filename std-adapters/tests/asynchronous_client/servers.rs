@@ -79,7 +79,7 @@ fn buffered(pipe: Pipe) -> impl AsyncRead + AsyncWrite + Unpin {
 }
 
 #[test]
-fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
+fn cust_01_cust_05_both_adapters_understand_each_other_in_both_eras_over_any_stream() {
     for (config, revision) in
         [(&BOTH, Revision::LATEST), (&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)]
     {
@@ -128,7 +128,7 @@ fn changes_that_the_server_publishes_arrive() {
 }
 
 #[test]
-fn over_tcp_from_several_threads_through_one_connection() {
+fn cust_04_over_tcp_from_several_threads_through_one_connection() {
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
     let address = listener.get_ref().local_addr().unwrap();
     let app = Arc::new(App::new(&BOTH, greet).catalog(&CATALOG));
@@ -157,7 +157,7 @@ fn over_tcp_from_several_threads_through_one_connection() {
 
 #[cfg(unix)]
 #[test]
-fn over_a_unix_socket() {
+fn cust_04_over_a_unix_socket() {
     let (ours, theirs) = Async::<std::os::unix::net::UnixStream>::pair().unwrap();
     let app = App::new(&BOTH, greet).catalog(&CATALOG);
     let (client, connection) = Connector::new(&CLIENT).on_input_request(answer).connect(ours);

@@ -6,4 +6,3 @@ mod frames;
 mod openings;
 mod peer;
 mod races;
-mod sockets;
