@@ -35,6 +35,7 @@ use mcp_sansio_adapters::store::{MemoryStore, TaskStore};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 use client::Client;
 use pipe::{Pipe, pipe};
@@ -137,8 +138,17 @@ fn without_id(part: &str) -> String {
 
 /// Runs a future under a subscriber with the defaults. Returns the lines.
 fn logged<R>(level: tracing::Level, work: impl Future<Output = R>) -> Vec<String> {
+    logged_with(FmtSpan::NONE, level, work)
+}
+
+fn logged_with<R>(
+    spans: FmtSpan,
+    level: tracing::Level,
+    work: impl Future<Output = R>,
+) -> Vec<String> {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
+        .with_span_events(spans)
         .with_max_level(level)
         .with_writer(log.clone())
         .with_ansi(false)
@@ -271,6 +281,33 @@ fn a_line_says_who_called_where_the_span_is_left_out() {
         lines,
         [
             " WARN mcp: tools/call divide (id 2): tool failed peer=192.0.2.7 principal=ada took=TIME error=division\\nby zero",
+        ]
+    );
+}
+
+#[test]
+fn a_span_has_the_trace_of_its_request_and_says_how_it_ended() {
+    let traced = |mut call: Value, key: &str, trace: &str| {
+        call["params"]["_meta"][key] = json!(trace);
+        call
+    };
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let succeeds = traced(call(1, "divide", json!({"a": 6, "b": 3})), "traceparent", trace);
+    let panics = traced(call(2, "bug", json!({})), "tracestate", "a=1");
+    let lines = logged_with(
+        FmtSpan::CLOSE,
+        tracing::Level::INFO,
+        served(async |server| {
+            ask(server, ADA, &succeeds).await;
+            ask(server, ADA, &panics).await;
+        }),
+    );
+    let ends: Vec<_> = lines.iter().filter(|line| line.ends_with(": close")).collect();
+    assert_eq!(
+        ends,
+        [
+            " INFO mcp.request{method=tools/call name=divide id=1 peer=192.0.2.7 principal=ada traceparent=\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\" outcome=responded failed=false}: mcp: close",
+            " INFO mcp.request{method=tools/call name=bug id=2 peer=192.0.2.7 principal=ada tracestate=\"a=1\" outcome=panicked failed=true}: mcp: close",
         ]
     );
 }

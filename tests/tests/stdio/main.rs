@@ -11,5 +11,4 @@ mod skill_folder;
 mod skills;
 mod streams;
 mod tools;
-mod tracing;
 mod typed_calls;
