@@ -96,7 +96,7 @@ impl<'a> Message<'_, 'a> {
             .as_string()
             .and_then(Role::from_json);
         let content = message.get("content").ok_or(de::Error::missing_field("content"))?;
-        Ok(Self { role: role.ok_or(wrong(&"a role"))?, content: Content::Json(content) })
+        Ok(Self { role: role.ok_or_else(|| wrong(&"a role"))?, content: Content::Json(content) })
     }
 
     fn has(&self, kind: BlockKind<'a>) -> bool {
