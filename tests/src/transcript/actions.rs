@@ -30,6 +30,7 @@ use mcp_sansio::{
 
 use super::play::Player;
 use super::setup::{json, level, millis};
+use super::wire::probed;
 use crate::delivery::respond;
 
 impl Player<'_> {
@@ -51,7 +52,7 @@ impl Player<'_> {
                 Ok(outcome(self.bench.wire.send(|tx| self.server.notify(method, &params, tx))))
             }
             "close" => {
-                self.server.close();
+                probed(|| self.server.close());
                 Ok("Ok".into())
             }
             "in" => Ok(format!("{} {}", self.server.open_requests(), self.server.open_calls())),

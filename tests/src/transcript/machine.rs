@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::claims::Claims;
 use super::parse::{Kind, Transcript};
-use super::wire::{PATIENCE, Way, Wire};
+use super::wire::{PATIENCE, Way, Wire, probed};
 use crate::endpoint::Endpoint;
 
 /// Buffers, a clock, and a record of output and events.
@@ -110,7 +110,7 @@ pub(super) trait Play {
                 return Err("the receive buffer has no room".into());
             }
             spare[..n].copy_from_slice(&rest[..n]);
-            bench.rx.commit(n);
+            probed(|| bench.rx.commit(n));
             rest = &rest[n..];
             self.frames();
         }
@@ -121,7 +121,7 @@ pub(super) trait Play {
         let anew = self.bench().way.anew;
         // Taken out, so that a frame does not borrow the bench.
         let mut rx = std::mem::replace(&mut self.bench().rx, RxBuffer::new(Vec::new()));
-        while let Some(mut messages) = rx.next_messages() {
+        while let Some(mut messages) = probed(|| rx.next_messages()) {
             if self.messages(&mut messages, anew).is_err() {
                 self.bench().wire.drain();
             }
@@ -133,7 +133,7 @@ pub(super) trait Play {
     fn messages(&mut self, messages: &mut Messages<'_>, anew: bool) -> Result<(), SendError> {
         for _ in 0..PATIENCE {
             let (machine, bench) = self.parts();
-            let event = machine.next_event(bench.now, messages, bench.wire.tx());
+            let event = probed(|| machine.next_event(bench.now, messages, bench.wire.tx()));
             match event.map(|event| event.map(|event| self.happened(&event))) {
                 Ok(Some(())) => {}
                 Ok(None) => return Ok(()),

@@ -171,6 +171,17 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
     Ok(first.unwrap_or_default())
 }
 
+/// Plays a transcript through the output buffers that do not grow. `probe` makes each call of the
+/// machine.
+///
+/// # Errors
+/// The first difference between transcript and machine.
+pub fn play_probed(transcript: &Transcript, probe: fn(&mut dyn FnMut())) -> Result<(), String> {
+    wire::PROBE.set(probe);
+    let mut ways = wire::WAYS.iter().filter(|way| !way.grows());
+    ways.try_for_each(|way| play_in(transcript, way).map(drop))
+}
+
 /// Plays a transcript in one way only.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! The two buffers, and the ways in which they are filled and emptied.
 
+use std::cell::Cell;
 use std::fmt;
 
 use mcp_sansio::{SendError, Tx, TxBuffer};
@@ -30,6 +31,11 @@ pub(super) const WAYS: &[Way] = &[
 ];
 
 impl Way {
+    /// Whether the output buffer allocates.
+    pub(super) fn grows(&self) -> bool {
+        self.tx == 0
+    }
+
     /// Creates the output buffer.
     pub(super) fn buffer(&self) -> TxBuffer<Vec<u8>> {
         match self.tx {
@@ -75,7 +81,7 @@ impl Wire {
         mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         for _ in 0..PATIENCE {
-            match call(&mut self.tx) {
+            match probed(|| call(&mut self.tx)) {
                 Err(SendError::Full) => self.drain(),
                 // An adapter drops such a message; here it bypasses the small buffer.
                 Err(SendError::TooLarge) => {
@@ -117,6 +123,20 @@ impl Wire {
             Some(lines) => Ok(lines.split('\n').map(Into::into).collect()),
         }
     }
+}
+
+/// Makes a call of a machine.
+pub(super) type Probe = fn(&mut dyn FnMut());
+
+thread_local! {
+    /// Makes each call of the machines that this thread plays.
+    pub(super) static PROBE: Cell<Probe> = const { Cell::new(|call| call()) };
+}
+
+pub(super) fn probed<R>(call: impl FnOnce() -> R) -> R {
+    let (mut call, mut result) = (Some(call), None);
+    PROBE.get()(&mut || result = call.take().map(|call| call()));
+    result.expect("a probe makes the call")
 }
 
 /// Limit for repetitions of a call: more than any frame has bytes.

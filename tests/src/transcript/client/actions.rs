@@ -28,6 +28,7 @@ use mcp_sansio::{CallOptions, Era, InputResponseParams, RawJson};
 use super::super::actions::{error, outcome, progress, split};
 use super::super::machine::Play as _;
 use super::super::setup::{code, json, level, millis};
+use super::super::wire::probed;
 use super::play::{Asked, Player};
 use crate::delivery::respond;
 
@@ -68,7 +69,7 @@ impl Player<'_> {
                 Ok(outcome(wire.send(|tx| client.notify(method, &params, tx))))
             }
             "close" => {
-                while let Some(event) = self.client.close() {
+                while let Some(event) = probed(|| self.client.close()) {
                     self.happened(&event);
                 }
                 Ok("Ok".into())

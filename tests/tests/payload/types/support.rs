@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use allocation_counter::measure;
 use mcp_sansio::types::*;
 use mcp_sansio::{Encode, RawJson, Revision, to_slice};
 use serde_json::Value;
@@ -20,8 +21,17 @@ pub(crate) const REVISIONS: [Revision; 5] = [
 /// Writes a value for a peer of `revision`.
 pub(crate) fn written<T: Encode + ?Sized>(value: &T, revision: Revision) -> Value {
     let mut buffer = vec![0; 1 << 16];
-    let text = to_slice(value, revision, &mut buffer).expect("the value can be written");
-    value_of(text)
+    let text = without_allocation(|| to_slice(value, revision, &mut buffer));
+    value_of(text.expect("the value can be written"))
+}
+
+/// Reads or writes a value. The message of an error may allocate.
+fn without_allocation<T, E>(call: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let mut result = None;
+    let allocations = measure(|| result = Some(call()));
+    let result = result.expect("the call was made");
+    assert!(allocations.count_total == 0 || result.is_err(), "{allocations:?}");
+    result
 }
 
 pub(crate) fn value_of(text: RawJson<'_>) -> Value {
@@ -73,7 +83,7 @@ pub(crate) fn files(directory: &Path) -> Vec<(String, String)> {
 macro_rules! views {
     ($raw:expr, $revision:expr, $name:expr; $($($schema:literal)|+ => $type:ty,)+) => {
         match $name {
-            $($($schema)|+ => $raw.to::<$type>().map(|view| written(&view, $revision)).map_err(|error| format!("{}: {error}", $name)),)+
+            $($($schema)|+ => without_allocation(|| $raw.to::<$type>()).map(|view| written(&view, $revision)).map_err(|error| format!("{}: {error}", $name)),)+
             other => Err(format!("no typed view for {other}")),
         }
     };
