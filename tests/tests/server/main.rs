@@ -7,6 +7,7 @@ mod extensions;
 mod features;
 mod frames;
 mod notifications;
+mod peer;
 mod peer_limits;
 mod pieces;
 mod races;

@@ -7,10 +7,11 @@ use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
 use mcp_sansio::{
     Change, ClientRequest, Delivery, ExchangeId, Frame, Instant, LogMessage, Messages, RawJson,
-    Remaining, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
-    TxBuffer,
+    Remaining, SendError, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
+
+use crate::peer::Peer;
 
 #[test]
 fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
@@ -29,7 +30,7 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
         ("2025-11-25", url, "notifications/cancelled", false),
         ("2025-11-25", url, "notifications/tools/list_changed", false),
     ] {
-        let mut peer = Peer::of(revision, capabilities, 512);
+        let mut peer = session(revision, capabilities);
         let sent = peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx);
         match sent {
             Ok(()) => assert!(allowed, "{revision} {capabilities} {method}"),
@@ -39,7 +40,7 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
             Err(error) => panic!("{error:?}"),
         }
         let line = if allowed {
-            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}\n")
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}")
         } else {
             String::new()
         };
@@ -49,7 +50,7 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
 
 #[test]
 fn log_messages_name_their_logger() {
-    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    let mut peer = session("2025-11-25", "{}");
     let message = LogMessage::new(LoggingLevel::Error, "it broke");
     for message in [message, LogMessage::new(LoggingLevel::Error, "it broke").logger("disk")] {
         assert_eq!(peer.server.log_unrelated(&message, &mut peer.tx), Ok(Delivery::Sent));
@@ -57,15 +58,15 @@ fn log_messages_name_their_logger() {
     assert_eq!(
         peer.sent(),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"data\":\"it broke\"}}\n\
-         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"logger\":\"disk\",\"data\":\"it broke\"}}\n"
+         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"logger\":\"disk\",\"data\":\"it broke\"}}"
     );
 }
 
 #[test]
 fn publishing_a_change_resumes_at_its_position() {
-    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    let mut peer = session("2025-11-25", "{}");
     for id in ["\"one\"", "\"two\"", "\"three\""] {
-        peer.listen(id);
+        listen(&mut peer, id);
     }
     // A session and three subscriptions; a new change for each attempt.
     let mut position = 0;
@@ -93,12 +94,12 @@ fn publishing_a_change_resumes_at_its_position() {
 
 #[test]
 fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
-    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    let mut peer = session("2025-11-25", "{}");
     for id in ["\"one\"", "\"two\""] {
-        peer.listen(id);
+        listen(&mut peer, id);
     }
     for uri in ["file:///a", "file:///b"] {
-        peer.take(&format!(r#"{{"jsonrpc":"2.0","id":"{uri}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#));
+        peer.say(&format!(r#"{{"jsonrpc":"2.0","id":"{uri}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#));
     }
     peer.sent();
     peer.tx = TxBuffer::new(vec![0; 16]);
@@ -115,7 +116,8 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         ]
     };
     for (at, mut change) in changes().into_iter().enumerate() {
-        if peer.finish(&mut { change }) == Ok(Remaining::Done) {
+        let mut whole = change;
+        if peer.finish(|server, _, tx| server.publish(&mut whole, tx)) == Ok(Remaining::Done) {
             assert_eq!(at, 3, "there are two subscriptions");
             continue;
         }
@@ -139,7 +141,10 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
                 );
             }
         }
-        assert_eq!(peer.finish(&mut change), Ok(Remaining::More));
+        assert_eq!(
+            peer.finish(|server, _, tx| server.publish(&mut change, tx)),
+            Ok(Remaining::More)
+        );
         peer.sent();
     }
 }
@@ -148,15 +153,15 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
 fn ids_whose_hashes_are_equal_are_two_requests() {
     // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`,
     // are equal where words are hashed at once.
-    let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
+    let mut peer = session("2025-11-25", r#"{"roots":{}}"#);
     let call = |id| {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
     };
     let first = peer.request(&call("\"abcdefgh\""));
-    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#), [""; 0]);
+    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#), [""; 0]);
     let second = peer.request(&call("\"kCNQZyrP\""));
     assert_ne!(first, second);
-    let cancelled = peer.take(
+    let cancelled = peer.say(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#,
     );
     assert!(
@@ -168,17 +173,17 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     let now = Instant::from_millis(0);
     peer.server.request(now, ClientRequest::roots(), &mut peer.tx).expect("room");
     assert_eq!(
-        peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
+        peer.say(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
         ["Violation(UnexpectedResponse)"]
     );
     assert_eq!(peer.server.open_calls(), 1);
-    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
+    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
     assert_eq!(peer.server.open_calls(), 0);
 }
 
 #[test]
 fn output_of_an_exchange_is_marked_as_such() {
-    let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
+    let mut peer = session("2025-11-25", r#"{"roots":{}}"#);
     let fields = [("mcp-session-id", "s")];
     let head = RequestHead::new("POST", "/mcp", &fields);
     let over_http = |peer: &mut Peer, id: u32, exchange: u32| {
@@ -265,79 +270,16 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .ping_timeout(Duration::from_millis(20));
 
 /// A connection with an open session.
-struct Peer {
-    server: Server<'static>,
-    tx: TxBuffer<Vec<u8>>,
-    out: Vec<u8>,
-    now: Instant,
+fn session(revision: &str, capabilities: &str) -> Peer {
+    Peer::new(new_server::<4, 4>(&CONFIG), 512).session(revision, capabilities)
 }
 
-impl Peer {
-    fn of(revision: &str, capabilities: &str, room: usize) -> Self {
-        let tx = TxBuffer::new(vec![0; room]);
-        let mut peer = Self {
-            server: new_server::<4, 4>(&CONFIG),
-            tx,
-            out: Vec::new(),
-            now: Instant::from_millis(0),
-        };
-        let client = r#"{"name":"c","version":"1"}"#;
-        peer.take(&format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
-        ));
-        peer.take(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        assert!(peer.sent().contains(revision));
-        peer
-    }
-
-    /// A modern subscription to changes of the tool list.
-    fn listen(&mut self, id: &str) {
-        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-        let listening = self.take(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
-        ));
-        assert!(listening[0].starts_with("Listening"), "{listening:?}");
-        self.sent();
-    }
-
-    fn request(&mut self, line: &str) -> RequestHandle {
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        match self.server.next_event(self.now, &mut messages, &mut self.tx) {
-            Ok(Some(ServerEvent::Request(request))) => request.handle,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// Handles a line and returns the event.
-    fn take(&mut self, line: &str) -> Vec<String> {
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let mut events = Vec::new();
-        loop {
-            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
-                Ok(Some(event)) => events.push(format!("{event:?}")),
-                Ok(None) => return events,
-                Err(SendError::Full) => self.drain(),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn finish(&mut self, change: &mut Change<'_>) -> Result<Remaining, SendError> {
-        loop {
-            match self.server.publish(change, &mut self.tx) {
-                Err(SendError::Full) => self.drain(),
-                other => return other,
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.out.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
-    }
-
-    fn sent(&mut self) -> String {
-        self.drain();
-        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
-    }
+/// Opens a modern subscription to changes of the tool list.
+fn listen(peer: &mut Peer, id: &str) {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let listening = peer.say(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
+    ));
+    assert!(listening[0].starts_with("Listening"), "{listening:?}");
+    peer.sent();
 }

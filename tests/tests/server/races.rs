@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
-use mcp_sansio::{
-    ClientRequest, Delivery, Instant, RequestHandle, Revision, Revisions, RxBuffer, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
-};
+use mcp_sansio::{ClientRequest, Delivery, Revision, Revisions, ServerConfig, ServerFeatures};
 use mcp_sansio_tests::delivery::respond;
 use mcp_sansio_tests::memory::new_server;
+
+use crate::peer::Peer;
 
 #[test]
 fn canc_07_cancellations_and_responses_may_cross_in_any_order() {
@@ -25,7 +24,7 @@ fn canc_07_cancellations_and_responses_may_cross_in_any_order() {
 
 #[test]
 fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
-    let mut peer = Peer::new(Revision::V2025_11_25);
+    let mut peer = peer(Revision::V2025_11_25);
     let mut seen = std::collections::BTreeSet::new();
     for number in 1..=10_000 {
         let call =
@@ -40,7 +39,7 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
             assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Ok(()));
             peer.sent();
         }
-        peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).expect("a response");
+        peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
     assert_eq!(peer.server.open_calls(), 0);
 }
@@ -86,15 +85,14 @@ fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut impl FnMut(&[Ste
 
 /// Plays one order; afterwards nothing may be open.
 fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
-    let mut peer = Peer::new(revision);
+    let mut peer = peer(revision);
     let params = if revision.is_modern() {
         format!(r#"{{"name":"a",{META}}}"#)
     } else {
         r#"{"name":"a"}"#.into()
     };
     let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-    peer.say(&request)?;
-    let first = peer.open.pop().ok_or("no request")?;
+    let first = peer.request(&request);
     let asked = peer.server.request(peer.now, ClientRequest::roots().parent(first), &mut peer.tx);
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
@@ -106,7 +104,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
         peer.sent();
         match step {
             Step::Cancel | Step::CancelAgain => {
-                let events = peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)?;
+                let events = peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
                 ended +=
                     events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
                 if !peer.sent().is_empty() {
@@ -123,7 +121,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 }
             }
             Step::Answer => {
-                let events = peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#)?;
+                let events = peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
                 let nothing = asked.is_err();
                 if !events.iter().all(|event| {
                     event.starts_with("CallFinished") || nothing && event.starts_with("Violation")
@@ -143,13 +141,13 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
             }
             Step::Time => {
                 peer.now = peer.now.saturating_add(Duration::from_secs(10));
-                let events = peer.time()?;
+                let events = peer.time();
                 calls_ended += calls_in(&events);
                 ended +=
                     events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
             }
             Step::Reuse => {
-                peer.say(&request)?;
+                peer.say(&request);
             }
         }
     }
@@ -161,7 +159,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     for _ in 0..3 {
         peer.now = peer.now.saturating_add(Duration::from_secs(100));
-        let events = peer.time()?;
+        let events = peer.time();
         calls_ended += calls_in(&events);
         ended += events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
     }
@@ -180,7 +178,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     // Every slot is free again.
     for id in 0..4 {
-        peer.say(&request.replace("\"id\":1", &format!("\"id\":\"r{id}\"")))?;
+        peer.say(&request.replace("\"id\":1", &format!("\"id\":\"r{id}\"")));
     }
     if peer.open.len() == 4 { Ok(()) } else { Err(format!("{} slots are left", peer.open.len())) }
 }
@@ -192,65 +190,10 @@ static CONFIG: ServerConfig<'static> =
         .request_timeout(Duration::from_secs(5))
         .call_timeout(Duration::from_secs(5));
 
-struct Peer {
-    server: Server<'static>,
-    tx: TxBuffer<Vec<u8>>,
-    now: Instant,
-    open: Vec<RequestHandle>,
-}
-
-impl Peer {
-    fn new(revision: Revision) -> Self {
-        let mut peer = Self {
-            server: new_server::<4, 1>(&CONFIG),
-            tx: TxBuffer::new(vec![0; 4096]),
-            now: Instant::from_millis(0),
-            open: Vec::new(),
-        };
-        if !revision.is_modern() {
-            let open = format!(
-                r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-            );
-            peer.say(&open).expect("a session");
-            peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-                .expect("a session");
-            peer.sent();
-        }
-        peer
-    }
-
-    fn say(&mut self, line: &str) -> Result<Vec<String>, String> {
-        let mut rx = RxBuffer::new([0; 512]);
-        let line = format!("{line}\n");
-        rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
-        rx.commit(line.len());
-        let mut messages = rx.next_messages().ok_or("no line")?;
-        let mut events = Vec::new();
-        let to_text = |error: SendError| error.to_string();
-        while let Some(event) =
-            self.server.next_event(self.now, &mut messages, &mut self.tx).map_err(to_text)?
-        {
-            if let ServerEvent::Request(request) = event {
-                self.open.push(request.handle);
-            }
-            events.push(format!("{event:?}"));
-        }
-        Ok(events)
-    }
-
-    fn time(&mut self) -> Result<Vec<String>, String> {
-        let mut events = Vec::new();
-        while let Some(event) =
-            self.server.handle_timeout(self.now, &mut self.tx).map_err(|error| error.to_string())?
-        {
-            events.push(format!("{event:?}"));
-        }
-        Ok(events)
-    }
-
-    fn sent(&mut self) -> String {
-        let sent = String::from_utf8_lossy(self.tx.pending()).into_owned();
-        self.tx.advance(usize::MAX);
-        sent
+fn peer(revision: Revision) -> Peer {
+    let peer = Peer::new(new_server::<4, 1>(&CONFIG), 4096);
+    match revision.is_modern() {
+        true => peer,
+        false => peer.session(revision.as_str(), r#"{"roots":{}}"#),
     }
 }

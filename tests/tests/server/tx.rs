@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Instant, InvalidPayload,
-    Json, Remaining, RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures, TxBuffer,
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Frame, Instant,
+    InvalidPayload, Json, Messages, Remaining, SendError, ServerConfig, ServerEvent,
+    ServerFeatures,
 };
 use mcp_sansio_tests::delivery::respond;
 use mcp_sansio_tests::memory::new_server;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
+
+use crate::peer::Peer;
 
 fn timed_out(call: Call) -> ServerEvent<'static> {
     ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut }
@@ -20,8 +22,8 @@ fn timed_out(call: Call) -> ServerEvent<'static> {
 
 #[test]
 fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
-    let mut peer = Peer::session(16);
-    let call = peer.ask(ClientRequest::roots());
+    let mut peer = session(16);
+    let call = ask(&mut peer, ClientRequest::roots());
     assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
@@ -36,9 +38,9 @@ fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
 
 #[test]
 fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
-    let mut peer = Peer::session(16);
-    let first = peer.ask(ClientRequest::ping().timeout(Duration::from_millis(50)));
-    let second = peer.ask(ClientRequest::ping().timeout(Duration::from_millis(10)));
+    let mut peer = session(16);
+    let first = ask(&mut peer, ClientRequest::ping().timeout(Duration::from_millis(50)));
+    let second = ask(&mut peer, ClientRequest::ping().timeout(Duration::from_millis(10)));
     peer.now = Instant::from_millis(10);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
     assert!(peer.tx.is_mid_frame());
@@ -60,7 +62,7 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
 
 #[test]
 fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
-    let mut peer = Peer::session(16);
+    let mut peer = session(16);
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     peer.now = Instant::from_millis(1000);
@@ -94,7 +96,7 @@ fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
 
 #[test]
 fn canc_05_a_begun_response_is_finished_despite_cancellation() {
-    let mut peer = Peer::session(16);
+    let mut peer = session(16);
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     let result = TextResult::new("a text");
@@ -133,7 +135,7 @@ impl Serialize for Passing {
 
 #[test]
 fn the_id_of_a_call_whose_parameters_fail_half_way_is_unused() {
-    let mut peer = Peer::session(64);
+    let mut peer = session(64);
     let passing = Passing::default();
     let params = Json(&passing);
     let own = ClientRequest::new("org.example/own", Some(&params), ClientFeatures::NONE);
@@ -152,7 +154,7 @@ fn the_id_of_a_call_whose_parameters_fail_half_way_is_unused() {
 
 #[test]
 fn two_senders_in_turns_do_not_write_into_one_frame() {
-    let mut peer = Peer::session(16);
+    let mut peer = session(16);
     let own = ClientRequest::new("org.example/own", None, ClientFeatures::NONE);
     assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
@@ -201,7 +203,7 @@ fn two_senders_in_turns_do_not_write_into_one_frame() {
 
 #[test]
 fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
-    let mut peer = Peer::session(16);
+    let mut peer = session(16);
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let listen = format!(
         r#"{{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
@@ -214,11 +216,9 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
     peer.sent();
     assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
-    let cancel = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L\"}}\n";
-    let mut rx = RxBuffer::new([0; 256]);
-    rx.spare()[..cancel.len()].copy_from_slice(cancel);
-    rx.commit(cancel.len());
-    let mut messages = rx.next_messages().expect("a line");
+    let cancel =
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}"#;
+    let mut messages = Messages::new(Frame::Complete(cancel));
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
         Err(SendError::Full)
@@ -238,18 +238,15 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
 
 #[test]
 fn an_operation_that_returns_full_has_no_effect() {
-    let mut peer = Peer::session(100);
+    let mut peer = session(100);
     let filler = TextResult::new("filler");
     let first =
         peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(()));
     let pending = peer.tx.pending().to_vec();
     // A message that needs a response waits: the cursor does not move, and nothing is lost.
-    let line = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nope\"}\n";
-    let mut rx = RxBuffer::new([0; 256]);
-    rx.spare()[..line.len()].copy_from_slice(line);
-    rx.commit(line.len());
-    let mut messages = rx.next_messages().expect("a line");
+    let line = br#"{"jsonrpc":"2.0","id":2,"method":"nope"}"#;
+    let mut messages = Messages::new(Frame::Complete(line));
     for _ in 0..3 {
         assert!(matches!(
             peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
@@ -284,95 +281,12 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .request_timeout(Duration::from_millis(1000));
 
 /// A connection with a session of 2025-11-25 and a small output buffer.
-struct Peer {
-    server: Server<'static>,
-    tx: TxBuffer<Vec<u8>>,
-    sent: Vec<u8>,
-    now: Instant,
+fn session(tx: usize) -> Peer {
+    Peer::new(new_server::<8, 8>(&CONFIG), tx).session("2025-11-25", r#"{"roots":{}}"#)
 }
 
-impl Peer {
-    fn session(tx: usize) -> Self {
-        let mut peer = Self {
-            server: new_server::<8, 8>(&CONFIG),
-            tx: TxBuffer::new(vec![0; tx]),
-            sent: Vec::new(),
-            now: Instant::from_millis(0),
-        };
-        peer.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
-        peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        peer.sent();
-        peer
-    }
-
-    /// Handles a line and returns the event.
-    fn say(&mut self, line: &str) -> Vec<String> {
-        let mut events = Vec::new();
-        self.take(line, |event| events.push(format!("{event:?}")));
-        events
-    }
-
-    fn request(&mut self, line: &str) -> RequestHandle {
-        let mut handle = None;
-        self.take(line, |event| {
-            if let ServerEvent::Request(request) = event {
-                handle = Some(request.handle);
-            }
-        });
-        handle.expect("a request")
-    }
-
-    fn take(&mut self, line: &str, mut event: impl FnMut(ServerEvent<'_>)) {
-        let mut rx = RxBuffer::new([0; 1024]);
-        let line = format!("{line}\n");
-        rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
-        rx.commit(line.len());
-        let mut messages = rx.next_messages().expect("a line");
-        loop {
-            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
-                Ok(Some(happened)) => event(happened),
-                Ok(None) => return,
-                Err(SendError::Full) => self.drain(),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn ask(&mut self, request: ClientRequest<'_>) -> Call {
-        let call = self.finish(|server, now, tx| server.request(now, request, tx)).expect("room");
-        self.sent();
-        call
-    }
-
-    fn finish<R>(
-        &mut self,
-        mut call: impl FnMut(
-            &mut Server<'static>,
-            Instant,
-            &mut TxBuffer<Vec<u8>>,
-        ) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
-        loop {
-            match call(&mut self.server, self.now, &mut self.tx) {
-                Err(SendError::Full) => self.drain(),
-                other => return other,
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.sent.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
-    }
-
-    /// Returns the lines sent since the last call.
-    fn sent(&mut self) -> String {
-        self.drain();
-        let sent = String::from_utf8(std::mem::take(&mut self.sent)).expect("UTF-8");
-        sent.strip_suffix('\n').unwrap_or(&sent).into()
-    }
-
-    fn is_idle(&self) {
-        assert_eq!((self.server.open_requests(), self.server.open_calls()), (0, 0));
-    }
+fn ask(peer: &mut Peer, request: ClientRequest<'_>) -> Call {
+    let call = peer.finish(|server, now, tx| server.request(now, request, tx)).expect("room");
+    peer.sent();
+    call
 }

@@ -1,0 +1,106 @@
+//! A client of one server, line by line.
+
+use mcp_sansio::{
+    Frame, Instant, Messages, RequestHandle, SendError, Server, ServerEvent, TxBuffer,
+};
+
+/// A server, its output through a buffer of any size, and a clock.
+pub(crate) struct Peer {
+    pub(crate) server: Server<'static>,
+    pub(crate) tx: TxBuffer<Vec<u8>>,
+    pub(crate) now: Instant,
+    /// The requests that have arrived.
+    pub(crate) open: Vec<RequestHandle>,
+    sent: Vec<u8>,
+}
+
+impl Peer {
+    pub(crate) fn new(server: Server<'static>, room: usize) -> Self {
+        Self {
+            server,
+            tx: TxBuffer::new(vec![0; room]),
+            now: Instant::from_millis(0),
+            open: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Opens a session.
+    pub(crate) fn session(mut self, revision: &str, capabilities: &str) -> Self {
+        let client = r#"{"name":"c","version":"1"}"#;
+        self.say(&format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
+        ));
+        self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(self.sent().contains(revision));
+        self
+    }
+
+    /// Handles a line; returns its events.
+    pub(crate) fn say(&mut self, line: &str) -> Vec<String> {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let mut events = Vec::new();
+        loop {
+            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(Some(event)) => {
+                    events.push(format!("{event:?}"));
+                    if let ServerEvent::Request(request) = event {
+                        self.open.push(request.handle);
+                    }
+                }
+                Ok(None) => return events,
+                Err(SendError::Full) => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// Handles a line that is a request.
+    pub(crate) fn request(&mut self, line: &str) -> RequestHandle {
+        self.say(line);
+        self.open.pop().expect("a request")
+    }
+
+    /// Handles the deadlines that have passed; returns the events.
+    pub(crate) fn time(&mut self) -> Vec<String> {
+        let mut event = || {
+            self.finish(|server, now, tx| {
+                server.handle_timeout(now, tx).map(|event| event.map(|event| format!("{event:?}")))
+            })
+        };
+        std::iter::from_fn(|| event().expect("room")).collect()
+    }
+
+    /// Repeats a call while the buffer is full.
+    pub(crate) fn finish<R>(
+        &mut self,
+        mut call: impl FnMut(
+            &mut Server<'static>,
+            Instant,
+            &mut TxBuffer<Vec<u8>>,
+        ) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        loop {
+            match call(&mut self.server, self.now, &mut self.tx) {
+                Err(SendError::Full) => self.drain(),
+                other => return other,
+            }
+        }
+    }
+
+    pub(crate) fn drain(&mut self) {
+        self.sent.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// Returns the lines sent since the last call.
+    pub(crate) fn sent(&mut self) -> String {
+        self.drain();
+        let sent = String::from_utf8(std::mem::take(&mut self.sent)).expect("UTF-8");
+        sent.strip_suffix('\n').unwrap_or(&sent).into()
+    }
+
+    pub(crate) fn is_idle(&self) {
+        assert_eq!((self.server.open_requests(), self.server.open_calls()), (0, 0));
+    }
+}
