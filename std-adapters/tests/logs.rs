@@ -3,6 +3,9 @@
 #[path = "asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
+#[path = "exchange/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod exchange;
 #[path = "asynchronous/pipe.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod pipe;
@@ -25,7 +28,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpOptions, HttpServer, OwnedHead, Principal,
+    AuthorizationError, Credentials, HttpOptions, HttpServer, Principal,
 };
 use mcp_sansio_adapters::asynchronous::{
     Accepted, App, Context, HandlerResult, Listener, TaskOptions, serve,
@@ -38,6 +41,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 use client::Client;
+use exchange::{head, rest, send};
 use pipe::{Pipe, pipe};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -158,15 +162,6 @@ fn logged_with<R>(
     log.lines()
 }
 
-struct Fields(Vec<(&'static str, String)>);
-
-impl mcp_sansio::http::Fields for Fields {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let mut all = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-        all.nth(n).map(|(_, value)| value.as_bytes())
-    }
-}
-
 fn principal(credentials: &Credentials) -> Result<Principal, AuthorizationError> {
     match credentials.token() {
         Some("ada") => {
@@ -180,26 +175,16 @@ fn principal(credentials: &Credentials) -> Result<Principal, AuthorizationError>
 
 async fn ask(server: &HttpServer, token: Option<&'static str>, request: &Value) -> Value {
     let texts = [
-        ("host", Some("localhost")),
-        ("content-type", Some("application/json")),
-        ("accept", Some("application/json, text/event-stream")),
         ("authorization", token),
         ("mcp-protocol-version", Some("2026-07-28")),
         ("mcp-method", request["method"].as_str()),
         ("mcp-name", request["params"]["name"].as_str()),
         ("mcp-name", request["params"]["taskId"].as_str()),
     ];
-    let fields = texts.into_iter().filter_map(|(name, text)| Some((name, text?.to_owned())));
-    let head = OwnedHead::new("POST", "/mcp", Fields(fields.collect()));
-    let head = head.peer(IpAddr::from(Ipv4Addr::new(192, 0, 2, 7)));
-    let mut exchange = server.exchange(head);
-    exchange.feed(request.to_string().as_bytes()).await;
-    exchange.end_body();
-    let mut text = Vec::new();
-    while let Some(piece) = exchange.next_piece().await {
-        text.extend(piece.unwrap());
-    }
-    serde_json::from_slice(&text).unwrap()
+    let fields: Vec<_> = texts.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
+    let head = head("POST", &fields).peer(IpAddr::from(Ipv4Addr::new(192, 0, 2, 7)));
+    let mut exchange = send(server, head, &request.to_string()).await;
+    serde_json::from_str(&rest(&mut exchange).await).unwrap()
 }
 
 /// A request of 2026-07-28 of a client that supports tasks.

@@ -10,12 +10,11 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     Catalog, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
 };
-use mcp_sansio_adapters::asynchronous::http::{
-    Credentials, HttpExchange, HttpOptions, HttpServer, OwnedHead,
-};
+use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use tokio::time::Instant;
 
+use crate::exchange::{head, rest, send, session_of};
 use crate::recorder::Recorder;
 use crate::site::principal;
 use crate::virtual_time;
@@ -51,48 +50,8 @@ fn call(tool: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#)
 }
 
-async fn send(
-    server: &HttpServer,
-    method: &str,
-    fields: &[(&'static str, &str)],
-    body: &str,
-) -> HttpExchange {
-    struct Owned(Vec<(&'static str, String)>);
-    impl mcp_sansio::http::Fields for Owned {
-        fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-            let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
-            same.map(|field| field.1.as_bytes()).nth(n)
-        }
-    }
-    let common = [
-        ("Host", "localhost"),
-        ("Content-Type", "application/json"),
-        ("Accept", "application/json, text/event-stream"),
-    ];
-    let fields = common.iter().chain(fields).map(|(name, value)| (*name, (*value).to_owned()));
-    let mut exchange = server.exchange(OwnedHead::new(method, "/mcp", Owned(fields.collect())));
-    for piece in body.as_bytes().chunks(7) {
-        exchange.feed(piece).await;
-    }
-    exchange.end_body();
-    exchange
-}
-
 async fn open_session(server: &HttpServer, fields: &[(&'static str, &str)]) -> String {
-    let mut exchange = send(server, "POST", fields, INITIALIZE).await;
-    let response = exchange.response().await;
-    assert_eq!(response.status, 200);
-    let id = response.fields.into_iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1;
-    while exchange.next_piece().await.is_some() {}
-    id
-}
-
-async fn rest(exchange: &mut HttpExchange) -> String {
-    let mut text = String::new();
-    while let Some(piece) = exchange.next_piece().await {
-        text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
-    }
-    text
+    session_of(&mut send(server, head("POST", fields), INITIALIZE).await).await
 }
 
 #[test]
@@ -110,7 +69,7 @@ fn a_tool_knows_who_calls_and_the_head_of_its_request() {
             let anna = ("Authorization", "Bearer anna");
             let id = open_session(&server, &[anna]).await;
             let fields = [anna, ("Mcp-Session-Id", id.as_str()), ("X-Place", "Ulm")];
-            let mut exchange = send(&server, "POST", &fields, &call("who")).await;
+            let mut exchange = send(&server, head("POST", &fields), &call("who")).await;
             assert!(rest(&mut exchange).await.contains("anna in Ulm"));
         },
     ));
@@ -144,7 +103,7 @@ fn r3_h2_a_response_that_nobody_takes_is_cut_off_and_its_handler_dropped() {
     let fields =
         [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "x")];
     let client = async {
-        let mut exchange = send(&server, "POST", &fields, body).await;
+        let mut exchange = send(&server, head("POST", &fields), body).await;
         assert_eq!(exchange.response().await.status, 200);
         dropped.recv().await.unwrap();
         // What it held is gone.
@@ -169,15 +128,15 @@ fn a_shutdown_ends_streams_at_once_and_calls_after_its_limit() {
     let served = future::zip(server.run(&app), async {
         let id = open_session(&server, &[]).await;
         let session = [("Mcp-Session-Id", id.as_str())];
-        let mut stream = send(&server, "GET", &session, "").await;
+        let mut stream = send(&server, head("GET", &session), "").await;
         assert_eq!(stream.response().await.status, 200);
-        let mut called = send(&server, "POST", &session, &call("wait")).await;
+        let mut called = send(&server, head("POST", &session), &call("wait")).await;
         let began = Instant::now();
         app.broadcaster().shut_down();
         assert!(rest(&mut stream).await.contains("retry: 1000"));
         drop(stream);
         assert_eq!(began.elapsed(), Duration::ZERO);
-        let mut late = send(&server, "POST", &session, &call("wait")).await;
+        let mut late = send(&server, head("POST", &session), &call("wait")).await;
         assert_eq!(late.response().await.status, 503);
         drop(late);
         // Without a response, since the client could repeat a request that had effects.
@@ -204,7 +163,7 @@ fn a_handler_that_waits_for_room_goes_on_when_its_client_has_read() {
         let id = open_session(&server, &[]).await;
         let session = [("Mcp-Session-Id", id.as_str())];
         let body = call("steps").replace(r#""}}"#, r#"","_meta":{"progressToken":1}}}"#);
-        rest(&mut send(&server, "POST", &session, &body).await).await
+        rest(&mut send(&server, head("POST", &session), &body).await).await
     };
     let served = future::or(async { Some(client.await) }, async {
         server.run(&app).await;
@@ -227,12 +186,12 @@ fn a_context_knows_whether_its_response_is_awaited() {
     let client = async {
         let id = open_session(&server, &[]).await;
         let session = [("Mcp-Session-Id", id.as_str())];
-        let mut called = send(&server, "POST", &session, &call("wait")).await;
+        let mut called = send(&server, head("POST", &session), &call("wait")).await;
         let ctx = given.recv().await.unwrap();
         assert!(!ctx.is_gone());
         let cancel =
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-        let mut cancelled = send(&server, "POST", &session, cancel).await;
+        let mut cancelled = send(&server, head("POST", &session), cancel).await;
         assert_eq!(cancelled.response().await.status, 202);
         assert!(ctx.is_gone());
         rest(&mut called).await;
@@ -273,7 +232,7 @@ fn an_observer_is_told_why_a_session_has_ended() {
         open_session(&server, &[]).await;
         tokio::time::sleep(idle_timeout * 2).await;
         let session = open_session(&server, &[]).await;
-        send(&server, "DELETE", &[("Mcp-Session-Id", &session)], "").await.response().await;
+        send(&server, head("DELETE", &[("Mcp-Session-Id", &session)]), "").await.response().await;
         open_session(&server, &[]).await;
         app.broadcaster().shut_down();
     };
@@ -293,7 +252,7 @@ fn an_observer_is_told_of_sessions_of_a_server_that_never_ran() {
     let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
     virtual_time::block_on(async {
         let session = open_session(&server, &[]).await;
-        let mut exchange = send(&server, "DELETE", &[("Mcp-Session-Id", &session)], "").await;
+        let mut exchange = send(&server, head("DELETE", &[("Mcp-Session-Id", &session)]), "").await;
         assert_eq!(exchange.response().await.status, 204);
         open_session(&server, &[]).await;
     });

@@ -19,7 +19,7 @@ use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::observer::{Event, Observer};
 
-use super::scopes::Fields;
+use crate::exchange::{Fields, head, read_until, send, session_of};
 use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -91,32 +91,14 @@ fn options(bus: &Arc<TestBus>, name: &'static str) -> HttpOptions {
     HttpOptions { node: Some(name.into()), bus: Some(bus.clone()), ..HttpOptions::new() }
 }
 
-fn send(server: &HttpServer, method: &str, session: &str) -> HttpExchange {
-    let usual = [
-        ("Host", "localhost"),
-        ("Accept", "application/json, text/event-stream"),
-        ("Content-Type", "application/json"),
-    ];
-    let session = Some(("Mcp-Session-Id", session)).filter(|(_, id)| !id.is_empty());
-    let all = usual.into_iter().chain(session).map(|(name, value)| (name, value.to_owned()));
-    server.exchange(OwnedHead::new(method, "/mcp", Fields(all.collect())))
+async fn ask_in(server: &HttpServer, method: &str, session: &str, body: &str) -> HttpExchange {
+    let session = [("Mcp-Session-Id", session)];
+    let fields = if session[0].1.is_empty() { &[][..] } else { &session };
+    send(server, head(method, fields), body).await
 }
 
 async fn post(server: &HttpServer, session: &str, body: &str) -> HttpExchange {
-    let mut exchange = send(server, "POST", session);
-    exchange.feed(body.as_bytes()).await;
-    exchange.end_body();
-    exchange
-}
-
-/// Reads a stream until it has this text.
-async fn read_until(exchange: &mut HttpExchange, text: &str) -> String {
-    let mut read = String::new();
-    while !read.contains(text) {
-        let piece = exchange.next_piece().await.unwrap_or_else(|| panic!("{read}")).unwrap();
-        read.push_str(str::from_utf8(&piece).unwrap());
-    }
-    read
+    ask_in(server, "POST", session, body).await
 }
 
 #[test]
@@ -127,10 +109,7 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
     let second = HttpServer::new(&two, options(&bus, "b")).unwrap();
     let clients = async {
         let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
-        let mut opened = post(&first, "", initialize).await;
-        let head = opened.response().await;
-        let id = head.fields.iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1.clone();
-        drop(opened);
+        let id = session_of(&mut post(&first, "", initialize).await).await;
         let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         assert_eq!(post(&second, &id, ready).await.response().await.status, 202);
         // A question of the first is answered through the second.
@@ -143,8 +122,7 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
         assert_eq!(post(&second, &id, &reply).await.response().await.status, 202);
         read_until(&mut asked, "answered").await;
         // A change of the one is told by the other.
-        let mut stream = send(&second, "GET", &id);
-        stream.end_body();
+        let mut stream = ask_in(&second, "GET", &id, "").await;
         let subscribe =
             r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"a:1"}}"#;
         assert_eq!(post(&first, &id, subscribe).await.response().await.status, 200);
@@ -155,8 +133,7 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
         let ping = r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#;
         assert_eq!(post(&second, &id, ping).await.response().await.status, 200);
         assert_eq!(bus.topics(), []);
-        let mut deleted = send(&second, "DELETE", &id);
-        deleted.end_body();
+        let mut deleted = ask_in(&second, "DELETE", &id, "").await;
         assert_eq!(deleted.response().await.status, 204);
         while post(&first, &id, ping).await.response().await.status != 404 {
             future::yield_now().await;
@@ -174,8 +151,7 @@ fn the_health_of_a_server_says_that_its_bus_is_lost() {
     let server = HttpServer::new(&app, health).unwrap();
     let asked = async |method| {
         let fields = Fields(vec![("Host", "10.1.2.3".to_owned())]);
-        let mut exchange = server.exchange(OwnedHead::new(method, "/health", fields));
-        exchange.end_body();
+        let mut exchange = send(&server, OwnedHead::new(method, "/health", fields), "").await;
         let status = exchange.response().await.status;
         (status, read_until(&mut exchange, "}").await)
     };
@@ -213,8 +189,7 @@ fn a_bus_joins_servers_of_one_ring_that_have_names() {
     let server = HttpServer::new(&app, options(&bus, "a")).unwrap();
     let client = async {
         bus.publish(Topic::All, b"not an envelope".to_vec());
-        let mut refused = send(&server, "PUT", "");
-        refused.end_body();
+        let mut refused = send(&server, head("PUT", &[]), "").await;
         assert_eq!(refused.response().await.status, 405);
         while told.0.lock().unwrap().is_empty() {
             future::yield_now().await;

@@ -5,6 +5,8 @@ mod access;
 mod authorization;
 mod bodies;
 mod connections;
+#[path = "../exchange/mod.rs"]
+mod exchange;
 mod exchanges;
 mod fleet;
 mod hostile;

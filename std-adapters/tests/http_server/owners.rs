@@ -10,7 +10,8 @@ use mcp_sansio_adapters::asynchronous::http::{
 };
 use serde_json::{Value, json};
 
-use crate::scopes::{Fields, Scoped, serve_app};
+use crate::exchange::Fields;
+use crate::scopes::{Scoped, serve_app};
 
 static CATALOG: Catalog<'_> =
     Catalog::new().tools(entries![Tool::new("ask", RawJson::from_static(r#"{"type":"object"}"#))]);

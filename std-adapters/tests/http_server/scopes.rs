@@ -23,6 +23,7 @@ use mcp_sansio_adapters::asynchronous::{
 use mcp_sansio_adapters::{CatalogSource, KeyRing, SharedCatalog};
 use serde_json::{Value, json};
 
+use crate::exchange::{head, rest, send};
 use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -60,15 +61,6 @@ enum Call {
 pub(crate) struct Scoped<'s> {
     pub(crate) server: &'s HttpServer,
     called: &'s Mutex<Vec<String>>,
-}
-
-pub(crate) struct Fields(pub(crate) Vec<(&'static str, String)>);
-
-impl mcp_sansio::http::Fields for Fields {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let mut all = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-        all.nth(n).map(|(_, value)| value.as_bytes())
-    }
 }
 
 #[derive(Debug)]
@@ -113,23 +105,11 @@ impl Scoped<'_> {
         more: &[(&'static str, &str)],
         body: &str,
     ) -> Answer {
-        let usual = [
-            ("Host", "localhost"),
-            ("Accept", "application/json, text/event-stream"),
-            ("Content-Type", "application/json"),
-        ];
-        let all = usual.iter().chain(more).map(|(name, value)| (*name, (*value).to_owned()));
-        let token = ("Authorization", format!("Bearer {}", scopes.replace(' ', "+")));
-        let fields = Fields(all.chain([token]).collect());
-        let mut exchange = self.server.exchange(OwnedHead::new("POST", "/mcp", fields));
-        exchange.feed(body.as_bytes()).await;
-        exchange.end_body();
+        let token = format!("Bearer {}", scopes.replace(' ', "+"));
+        let fields = [more, &[("Authorization", &token)]].concat();
+        let mut exchange = send(self.server, head("POST", &fields), body).await;
         let head = exchange.response().await;
-        let mut text = String::new();
-        while let Some(piece) = exchange.next_piece().await {
-            text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
-        }
-        Answer { status: head.status, fields: head.fields, body: text }
+        Answer { status: head.status, fields: head.fields, body: rest(&mut exchange).await }
     }
 
     pub(crate) async fn modern(&self, scopes: &str, method: &str, params: Value) -> Answer {

@@ -11,13 +11,14 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TaskSupport, TextResult, Tool, ToolExecution};
 use mcp_sansio::{Catalog, Change, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{
-    HttpOptions, HttpShards, OwnedHead, serve_on_all_cores, serve_on_threads,
+    HttpOptions, HttpShards, serve_on_all_cores, serve_on_threads,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Broadcaster, Context, HandlerResult, Limits, TaskOptions,
 };
 
 use crate::bodies::{self, is_silent, long};
+use crate::exchange::{head, rest};
 use crate::sessions;
 use crate::site::{Client, Site, THREADS, call, get, initialize, modern, post, request};
 
@@ -293,9 +294,6 @@ fn check_shards(runtime: tokio::runtime::Runtime) {
         let mut answers = BTreeSet::new();
         for _ in 0..6 {
             let fields = [
-                ("Host", "localhost"),
-                ("Content-Type", "application/json"),
-                ("Accept", "application/json, text/event-stream"),
                 ("MCP-Protocol-Version", "2026-07-28"),
                 ("Mcp-Method", "tools/call"),
                 ("Mcp-Name", "local"),
@@ -303,15 +301,12 @@ fn check_shards(runtime: tokio::runtime::Runtime) {
             let shards = shards.clone();
             // A task of tokio moves between threads, so its exchange is `Send`.
             let answer = tokio::spawn(async move {
-                let mut exchange = shards.exchange(OwnedHead::new("POST", "/mcp", fields));
+                let mut exchange = shards.exchange(head("POST", &fields));
                 let call = modern("local");
                 exchange.feed(call.split_once("\r\n\r\n").unwrap().1.as_bytes()).await;
                 exchange.end_body();
                 assert_eq!(exchange.response().await.status, 200);
-                let mut answer = String::new();
-                while let Some(piece) = exchange.next_piece().await {
-                    answer += &String::from_utf8(piece.unwrap()).unwrap();
-                }
+                let answer = rest(&mut exchange).await;
                 answer.split("text\":\"").nth(1).unwrap_or_else(|| panic!("{answer}")).to_owned()
             });
             let answer = answer.await.unwrap();

@@ -10,8 +10,8 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context};
-use mcp_sansio_engine::site::OwnedHead;
 
+use crate::exchange::{head, rest, send, session_of};
 use crate::scripted::{Takes, World};
 use crate::site::{modern, principal};
 use crate::virtual_time;
@@ -50,34 +50,16 @@ fn r3_h1_connections_beyond_a_share_get_503_and_those_of_others_are_served() {
     world.ask(&next, &modern("echo"), 1, &[]);
 }
 
-/// A POST without a session.
-fn send(
+/// Sends a POST.
+async fn post(
     server: &HttpServer,
-    from: [u8; 4],
     token: &str,
-    fields: &[(&str, &str)],
+    fields: &[(&'static str, &str)],
     body: &str,
 ) -> HttpExchange {
-    let authorization = format!("Bearer {token}");
-    let common = [
-        ("Host", "localhost"),
-        ("Content-Type", "application/json"),
-        ("Accept", "application/json, text/event-stream"),
-        ("Authorization", &authorization),
-    ];
-    let mut exchange = open(server, from, "POST", common.iter().chain(fields));
-    future::block_on(exchange.feed(body.as_bytes()));
-    exchange.end_body();
-    exchange
-}
-
-async fn rest(exchange: &mut HttpExchange) -> (u16, String) {
-    let status = exchange.response().await.status;
-    let mut text = Vec::new();
-    while let Some(Ok(piece)) = exchange.next_piece().await {
-        text.extend_from_slice(&piece);
-    }
-    (status, String::from_utf8(text).unwrap())
+    let token = format!("Bearer {token}");
+    let fields = [fields, &[("Authorization", &token)]].concat();
+    send(server, head("POST", &fields).peer(IpAddr::from(MALLORY)), body).await
 }
 
 /// Serves until `test` has ended.
@@ -106,14 +88,12 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
         let mut ended = Vec::new();
         for _ in 0..4 {
             let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
-            let mut opened = send(&server, MALLORY, "mallory", &[], body);
-            let fields = opened.response().await.fields;
-            let id = fields.into_iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1;
-            rest(&mut opened).await;
+            let mut opened = post(&server, "mallory", &[], body).await;
+            let id = session_of(&mut opened).await;
             let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
-            let mut called = send(&server, MALLORY, "mallory", &[("Mcp-Session-Id", &id)], body);
+            let mut called = post(&server, "mallory", &[("Mcp-Session-Id", &id)], body).await;
             let answer = future::poll_once(rest(&mut called)).await;
-            ended.push(answer.map(|(_, text)| text.contains("-32603")));
+            ended.push(answer.map(|text| text.contains("-32603")));
         }
         assert_eq!(ended, [None, None, None, Some(true)]);
         let request = modern("echo");
@@ -124,8 +104,8 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
             ("Mcp-Name", "echo"),
         ];
         // From the same address.
-        let mut called = send(&server, MALLORY, "ada", &fields, body);
-        let (status, text) = rest(&mut called).await;
+        let mut called = post(&server, "ada", &fields, body).await;
+        let (status, text) = (called.response().await.status, rest(&mut called).await);
         assert!(status == 200 && text.contains("done"), "{status} {text}");
     });
 }
@@ -154,29 +134,9 @@ fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
     });
 }
 
-struct Owned(Vec<(String, String)>);
-
-impl mcp_sansio::http::Fields for Owned {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
-        same.map(|field| field.1.as_bytes()).nth(n)
-    }
-}
-
-fn open<'f>(
-    server: &HttpServer,
-    from: [u8; 4],
-    method: &str,
-    fields: impl Iterator<Item = &'f (&'f str, &'f str)>,
-) -> HttpExchange {
-    let fields = Owned(fields.map(|(name, value)| (name.to_string(), value.to_string())).collect());
-    server.exchange(OwnedHead::new(method, "/mcp", fields).peer(IpAddr::from(from)))
-}
-
 /// A request that is refused once it is authorized.
 fn put(server: &HttpServer, from: [u8; 4], authorization: &str) -> HttpExchange {
-    let fields = [("Host", "localhost"), ("Authorization", authorization)];
-    open(server, from, "PUT", fields.iter())
+    server.exchange(head("PUT", &[("Authorization", authorization)]).peer(IpAddr::from(from)))
 }
 
 /// Returns the status if there is a response now.

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::client::legacy;
+use super::exchange::read_until;
 use super::http::Client;
 use super::virtual_time::block_on;
 use super::{CONFIG, call, filled_in, form, name, request};
@@ -452,12 +453,8 @@ fn who_follows_a_task_where_it_ran_is_told_how_it_goes_on_elsewhere() {
         sleep(Duration::from_secs(10)).await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
         for (stream, part) in [(&mut told, r#""status":"completed""#), (&mut result, "run 2")] {
-            let mut text = String::new();
-            while !text.contains(part) {
-                let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
-                text.push_str(&String::from_utf8(piece).unwrap());
-                assert!(!text.contains("failed") && !text.contains("cancelled"), "{text}");
-            }
+            let text = read_until(stream, part).await;
+            assert!(!text.contains("failed") && !text.contains("cancelled"), "{text}");
         }
     });
 }
@@ -515,12 +512,8 @@ fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
         }
         fleet.until_begun_again().await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
-        let mut text = String::new();
-        while !text.contains("completed") {
-            let piece = told.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
-            text.push_str(&String::from_utf8(piece).unwrap());
-            assert!(!text.contains("failed"), "{text}");
-        }
+        let text = read_until(&mut told, "completed").await;
+        assert!(!text.contains("failed"), "{text}");
     });
 }
 
@@ -588,10 +581,7 @@ fn tasks_are_listed_and_waited_for_at_any_server() {
                 json!({"jsonrpc": "2.0", "id": question["id"], "result": filled_in(answer)});
             assert_eq!(at(2).post(&reply).await.response().await.status, 202);
         }
-        while !text.contains("Anna Smith") {
-            let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
-            text.push_str(&String::from_utf8(piece).unwrap());
-        }
+        read_until(&mut stream, "Anna Smith").await;
     });
 }
 
@@ -602,16 +592,9 @@ fn a_subscription_is_told_of_a_task_of_another_server() {
         let listen =
             request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
         let mut stream = fleet.client(1, "anna").post(&listen).await;
-        let mut text = String::new();
-        let mut until = async |part: &str| {
-            while !text.contains(part) {
-                let piece = stream.next_piece().await.unwrap().unwrap();
-                text.push_str(&String::from_utf8(piece).unwrap());
-            }
-        };
-        until(r#""status":"working""#).await;
+        read_until(&mut stream, r#""status":"working""#).await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
-        until(r#""status":"completed""#).await;
+        read_until(&mut stream, r#""status":"completed""#).await;
     });
 }
 

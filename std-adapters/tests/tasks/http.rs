@@ -8,13 +8,14 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::{OrToolError as _, Progress};
 use mcp_sansio_adapters::asynchronous::http::{
-    Credentials, HttpExchange, HttpOptions, HttpServer, OwnedHead, Principal,
+    Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{cancel, legacy};
+use super::exchange::{head, rest, send, session_of};
 use super::{CATALOG, CONFIG, call, filled_in, handle, request};
 
 /// A client with a token, which is its name, and perhaps a session.
@@ -25,42 +26,26 @@ pub(super) struct Client {
     pub(super) session: Option<String>,
 }
 
-struct Fields(Vec<(&'static str, String)>);
-
-impl mcp_sansio::http::Fields for Fields {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
-        same.map(|field| field.1.as_bytes()).nth(n)
-    }
-}
-
 impl Client {
     pub(super) async fn post(&self, message: &Value) -> HttpExchange {
-        let mut fields = vec![
-            ("Host", "localhost".to_owned()),
-            ("Content-Type", "application/json".to_owned()),
-            ("Accept", "application/json, text/event-stream".to_owned()),
-            ("Authorization", format!("Bearer {}", self.token)),
-        ];
+        let token = format!("Bearer {}", self.token);
+        let mut fields = vec![("Authorization", token.as_str())];
         let params = &message["params"];
         match &self.session {
             Some(session) => {
-                fields.push(("Mcp-Session-Id", session.clone()));
-                fields.push(("MCP-Protocol-Version", "2025-11-25".to_owned()));
+                fields.push(("Mcp-Session-Id", session));
+                fields.push(("MCP-Protocol-Version", "2025-11-25"));
             }
             None if message["method"] != "initialize" => {
-                fields.push(("MCP-Protocol-Version", "2026-07-28".to_owned()));
-                fields.push(("Mcp-Method", message["method"].as_str().unwrap().to_owned()));
+                fields.push(("MCP-Protocol-Version", "2026-07-28"));
+                fields.push(("Mcp-Method", message["method"].as_str().unwrap()));
                 let name = params["name"].as_str().or(params["taskId"].as_str());
-                fields.extend(name.map(|name| ("Mcp-Name", name.to_owned())));
+                fields.extend(name.map(|name| ("Mcp-Name", name)));
             }
             None => {}
         }
-        let head = OwnedHead::new("POST", "/mcp", Fields(fields));
-        let mut exchange = self.server.exchange(head.peer(IpAddr::from([192, 0, 2, 1])));
-        exchange.feed(message.to_string().as_bytes()).await;
-        exchange.end_body();
-        exchange
+        let head = head("POST", &fields).peer(IpAddr::from([192, 0, 2, 1]));
+        send(&self.server, head, &message.to_string()).await
     }
 
     /// Returns the media type of the response, and its messages.
@@ -68,10 +53,7 @@ impl Client {
         let mut exchange = self.post(message).await;
         let fields = exchange.response().await.fields;
         let kind = fields.into_iter().find(|(name, _)| *name == "content-type");
-        let mut text = String::new();
-        while let Some(piece) = exchange.next_piece().await {
-            text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
-        }
+        let text = rest(&mut exchange).await;
         let lines = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
         let messages = lines.filter(|line| line.starts_with('{'));
         let messages = messages.map(|json| serde_json::from_str(json).unwrap()).collect();
@@ -86,9 +68,7 @@ impl Client {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "c", "version": "1"}});
         let mut exchange = self.post(&legacy(0, "initialize", params)).await;
-        let fields = exchange.response().await.fields;
-        self.session = fields.into_iter().find(|it| it.0 == "mcp-session-id").map(|it| it.1);
-        while exchange.next_piece().await.is_some() {}
+        self.session = Some(session_of(&mut exchange).await);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let mut exchange = self.post(&ready).await;
         assert_eq!(exchange.response().await.status, 202);
@@ -319,14 +299,9 @@ fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more(
             sleep(Duration::from_millis(20)).await;
             assert!(told.is_empty(), "it waits for room");
             if deletes {
-                let fields = vec![
-                    ("Host", "localhost".to_owned()),
-                    ("Authorization", "Bearer anna".to_owned()),
-                    ("Mcp-Session-Id", anna.session.clone().unwrap()),
-                ];
-                let mut exchange =
-                    anna.server.exchange(OwnedHead::new("DELETE", "/mcp", Fields(fields)));
-                exchange.end_body();
+                let session = anna.session.as_deref().unwrap();
+                let fields = [("Authorization", "Bearer anna"), ("Mcp-Session-Id", session)];
+                let mut exchange = send(&anna.server, head("DELETE", &fields), "").await;
                 assert_eq!(exchange.response().await.status, 204);
             } else {
                 anna.ask(&cancel(2)).await;

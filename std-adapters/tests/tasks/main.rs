@@ -3,6 +3,8 @@
 #[path = "../asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
+#[path = "../exchange/mod.rs"]
+mod exchange;
 mod fleet;
 mod http;
 mod modern;

@@ -1,0 +1,60 @@
+//! Exchanges with a server without sockets.
+
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpServer, OwnedHead};
+
+pub(crate) struct Fields(pub(crate) Vec<(&'static str, String)>);
+
+impl mcp_sansio::http::Fields for Fields {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let mut all = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        all.nth(n).map(|(_, value)| value.as_bytes())
+    }
+}
+
+/// Returns the head of a request with the usual fields and more.
+pub(crate) fn head(method: &str, more: &[(&'static str, &str)]) -> OwnedHead {
+    let usual = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    let all = usual.iter().chain(more).map(|(name, value)| (*name, (*value).to_owned()));
+    OwnedHead::new(method, "/mcp", Fields(all.collect()))
+}
+
+/// Sends a request, with its body in small pieces.
+pub(crate) async fn send(server: &HttpServer, head: OwnedHead, body: &str) -> HttpExchange {
+    let mut exchange = server.exchange(head);
+    for piece in body.as_bytes().chunks(7) {
+        exchange.feed(piece).await;
+    }
+    exchange.end_body();
+    exchange
+}
+
+/// Returns the id of the session that a response opens.
+pub(crate) async fn session_of(exchange: &mut HttpExchange) -> String {
+    let fields = exchange.response().await.fields;
+    let id = fields.into_iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1;
+    rest(exchange).await;
+    id
+}
+
+/// Returns what is left of the body of a response.
+pub(crate) async fn rest(exchange: &mut HttpExchange) -> String {
+    let mut text = Vec::new();
+    while let Some(piece) = exchange.next_piece().await {
+        text.extend(piece.unwrap());
+    }
+    String::from_utf8(text).unwrap()
+}
+
+/// Reads a stream until it has this text.
+pub(crate) async fn read_until(exchange: &mut HttpExchange, text: &str) -> String {
+    let mut read = String::new();
+    while !read.contains(text) {
+        let piece = exchange.next_piece().await.unwrap_or_else(|| panic!("{read}")).unwrap();
+        read.push_str(str::from_utf8(&piece).unwrap());
+    }
+    read
+}
