@@ -48,6 +48,7 @@ mod families;
 mod machine;
 mod parse;
 mod play;
+mod sent;
 mod setup;
 mod wire;
 
@@ -57,6 +58,7 @@ use mcp_sansio::Revision;
 
 pub use connection::{input, play_through_connection};
 pub use parse::Transcript;
+pub use sent::{Corpus, Played, Sent, play_text};
 
 /// Returns all conversations, by path.
 ///

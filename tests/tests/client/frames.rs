@@ -1,49 +1,33 @@
 //! Rules for every line that a client sends in the transcripts.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use mcp_sansio::Revision;
-use mcp_sansio_tests::transcript::{self, Transcript};
-use serde_json::Value;
+use mcp_sansio_tests::transcript::{self, Corpus, Played, Sent};
+
+static SENT: LazyLock<Corpus> = LazyLock::new(|| Corpus::play(transcript::client_texts()));
 
 #[test]
 fn rpc_01_rpc_02_stdio_01_stdio_03_every_line_of_a_client_is_one_message() {
-    for (revision, line, message) in lines() {
-        assert!(message.is_object() && message["jsonrpc"] == "2.0", "{revision}: {line}");
-        assert!(!line.contains(['\n', '\r']), "{revision}: {line}");
-        let kinds = ["method", "result", "error"]
-            .iter()
-            .filter(|kind| message.get(**kind).is_some())
-            .count();
-        assert_eq!(kinds, 1, "{revision}: {line}");
-    }
-    assert!(lines().count() > 500, "{}", lines().count());
+    SENT.sends_one_message_a_line();
+    assert!(SENT.lines().count() > 500, "{}", SENT.lines().count());
 }
 
 #[test]
 fn bat_02_bat_01_a_client_sends_no_batches() {
-    assert!(lines().all(|(_, line, message)| line.starts_with('{') && message.is_object()));
+    assert!(SENT.lines().all(|sent| sent.line.starts_with('{') && sent.message.is_object()));
 }
 
 #[test]
 fn rpc_03_rpc_04_rpc_14_a_clients_requests_have_integer_ids_and_notifications_none() {
-    for (revision, line, message) in lines() {
-        let Some(method) = message["method"].as_str() else { continue };
-        let is_notification = method.starts_with("notifications/") || method == "example/news";
-        match message.get("id") {
-            None => assert!(is_notification, "{revision}: {line}"),
-            Some(id) => assert!(id.is_u64() && !is_notification, "{revision}: {line}"),
-        }
-    }
+    SENT.numbers_requests_only();
 }
 
 #[test]
 fn rpc_05_rpc_06_prog_01_prog_02_a_client_uses_each_id_once() {
-    for (name, lines) in played() {
+    for Played { name, sent, .. } in &SENT.0 {
         let (mut last, mut tokens) = (0, BTreeSet::new());
-        for (_, line) in lines {
-            let message = value(line);
+        for Sent { line, message, .. } in sent {
             let (Some(id), true) = (message["id"].as_u64(), message.get("method").is_some()) else {
                 continue;
             };
@@ -62,45 +46,21 @@ fn rpc_05_rpc_06_prog_01_prog_02_a_client_uses_each_id_once() {
 
 #[test]
 fn rpc_08_rpc_09_rpc_10_every_response_of_a_client_has_either_result_or_error() {
-    let mut seen = 0;
-    for (revision, line, message) in answers() {
-        assert_ne!(
-            message.get("result").is_some(),
-            message.get("error").is_some(),
-            "{revision}: {line}"
-        );
-        assert!(message.get("result").is_none_or(Value::is_object), "{revision}: {line}");
-        seen += 1;
-    }
-    assert!(seen > 50, "{seen}");
+    SENT.answers_with_result_or_error();
+    assert!(SENT.answers().count() > 50, "{}", SENT.answers().count());
 }
 
 #[test]
 fn rpc_11_rpc_12_rpc_16_every_error_of_a_client_has_a_code_and_one_short_sentence() {
-    for (revision, line, message) in
-        answers().filter(|(_, _, message)| message.get("error").is_some())
-    {
-        let error = &message["error"];
-        assert!(error["code"].is_i64(), "{revision}: {line}");
-        assert!(
-            error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120),
-            "{revision}: {line}"
-        );
-    }
+    SENT.explains_errors();
 }
 
 #[test]
 fn rpc_13_rpc_07_a_response_of_a_client_has_the_id_of_a_request() {
-    for (name, text) in transcript::client_texts() {
+    for Played { name, text, sent } in &SENT.0 {
         let asked: BTreeSet<String> =
             text.lines().filter(|line| line.starts_with('<')).flat_map(ids_in).collect();
-        for (_, line) in &played()
-            .iter()
-            .find(|(played, _)| *played == name)
-            .expect("the transcript was played")
-            .1
-        {
-            let message = value(line);
+        for Sent { line, message, .. } in sent {
             if message.get("method").is_none() {
                 let id =
                     line.split_once(r#""id":"#).and_then(|(_, rest)| id_at(rest)).expect("an id");
@@ -113,7 +73,7 @@ fn rpc_13_rpc_07_a_response_of_a_client_has_the_id_of_a_request() {
 #[test]
 fn rpc_18_prog_10_a_client_sends_no_response_and_no_progress_under_2026_07_28() {
     let mut seen = 0;
-    for (_, line, message) in lines().filter(|(revision, ..)| revision.is_modern()) {
+    for Sent { line, message, .. } in SENT.lines().filter(|sent| sent.revision.is_modern()) {
         let method = message["method"].as_str().unwrap_or_else(|| panic!("a response: {line}"));
         assert!(
             !method.starts_with("notifications/") || method == "notifications/cancelled",
@@ -127,15 +87,9 @@ fn rpc_18_prog_10_a_client_sends_no_response_and_no_progress_under_2026_07_28() 
 #[test]
 fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_the_required_members() {
     let mut seen = 0;
-    for (name, text) in transcript::client_texts() {
+    for Played { name, text, sent } in &SENT.0 {
         let nameless = text.contains("config: nameless");
-        let lines = &played()
-            .iter()
-            .find(|(played, _)| *played == name)
-            .expect("the transcript was played")
-            .1;
-        for (revision, line) in lines {
-            let message = value(line);
+        for Sent { revision, line, message } in sent {
             let meta = &message["params"]["_meta"];
             if !revision.is_modern() || message.get("id").is_none() {
                 assert!(
@@ -167,10 +121,12 @@ fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_the_required_members
 #[test]
 fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
     let mut seen = 0;
-    for (name, lines) in played() {
+    for Played { name, sent, .. } in &SENT.0 {
         let mut initialized = false;
-        for (revision, line) in lines.iter().filter(|(revision, _)| !revision.is_modern()) {
-            let message = value(line);
+        for Sent { revision, line, message } in sent {
+            if revision.is_modern() {
+                continue;
+            }
             match (message["method"].as_str(), message.get("id")) {
                 (Some("initialize"), Some(_)) => {
                     let params = &message["params"];
@@ -199,10 +155,9 @@ fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
 #[test]
 fn canc_01_canc_02_canc_11_canc_15_canc_19_a_client_cancels_only_its_own_requests() {
     let mut seen = 0;
-    for (name, lines) in played() {
+    for Played { name, sent, .. } in &SENT.0 {
         let mut open = BTreeSet::new();
-        for (_, line) in lines {
-            let message = value(line);
+        for Sent { line, message, .. } in sent {
             match (message["method"].as_str(), message["id"].as_u64()) {
                 (Some("initialize" | "server/discover"), _) => {}
                 (Some(_), Some(id)) => assert!(open.insert(id)),
@@ -229,47 +184,14 @@ fn meta_15_meta_16_server_info_does_not_change_behaviour() {
         "{}",
     ];
     let mut compared = 0;
-    for (name, text) in transcript::client_texts().iter().filter(|(_, text)| text.contains(usual)) {
+    for Played { name, text, sent } in SENT.0.iter().filter(|played| played.text.contains(usual)) {
         for server_info in names {
-            let other = Transcript::parse(name, &text.replace(usual, server_info))
-                .and_then(|t| transcript::play_once(&t));
-            let other = other.unwrap_or_else(|fault| panic!("{fault}"));
-            let usual = &played()
-                .iter()
-                .find(|(played, _)| played == name)
-                .expect("the transcript was played")
-                .1;
-            assert_eq!(&other, usual, "{name} with {server_info}");
+            let other = transcript::play_text(name, &text.replace(usual, server_info));
+            assert_eq!(&other, sent, "{name} with {server_info}");
             compared += other.len();
         }
     }
     assert!(compared > 300, "{compared}");
-}
-
-type Played = Vec<(String, Vec<(Revision, String)>)>;
-
-/// Each transcript, with the lines that the client sent.
-fn played() -> &'static Played {
-    static PLAYED: OnceLock<Played> = OnceLock::new();
-    PLAYED.get_or_init(|| {
-        let play = |(name, text): (String, String)| {
-            let sent = Transcript::parse(&name, &text)
-                .and_then(|transcript| transcript::play_once(&transcript));
-            (name, sent.unwrap_or_else(|fault| panic!("{fault}")))
-        };
-        transcript::client_texts().into_iter().map(play).collect()
-    })
-}
-
-fn lines() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    played()
-        .iter()
-        .flat_map(|(_, lines)| lines)
-        .map(|(revision, line)| (*revision, line.as_str(), value(line)))
-}
-
-fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    lines().filter(|(_, _, message)| message.get("method").is_none())
 }
 
 /// Returns all ids in a line, as spelled.
@@ -282,8 +204,4 @@ fn id_at(text: &str) -> Option<String> {
     let mut id =
         serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
     id.next()?.ok().map(|id| id.get().to_owned())
-}
-
-fn value(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }

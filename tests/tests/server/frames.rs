@@ -1,74 +1,47 @@
 //! Rules for every line that a server sends in the transcripts.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     RawJson, Revision, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
-use mcp_sansio_tests::transcript;
+use mcp_sansio_tests::transcript::{self, Corpus, Played, Sent};
 use serde_json::Value;
+
+static SENT: LazyLock<Corpus> = LazyLock::new(|| Corpus::play(transcript::texts()));
 
 #[test]
 fn rpc_01_rpc_02_stdio_01_every_line_is_one_message() {
-    for (revision, line, message) in lines() {
-        assert!(message.is_object(), "{revision}: {line}");
-        assert_eq!(message["jsonrpc"], "2.0", "{revision}: {line}");
-        assert!(!line.contains(['\n', '\r']), "{revision}: {line}");
-    }
+    SENT.sends_one_message_a_line();
 }
 
 #[test]
 fn rpc_03_rpc_04_rpc_14_requests_have_integer_ids_and_notifications_none() {
-    for (revision, line, message) in
-        lines().filter(|(_, _, message)| message.get("method").is_some())
-    {
-        let is_notification =
-            message["method"].as_str().is_some_and(|method| method.starts_with("notifications/"));
-        match message.get("id") {
-            None => assert!(is_notification, "{revision}: {line}"),
-            Some(id) => assert!(id.is_u64() && !is_notification, "{revision}: {line}"),
-        }
-    }
+    SENT.numbers_requests_only();
 }
 
 #[test]
 fn rpc_08_rpc_09_rpc_10_every_response_has_either_result_or_error() {
-    for (revision, line, message) in answers() {
-        assert_ne!(
-            message.get("result").is_some(),
-            message.get("error").is_some(),
-            "{revision}: {line}"
-        );
-        assert!(message.get("result").is_none_or(Value::is_object), "{revision}: {line}");
-    }
+    SENT.answers_with_result_or_error();
 }
 
 #[test]
 fn rpc_11_rpc_12_every_error_has_a_code_and_a_message() {
-    for (revision, line, message) in
-        answers().filter(|(_, _, message)| message.get("error").is_some())
-    {
-        let error = &message["error"];
-        assert!(error["code"].is_i64() && error["message"].is_string(), "{revision}: {line}");
-        assert!(
-            error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120),
-            "{revision}: {line}"
-        );
-    }
+    SENT.explains_errors();
 }
 
 #[test]
 fn rpc_13_a_response_has_an_id_unless_it_could_not_be_read() {
-    for (revision, line, message) in answers() {
+    for Sent { revision, line, message } in SENT.answers() {
         let unreadable = message["id"].is_null();
         let code = message["error"]["code"].as_i64();
         assert!(!unreadable || matches!(code, Some(-32700 | -32600)), "{revision}: {line}");
         let has_member = message.get("id").is_some();
         assert!(
-            !unreadable || has_member == (revision < Revision::V2025_11_25),
+            !unreadable || has_member == (*revision < Revision::V2025_11_25),
             "{revision}: {line}"
         );
     }
@@ -76,20 +49,18 @@ fn rpc_13_a_response_has_an_id_unless_it_could_not_be_read() {
 
 #[test]
 fn rpc_17_no_request_is_sent_under_2026_07_28() {
-    for (revision, line, message) in
-        lines().filter(|(_, _, message)| message.get("method").is_some())
-    {
-        assert!(!revision.is_modern() || message.get("id").is_none(), "{line}");
+    for Sent { revision, line, message } in SENT.lines() {
+        let is_request = message.get("method").is_some() && message.get("id").is_some();
+        assert!(!revision.is_modern() || !is_request, "{line}");
     }
 }
 
 #[test]
 fn rpc_19_meta_14_every_modern_result_has_its_type_and_the_servers_name() {
     let mut seen = 0;
-    for (text, lines) in played() {
+    for Played { text, sent, .. } in &SENT.0 {
         let nameless = text.contains("config: nameless");
-        for (_, line) in lines.iter().filter(|(revision, _)| revision.is_modern()) {
-            let message = value(line);
+        for Sent { line, message, .. } in sent.iter().filter(|sent| sent.revision.is_modern()) {
             let Some(result) = message.get("result") else { continue };
             assert!(result["resultType"].is_string(), "{line}");
             let name = result["_meta"].get("io.modelcontextprotocol/serverInfo");
@@ -102,7 +73,10 @@ fn rpc_19_meta_14_every_modern_result_has_its_type_and_the_servers_name() {
 
 #[test]
 fn rpc_19_legacy_results_have_no_members_of_modern_ones() {
-    for (revision, line, message) in answers().filter(|(revision, ..)| !revision.is_modern()) {
+    for Sent { revision, line, message } in SENT.answers() {
+        if revision.is_modern() {
+            continue;
+        }
         assert!(message["result"].get("resultType").is_none(), "{revision}: {line}");
         assert!(!line.contains("io.modelcontextprotocol/"), "{revision}: {line}");
     }
@@ -110,26 +84,23 @@ fn rpc_19_legacy_results_have_no_members_of_modern_ones() {
 
 #[test]
 fn ver_19_err_02_err_05_err_07_each_era_keeps_to_its_codes() {
-    for (revision, line, message) in
-        answers().filter(|(_, _, message)| message.get("error").is_some())
-    {
+    for Sent { revision, line, message } in SENT.answers() {
         let code = message["error"]["code"].as_i64().unwrap_or(0);
         if revision.is_modern() {
             let reserved = (-32099..=-32000).contains(&code);
             assert!(!reserved || matches!(code, -32021 | -32022), "{line}");
         } else {
             assert!(!(-32022..=-32020).contains(&code), "{revision}: {line}");
-            assert!(code != -32042 || revision == Revision::V2025_11_25, "{revision}: {line}");
+            assert!(code != -32042 || *revision == Revision::V2025_11_25, "{revision}: {line}");
         }
     }
 }
 
 #[test]
 fn canc_11_canc_20_a_server_cancels_only_its_own_calls_and_subscriptions() {
-    for (text, lines) in played() {
+    for Played { text, sent, .. } in &SENT.0 {
         let mut cancellable = BTreeSet::new();
-        for (_, line) in lines {
-            let message = value(line);
+        for Sent { line, message, .. } in sent {
             match (message["method"].as_str(), message.get("id")) {
                 (Some("notifications/subscriptions/acknowledged"), _) => {
                     cancellable.insert(
@@ -152,13 +123,12 @@ fn canc_11_canc_20_a_server_cancels_only_its_own_calls_and_subscriptions() {
 
 #[test]
 fn cap_23_cap_24_no_notification_is_sent_without_its_capability() {
-    for (text, lines) in played() {
+    for Played { text, sent, .. } in &SENT.0 {
         let declared = text
             .lines()
             .rfind(|line| line.starts_with("config: capabilities "))
             .unwrap_or("config: capabilities tools");
-        for (_, line) in lines {
-            let message = value(line);
+        for Sent { line, message, .. } in sent {
             let needs = match message["method"].as_str() {
                 Some("notifications/message") => "logging",
                 Some("notifications/tools/list_changed") => "tools.listChanged",
@@ -207,38 +177,8 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
         assert_eq!(sent.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1);
         assert_eq!(sent.last(), Some(&b'\n'));
         let sent: Value = serde_json::from_slice(sent).expect("JSON");
-        assert_eq!(sent["result"]["a"], value(text)["a"]);
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(sent["result"]["a"], value["a"]);
         tx.advance(usize::MAX);
     }
-}
-
-type Played = Vec<(String, Vec<(Revision, String)>)>;
-
-/// Each transcript, with the lines that the server sent.
-fn played() -> &'static Played {
-    static PLAYED: OnceLock<Played> = OnceLock::new();
-    PLAYED.get_or_init(|| {
-        let play = |(name, text): (String, String)| {
-            let transcript = transcript::Transcript::parse(&name, &text)
-                .unwrap_or_else(|fault| panic!("{fault}"));
-            let sent = transcript::play_once(&transcript).unwrap_or_else(|fault| panic!("{fault}"));
-            (text, sent)
-        };
-        transcript::texts().into_iter().map(play).collect()
-    })
-}
-
-fn lines() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    played()
-        .iter()
-        .flat_map(|(_, lines)| lines)
-        .map(|(revision, line)| (*revision, line.as_str(), value(line)))
-}
-
-fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    lines().filter(|(_, _, message)| message.get("method").is_none())
-}
-
-fn value(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
