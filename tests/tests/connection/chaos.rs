@@ -1,22 +1,69 @@
 //! Random conversations of two connections from a seed: `CONNECTION_SEED=7` plays that one alone.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures,
     ClientRequest, ClientState, Connection, Era, GrowingClientState, GrowingServerState, Memory,
-    RawJson, RequestHandle, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
-    ServerState, Step, TxBuffer,
+    Outcome, RawJson, RequestHandle, RxBuffer, SendError, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, Spare, Step, Tx, TxBuffer,
 };
 
-use crate::both::{Roots, Way};
 use crate::world::{OfServer, Reply, at};
+
+/// A long list of roots.
+struct Roots(String);
+
+impl Outcome<Client<'_>> for Roots {
+    fn send(
+        &self,
+        client: &mut Client<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        client.respond_raw(request, RawJson::parse(&self.0).expect("JSON"), tx)
+    }
+}
+
+/// One direction of the line, which holds `room` bytes.
+struct Way {
+    bytes: VecDeque<u8>,
+    room: usize,
+}
+
+impl Way {
+    fn new(room: usize) -> Self {
+        Self { bytes: VecDeque::new(), room }
+    }
+
+    fn write(&mut self, bytes: &[u8], piece: usize) -> usize {
+        let n = piece.min(bytes.len()).min(self.room - self.bytes.len());
+        self.bytes.extend(&bytes[..n]);
+        n
+    }
+
+    fn read(&mut self, mut spare: Spare<'_>, piece: usize) -> usize {
+        let n = piece.min(spare.spare().len()).min(self.bytes.len());
+        for (to, from) in spare.spare().iter_mut().zip(self.bytes.drain(..n)) {
+            *to = from;
+        }
+        spare.commit(n);
+        n
+    }
+}
 
 /// The choices of a run. Without a seed everything happens at once, in large pieces.
 struct Script(Option<u64>);
 
 impl Script {
+    fn of(seed: u64) -> Self {
+        let mut script = Self(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
+        (0..8).for_each(|_| _ = script.below(2));
+        script
+    }
+
     fn below(&mut self, n: usize) -> usize {
         let Some(state) = &mut self.0 else { return 0 };
         *state ^= *state << 13;
@@ -43,6 +90,10 @@ struct Plan {
     calls: Vec<(usize, usize)>,
     /// Whether each handler asks for roots before it responds.
     asks: bool,
+    /// Length of the roots.
+    roots: usize,
+    /// Size of the server's receive buffer: longer lines are refused.
+    longest: usize,
     /// Whether calls are cancelled and time out.
     is_troubled: bool,
     /// Number of bytes after which the client's output ends.
@@ -59,6 +110,8 @@ impl Plan {
             era,
             calls,
             asks: era == Era::Legacy && script.once_in(2),
+            roots: LONGEST / 2,
+            longest: LONGEST,
             is_troubled: script.once_in(3),
             cut: script.once_in(5).then(|| script.below(3000)),
         }
@@ -118,7 +171,7 @@ impl<'p> Run<'p> {
         match event {
             ClientEvent::Connected(_) => self.is_open = true,
             ClientEvent::Request(request) => {
-                let long = "r".repeat(LONGEST / 2);
+                let long = "r".repeat(self.plan.roots);
                 let roots = format!(r#"{{"roots":[],"_meta":{{"x":"{long}"}}}}"#);
                 return Some((request.handle, Roots(roots)));
             }
@@ -150,6 +203,9 @@ impl<'p> Run<'p> {
             | ServerEvent::RequestTimedOut { request } => {
                 self.jobs.retain(|job| job.0 != *request);
                 self.gone.push(*request);
+            }
+            ServerEvent::CallFinished { outcome: CallOutcome::Result(roots), .. } => {
+                assert!(roots.as_str().len() > self.plan.roots);
             }
             _ => {}
         }
@@ -183,7 +239,7 @@ impl<'p> Run<'p> {
         let rx = RxBuffer::with_limit(vec![0; 64], 1 << 20);
         let mut client: Connection<'_, _, _, _, Roots, 4> =
             Connection::new(&client_config, client, rx, tx(&mut self.script));
-        let rx = RxBuffer::new(vec![0; LONGEST]);
+        let rx = RxBuffer::new(vec![0; self.plan.longest]);
         let mut server: Connection<'_, _, _, _, Reply, 4> =
             Connection::new(&server_config, server, rx, tx(&mut self.script));
         client.turn(at(0)).parts().0.set_era(Some(self.plan.era));
@@ -345,8 +401,7 @@ fn two_connections_survive_chaos_and_send_what_they_send_at_leisure() {
     let seeds = seed.map_or(1..ROUNDS + 1, |seed| seed..seed + 1);
     for seed in seeds {
         println!("CONNECTION_SEED={seed}");
-        let mut script = Script(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
-        (0..8).for_each(|_| _ = script.below(2));
+        let mut script = Script::of(seed);
         let plan = Plan::new(&mut script);
         let leisurely = plan.is_calm().then(|| Run::new(&plan, Script(None)).play());
         let hurried = Run::new(&plan, script).play();
@@ -356,7 +411,20 @@ fn two_connections_survive_chaos_and_send_what_they_send_at_leisure() {
     }
 }
 
-/// Size of the server's receive buffer: longer lines are refused.
+/// The server asks for roots and sends the result at once: both responses are longer than the output
+/// buffers and the line together, and meet.
+#[test]
+fn long_answers_that_meet_do_not_lock_up() {
+    let long = 70_000;
+    for (era, seed) in Era::ALL.into_iter().flat_map(|era| (1..=6).map(move |seed| (era, seed))) {
+        let asks = era == Era::Legacy;
+        let (roots, longest, cut) = (long, 2 * long, None);
+        let plan =
+            Plan { era, calls: vec![(0, long)], asks, roots, longest, is_troubled: false, cut };
+        Run::new(&plan, Script::of(seed)).play();
+    }
+}
+
 const LONGEST: usize = 600;
 /// They take about two seconds in a debug build.
 const ROUNDS: u64 = 200;

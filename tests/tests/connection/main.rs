@@ -1,6 +1,5 @@
 //! Connections, played under one clock through buffers of any size, in pieces of any size.
 
-mod both;
 mod chaos;
 mod hosted;
 mod owned;

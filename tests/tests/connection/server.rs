@@ -82,31 +82,17 @@ fn a_catalog_responds_by_an_outcome() {
     let named = |id, name| request(id, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
     let input = [OPEN, &request(1, "tools/list", "{}"), &named(2, "u"), &named(3, "t")].concat();
     for room in [16, 4096] {
-        let (rx, tx) = (RxBuffer::new([0; 1024]), TxBuffer::new(vec![0; room]));
+        let (rx, tx) = (RxBuffer::new(vec![0; 1024]), TxBuffer::new(vec![0; room]));
         let mut connection: Connection<'_, ServerState<4, 0>, _, _, Reply, 4> =
             Connection::new(&CONFIG, ServerState::new(), rx, tx);
-        let (mut input, mut output) = (input.as_bytes(), Vec::new());
-        loop {
-            match connection.next(at(0)) {
-                Step::Event(ServerEvent::Request(request), mut turn) => {
-                    assert!(turn.answer(request.handle, Err(CATALOG.response(&request))).is_ok());
-                }
-                Step::Event(..) | Step::Again => {}
-                Step::Io { write, mut read, .. } => {
-                    let got = std::io::Read::read(&mut input, read.spare()).unwrap();
-                    read.commit(got);
-                    output.extend_from_slice(write);
-                    let written = write.len();
-                    connection.wrote(written);
-                    if got + written == 0 {
-                        connection.end_of_input();
-                    }
-                }
-                Step::Closed => break,
-            }
-        }
-        let output = String::from_utf8(output).unwrap();
-        let mut lines: Vec<&str> = rest(&output).lines().collect();
+        let mut pipe = Pipe::new(&input, (usize::MAX, usize::MAX));
+        pipe.run(&mut connection, 0, |event, mut turn| {
+            let ServerEvent::Request(request) = event else { return };
+            assert!(turn.answer(request.handle, Err(CATALOG.response(&request))).is_ok());
+        });
+        connection.end_of_input();
+        assert!(pipe.run(&mut connection, 0, |_, _| {}), "it closes");
+        let mut lines: Vec<&str> = rest(pipe.output()).lines().collect();
         lines.sort_unstable();
         let list = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
         let error = |id: u32, code: i32, message: &str| {
@@ -451,27 +437,15 @@ fn a_connection_that_is_reset_begins_as_a_new_one() {
 
 #[test]
 fn a_handle_beyond_the_places_gets_its_outcome_back() {
-    let (rx, tx) = (RxBuffer::new([0; 256]), TxBuffer::new([0; 256]));
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 256]));
     let mut connection: Connection<_, _, _, Reply, 1> =
         Connection::new(&CONFIG, ServerState::<4, 0>::new(), rx, tx);
     let input = format!("{OPEN}{}{}", call(1), call(2));
     let mut handles = Vec::new();
-    let mut rest = input.as_bytes();
-    loop {
-        match connection.next(at(0)) {
-            Step::Event(ServerEvent::Request(request), _) => handles.push(request.handle),
-            Step::Io { mut read, write, .. } if !rest.is_empty() || !write.is_empty() => {
-                let n = read.spare().len().min(rest.len());
-                read.spare()[..n].copy_from_slice(&rest[..n]);
-                read.commit(n);
-                rest = &rest[n..];
-                let n = write.len();
-                connection.wrote(n);
-            }
-            Step::Io { .. } => break,
-            _ => {}
-        }
-    }
+    Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |event, _| {
+        let ServerEvent::Request(request) = event else { return };
+        handles.push(request.handle);
+    });
     let kept = handles.iter().map(|handle| connection.answer(*handle, Reply::Error).is_ok());
     assert_eq!(kept.collect::<Vec<_>>(), [true, false]);
 }

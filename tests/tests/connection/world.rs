@@ -96,11 +96,11 @@ impl<'i> Pipe<'i> {
     }
 
     /// Makes steps until nothing moves any more. Returns whether the connection is closed.
-    pub(crate) fn run<T: OfServer, const N: usize>(
+    pub(crate) fn run<T: OfServer, O: for<'f> Outcome<Server<'f>>, const N: usize>(
         &mut self,
-        connection: &mut Connection<'_, T, Vec<u8>, Vec<u8>, Reply, N>,
+        connection: &mut Connection<'_, T, Vec<u8>, Vec<u8>, O, N>,
         now: u64,
-        mut on_event: impl FnMut(ServerEvent<'_>, Turn<'_, Server<'_>, Reply>),
+        mut on_event: impl FnMut(ServerEvent<'_>, Turn<'_, Server<'_>, O>),
     ) -> bool {
         for _ in 0..10_000_000 {
             match connection.next(at(now)) {
