@@ -181,6 +181,8 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
             format!("{inner}A"),
             format!("{inner}AA==AAAA"),
             format!("\u{e9}{inner}"),
+            "AP/+Pj8".to_owned(),
+            "AP-_Pj8=".to_owned(),
         ];
         for wrong in all {
             let wrong = format!("\"{wrong}\"");

@@ -23,8 +23,10 @@ fn root_02_root_05_only_files_are_given_as_roots() {
     ] {
         assert!(Root::new(good).is_valid(), "{good}");
     }
+    assert!(raw(r#"{"uri":"file:\/\/\/a"}"#).to::<Root<'_>>().unwrap().is_valid());
     for bad in [
         "",
+        "file:a",
         "file:/a",
         "/home",
         "http://example.com/",

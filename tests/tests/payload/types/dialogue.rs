@@ -104,14 +104,6 @@ fn samp_06_required_client_capabilities() {
 }
 
 #[test]
-fn samp_16_hints_on_blocks_are_preserved() {
-    let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"a": 1}})
-        .to_string();
-    let block: SamplingMessageContentBlock = raw(&block).to().expect("a block");
-    assert_eq!(written(&block, Revision::LATEST)["_meta"], json!({"a": 1}));
-}
-
-#[test]
 fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
     let blocks = [
         SamplingMessageContentBlock::Text(TextContent::new("a")),
@@ -418,22 +410,6 @@ fn elic_22_content_may_be_any_number_and_requires_accept() {
         json!({"action": "cancel"})
     );
     assert!(raw(r#"{"action":"maybe"}"#).to::<ElicitResult>().is_err());
-}
-
-#[test]
-fn root_02_roots_are_files() {
-    for (uri, valid) in [
-        ("file:///a", true),
-        ("FILE:///a", true),
-        ("https://a", false),
-        ("file:a", false),
-        ("/a", false),
-        ("", false),
-    ] {
-        assert_eq!(Root::new(uri).is_valid(), valid, "{uri}");
-    }
-    let root: Root = raw(r#"{"uri":"file:\/\/\/a"}"#).to().expect("a root");
-    assert!(root.is_valid());
 }
 
 #[test]

@@ -59,19 +59,6 @@ fn tool_13_structured_content_is_also_text() {
 }
 
 #[test]
-fn tool_16_a_tools_failure_is_a_result() {
-    let error = std::io::Error::other("no \"such\" sensor");
-    for revision in REVISIONS {
-        let text = error.to_string();
-        let result = result_of(revision, &TextResult::error(&text));
-        assert_eq!(
-            result,
-            json!({"content": [{"type": "text", "text": "no \"such\" sensor"}], "isError": true})
-        );
-    }
-}
-
-#[test]
 fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
     let tools = [Tool::new(
         "t",
@@ -199,39 +186,6 @@ fn prm_12_each_kind_of_content_in_each_revision() {
             messages.iter().map(|message| message["content"].clone()).collect();
         assert_eq!(kinds(&Value::from(content)), expected, "{revision}");
         assert!(messages.iter().all(|message| message["role"] == "assistant"));
-    }
-}
-
-#[test]
-fn comp_01_more_than_100_values_are_cut_and_counted() {
-    let names: Vec<String> = (0..250).map(|n| format!("v{n}")).collect();
-    let values: Vec<Text> = names.iter().map(|name| Text::new(name)).collect();
-    for revision in REVISIONS {
-        for count in [0, 1, 99, 100, 101, 250] {
-            let answer = Peer::new(revision).ask(
-                "completion/complete",
-                json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
-                |server, request, tx| {
-                    let result = CompleteResult::new(Completion::new(&values[..count]));
-                    assert_eq!(server.respond(request.handle, &result, tx), Ok(()));
-                },
-            );
-            let completion = &answer["result"]["completion"];
-            let sent: Vec<&str> = completion["values"]
-                .as_array()
-                .expect("a list")
-                .iter()
-                .flat_map(Value::as_str)
-                .collect();
-            assert_eq!(sent, names[..count.min(100)], "in the order of the handler");
-            let more = count > 100;
-            assert_eq!(
-                (completion.get("total").is_some(), completion.get("hasMore").is_some()),
-                (more, more),
-                "{count}"
-            );
-            assert!(!more || completion["total"] == count && completion["hasMore"] == true);
-        }
     }
 }
 
