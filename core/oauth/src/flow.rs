@@ -52,6 +52,8 @@ pub(super) struct Flow {
     pub(super) wants_proof: bool,
     /// The access token has not been used yet: it is not renewed.
     pub(super) is_unused: bool,
+    /// The access token came of a refresh.
+    pub(super) by_refresh: bool,
     /// The generation whose refresh failed before its end. It is not tried again.
     pub(super) refresh_failed: u32,
     /// The last requests for more scope.

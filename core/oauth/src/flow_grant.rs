@@ -351,6 +351,7 @@ impl Authorization<'_> {
         }
         self.drop_flow();
         self.flow.is_unused = true;
+        self.flow.by_refresh = is_refresh;
         self.flow.tokens = issuer;
         self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
         self.flow.keep_due = true;

@@ -131,7 +131,13 @@ impl Authorization<'_> {
             return Reaction::Report;
         }
         *count += 1;
-        if is_step_up { self.begin_step_up(challenge) } else { self.begin_challenged(challenge) }
+        if is_step_up {
+            return self.begin_step_up(challenge);
+        }
+        let reaction = self.begin_challenged(challenge);
+        // One refresh, then a flow: another refresh would bring what was just refused.
+        self.flow.tried.refresh = attempts.unauthorized > 1 && self.flow.by_refresh;
+        reaction
     }
 
     /// Returns the challenge to be met: one for proofs if there is a key for it, else `Bearer`.

@@ -165,6 +165,7 @@ impl Authorization<'_> {
         };
         self.flow.tokens = (1..=MAX_ISSUERS).find(has_token).unwrap_or(0);
         self.drop_tokens_of_another_key();
+        self.flow.by_refresh = false;
         self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
         self.restart(Phase::Idle);
         Ok(())

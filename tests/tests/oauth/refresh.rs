@@ -195,6 +195,38 @@ mcp 200"
 }
 
 #[test]
+fn auth_100_a_token_that_is_refused_after_its_refresh_leads_to_a_person() {
+    let mut program = Program::logged_in(SETUP);
+    // The first token is refused, and so is the one of the refresh.
+    for _ in 0..2 {
+        let answer = Answer::new(401, "").field("www-authenticate", "Bearer");
+        program.world.answer_next(ENDPOINT, answer);
+    }
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+lock
+POST https://as.test/token refresh_token 200
+keep
+ready
+mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+show -
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 200"
+    );
+    // A later request begins with a refresh again.
+    program.world.valid.clear();
+    assert_eq!(program.request(), Ok(200));
+    assert!(program.trace().contains("refresh_token 200\nkeep\nready\nmcp 200"));
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
 fn auth_90_a_refresh_that_is_lost_drops_no_token() {
     for failing in [
         Answer::new(500, ""),
