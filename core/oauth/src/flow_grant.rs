@@ -481,7 +481,7 @@ impl Authorization<'_> {
         if self.flow.tried.early {
             self.end_early_renewal();
         } else {
-            self.flow.phase = Phase::ServerMetadata(0);
+            self.flow.phase = self.or_legacy(Phase::ServerMetadata(0));
         }
     }
 

@@ -184,8 +184,9 @@ impl Authorization<'_> {
         if self.flow.tokens == 0 || self.flow.count_step_up(scope_hash(wanted)).is_none() {
             return Reaction::Report;
         }
-        self.restart(Phase::Server);
+        self.restart(Phase::Idle);
         self.flow.issuer = self.flow.tokens;
+        self.flow.phase = self.or_legacy(Phase::Server);
         self.flow.tried.step_up = true;
         self.keep_challenge(challenge, None, Some(wanted))
     }
@@ -419,13 +420,25 @@ impl Authorization<'_> {
         }
         self.choose_issuer(metadata.authorization_servers)?;
         self.keep_scopes(metadata.scopes_supported)?;
+        self.flow.phase = self.or_refresh(self.with_server_metadata());
+        Ok(())
+    }
+
+    /// Returns the phase that renews the tokens if they are of the flow's issuer and that was not
+    /// tried, else the other one.
+    fn or_refresh(&self, other: Phase) -> Phase {
         let issuer = self.flow.issuer;
         let can_refresh = self.flow.tokens == issuer
             && self.arena.has(Tag::RefreshToken.of(issuer))
             && !self.flow.tried.refresh
             && !self.flow.tried.step_up;
-        self.flow.phase = if can_refresh { Phase::Lock } else { self.with_server_metadata() };
-        Ok(())
+        if can_refresh { Phase::Lock } else { other }
+    }
+
+    /// Returns the phase of a server of 2025-03-26, which has no metadata to be read again, else the
+    /// other one.
+    pub(super) fn or_legacy(&self, other: Phase) -> Phase {
+        if self.server_flags().has(ServerFlags::LEGACY) { Phase::Client } else { other }
     }
 
     /// Returns the phase that needs the authorization server's metadata: it is read if it is not
@@ -523,11 +536,14 @@ impl Authorization<'_> {
         }
         self.flow.issuer = self.number_of_decoded()?;
         self.arena.set(Tag::Resource, &endpoint)?;
-        match &metadata {
-            Some(metadata) => self.keep_server(metadata),
+        let issuer = self.flow.issuer;
+        let flags = match &metadata {
+            Some(metadata) => {
+                self.keep_server(metadata)?;
+                self.server_flags()
+            }
             None => {
                 self.flow.tried.guesses = true;
-                let issuer = self.flow.issuer;
                 for (tag, path) in [
                     (Tag::AuthorizationEndpoint, "/authorize"),
                     (Tag::TokenEndpoint, "/token"),
@@ -535,11 +551,12 @@ impl Authorization<'_> {
                 ] {
                     self.arena.set(tag.of(issuer), &format_args!("{base}{path}"))?;
                 }
-                self.arena.set(Tag::ServerFlags.of(issuer), &0)?;
-                self.flow.phase = Phase::Client;
-                Ok(())
+                ServerFlags(0)
             }
-        }
+        };
+        self.arena.set(Tag::ServerFlags.of(issuer), &(flags.0 | ServerFlags::LEGACY))?;
+        self.flow.phase = self.or_refresh(Phase::Client);
+        Ok(())
     }
 
     /// Keeps what is needed of an authorization server's metadata, and checks its URLs.
@@ -607,6 +624,8 @@ impl ServerFlags {
     pub(super) const SENDS_ISSUER: u64 = 1 << 5;
     pub(super) const METADATA_DOCUMENTS: u64 = 1 << 6;
     pub(super) const OFFLINE_ACCESS: u64 = 1 << 7;
+    /// The server is of 2025-03-26: it has other metadata, or none.
+    pub(super) const LEGACY: u64 = 1 << 8;
 
     fn read(metadata: &ServerMetadata<'_>, setup: &Setup<'_>) -> Self {
         let methods = metadata.token_endpoint_auth_methods_supported;

@@ -227,6 +227,41 @@ mcp 200"
 }
 
 #[test]
+fn auth_83_auth_100_a_server_of_2025_03_26_is_asked_for_a_refresh_before_a_person() {
+    let mut program = Program::new(SETUP);
+    program.world.documents.clear();
+    program.world.expires_in = None;
+    assert_eq!(program.request(), Ok(200));
+    program.trace();
+    let discovery = "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 404
+GET https://mcp.test/.well-known/oauth-protected-resource 404
+GET https://mcp.test/.well-known/oauth-authorization-server 404
+lock
+";
+    program.world.valid.clear();
+    assert_eq!(program.request(), Ok(200));
+    let renewed = "POST https://mcp.test/token refresh_token 200
+keep
+ready
+mcp 200";
+    assert_eq!(program.trace(), format!("{discovery}{renewed}"));
+    // The refresh token has ended, too.
+    program.world.valid.clear();
+    program.world.refresh = None;
+    assert_eq!(program.request(), Ok(200));
+    let shown = "POST https://mcp.test/token refresh_token 400
+keep
+show -
+POST https://mcp.test/token authorization_code 200
+keep
+ready
+mcp 200";
+    assert_eq!(program.trace(), format!("{discovery}{shown}"));
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
 fn auth_90_a_refresh_that_is_lost_drops_no_token() {
     for failing in [
         Answer::new(500, ""),

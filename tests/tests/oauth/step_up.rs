@@ -2,9 +2,10 @@
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
+use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, form};
+use super::world::{Answer, ENDPOINT, ISSUER, form, server_metadata};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 
@@ -128,6 +129,37 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
         assert_eq!(program.request(), Ok(200));
         assert_eq!(scopes(&program), ["basic write"; 2]);
         assert_eq!(program.state.open(&SETUP).scope(), Some("basic write"));
+        assert_eq!(program.allocations, 0);
+    }
+}
+
+#[test]
+fn auth_95_a_server_of_2025_03_26_is_asked_for_more_scope() {
+    for has_metadata in [false, true] {
+        let mut program = program();
+        program.world.documents.clear();
+        program.world.expires_in = None;
+        if has_metadata {
+            // That revision says nothing of the methods of PKCE.
+            let metadata =
+                program.world.document("https://mcp.test/.well-known/oauth-authorization-server");
+            *metadata = server_metadata("https://mcp.test");
+            metadata["code_challenge_methods_supported"] = json!(null);
+        }
+        assert_eq!(program.request(), Ok(200));
+        program.trace();
+        program.world.now += 3601;
+        program.world.needs = "write";
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(
+            program.trace(),
+            "mcp 403
+show basic write
+POST https://mcp.test/token authorization_code 200
+keep
+ready
+mcp 200"
+        );
         assert_eq!(program.allocations, 0);
     }
 }
