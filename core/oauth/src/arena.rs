@@ -69,6 +69,8 @@ pub(super) enum Tag {
     NewRefreshToken,
     NewKey,
     NewDue,
+    /// The scope that this flow asks for.
+    NewAsked,
     NewScope,
     // Of a request.
     Url,

@@ -44,7 +44,7 @@ impl Authorization<'_> {
                 .pair("code_challenge_method", "S256")
                 .pair("state", text(Tag::State))
                 .pair("resource", text(Tag::Resource))
-                .pair_if("scope", entries.get(Tag::AskedScope.of(issuer)))
+                .pair_if("scope", entries.get(Tag::NewAsked))
                 // Without it servers of OpenID Connect ignore `offline_access` (Core 1.0, 11).
                 .pair_if("prompt", offline.then_some("consent"));
             Ok(())
@@ -59,7 +59,7 @@ impl Authorization<'_> {
         let is_step_up = self.flow.tried.step_up;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         let offline = is_code && self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
-        self.arena.write(Tag::Decoded, |entries, out| {
+        self.arena.write(Tag::NewAsked, |entries, out| {
             let before = entries.get(Tag::AskedScope.of(issuer));
             let challenge = entries.get(Tag::ChallengeScope);
             let wanted = challenge.or(before).or(entries.get(Tag::ResourceScope));
@@ -79,13 +79,9 @@ impl Authorization<'_> {
             }
             Ok::<_, Reason>(())
         })?;
-        let asked = Tag::AskedScope.of(issuer);
-        if self.arena.get(Tag::Decoded) == Some("") {
-            self.arena.remove(asked);
-        } else {
-            self.arena.copy(Tag::Decoded, asked)?;
+        if self.arena.get(Tag::NewAsked) == Some("") {
+            self.arena.remove(Tag::NewAsked);
         }
-        self.arena.remove(Tag::Decoded);
         Ok(())
     }
 
@@ -218,7 +214,7 @@ impl Authorization<'_> {
                         .pair("subject_token", text(Tag::Assertion))
                         .pair("subject_token_type", ID_TOKEN)
                         .pair_if("audience", of_issuer(Tag::Issuer))
-                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                        .pair_if("scope", entries.get(Tag::NewAsked));
                 }
                 (_, Grant::AuthorizationCode) => {
                     form.pair("grant_type", "authorization_code")
@@ -228,7 +224,7 @@ impl Authorization<'_> {
                 }
                 (_, Grant::ClientCredentials) => {
                     form.pair("grant_type", "client_credentials")
-                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                        .pair_if("scope", entries.get(Tag::NewAsked));
                 }
                 (_, Grant::Enterprise(_)) => {
                     form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Grant));
@@ -236,7 +232,7 @@ impl Authorization<'_> {
                 (_, Grant::WorkloadIdentity) => {
                     form.pair("grant_type", JWT_BEARER)
                         .pair("assertion", text(Tag::Assertion))
-                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                        .pair_if("scope", entries.get(Tag::NewAsked));
                 }
             }
             form.pair("resource", text(Tag::Resource));
@@ -348,6 +344,9 @@ impl Authorization<'_> {
             (Tag::NewScope, Tag::GrantedScope),
         ] {
             self.arena.rename(new.into(), tag.of(issuer));
+        }
+        if !is_refresh {
+            self.arena.rename(Tag::NewAsked.into(), Tag::AskedScope.of(issuer));
         }
         self.drop_flow();
         self.flow.is_unused = true;

@@ -1,7 +1,9 @@
 //! A 403 that names scopes, and how often that is met.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
+use mcp_sansio_oauth::{
+    Attempts, Grant, IdentityProvider, Lost, Reaction, RegisteredClient, Setup,
+};
 use serde_json::json;
 
 use super::program::Program;
@@ -131,6 +133,22 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
         assert_eq!(program.state.open(&SETUP).scope(), Some("basic write"));
         assert_eq!(program.allocations, 0);
     }
+}
+
+#[test]
+fn auth_84_auth_96_what_a_failed_login_asked_for_was_not_refused() {
+    let mut program = program();
+    program.world.grants = Some("basic");
+    assert_eq!(program.request(), Ok(200));
+    program.world.needs = "write";
+    program.world.lost.push(("https://as.test/token", Lost::Network));
+    let failure = program.request().unwrap_err();
+    assert!(failure.starts_with("no connection"), "{failure}");
+    assert_eq!(program.state.open(&SETUP).scope(), Some("basic"));
+    program.world.grants = None;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(scopes(&program), ["basic", "basic write", "basic write"]);
+    assert_eq!(program.allocations, 0);
 }
 
 #[test]
