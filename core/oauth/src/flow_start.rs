@@ -459,7 +459,7 @@ impl Authorization<'_> {
         }
         let mut problem = Reason::IssuerNotAllowed;
         for with_credentials in [true, false] {
-            for issuer in issuers.iter() {
+            for issuer in issuers.iter().take(MAX_LISTED_ISSUERS) {
                 self.arena.set(Tag::Decoded, &issuer)?;
                 let issuer = self.decoded();
                 let allowed = is_issuer(issuer, self.setup.policy.urls)
@@ -692,6 +692,8 @@ fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
     url.check(rules).map_err(Reason::Url)
 }
 
+/// The authorization servers of a resource that are looked at.
+const MAX_LISTED_ISSUERS: usize = 16;
 const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
 /// An authorization server's metadata is used for this many seconds.
 const METADATA_AGE: u64 = 3600;

@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
+use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{
-    AuthorizationState, OAuthError, RedirectAnswer, ResourceMetadata, ServerMetadata, Setup,
+    AuthorizationState, OAuthError, RedirectAnswer, ResourceMetadata, ServerMetadata, Setup, Step,
     TokenResponse, Url, WellKnownPath, Writer,
     form::{self, Form},
     resource_matches, scope,
@@ -47,6 +48,10 @@ pub(super) const CASES: &Table = &[
         let list = join(n, |at| format!(r#""s{at}""#));
         document(format!(r#"{{"resource":"r","issuer":"i","scopes_supported":[{list}]}}"#))
     }),
+    ("oauth: issuers of a resource", |n| {
+        let list = join(n, |_| r#""""#.to_owned());
+        resource(format!(r#"{{"resource":"{ENDPOINT}","authorization_servers":[{list}]}}"#))
+    }),
     ("oauth: an error with a long text", |n| {
         let text = r"\u001b\n".repeat(n);
         document(format!(r#"{{"error":"{text}","error_description":"{text}"}}"#))
@@ -55,20 +60,38 @@ pub(super) const CASES: &Table = &[
         document(r#"{"issuer":"a"#.to_owned() + &"a".repeat(10 * n))
     }),
     ("oauth: entries of a record", |n| {
-        const ENDPOINT: &str = "https://a/mcp";
-        let setup = Setup::new(ENDPOINT, "Test");
-        // A version, the length, and entries: key, group, length, text.
-        let mut record = vec![1, 0, 0, 0, 0, 1, 0, ENDPOINT.len() as u8, 0];
-        record.extend(ENDPOINT.bytes());
-        record.extend([2, 0, 1, 0, b'x'].repeat(n));
-        let len = u32::try_from(record.len() - 5).unwrap();
-        record[1..5].copy_from_slice(&len.to_le_bytes());
+        let record = record(&[2, 0, 1, 0, b'x'].repeat(n));
         let mut state = AuthorizationState::new(vec![0; 20 * record.len()].into_boxed_slice());
         Work::new(record.len(), move || {
-            assert_eq!(state.open(&setup).load(&record), Ok(()));
+            assert_eq!(state.open(&SETUP).load(&record), Ok(()));
         })
     }),
 ];
+
+const ENDPOINT: &str = "https://a/mcp";
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+
+/// Returns a record with these entries: key, group, length in two bytes, text.
+fn record(entries: &[u8]) -> Vec<u8> {
+    let entries = [&[1, 0, ENDPOINT.len() as u8, 0], ENDPOINT.as_bytes(), entries].concat();
+    let len = u32::try_from(entries.len()).unwrap();
+    // The version, the length, and the entries.
+    [&[1], &len.to_le_bytes()[..], &entries].concat()
+}
+
+/// Takes the metadata of a resource, with long texts in memory.
+fn resource(text: String) -> Work {
+    let known = record(&[&[3, 0, 0, 0x20][..], &[b'x'; 0x2000]].concat());
+    let mut state = AuthorizationState::new(vec![0; 16 << 10].into_boxed_slice());
+    Work::new(text.len(), move || {
+        let mut machine = state.open(&SETUP);
+        assert_eq!(machine.load(&known), Ok(()));
+        machine.begin();
+        assert!(matches!(machine.step(None, &mut |_| {}), Step::Send(_)));
+        machine.response(None, &ResponseHead::new(200, &[]), text.as_bytes());
+        assert!(matches!(machine.step(None, &mut |_| {}), Step::Failed(_)));
+    })
+}
 
 fn url(text: String) -> Work {
     Work::new(text.len(), move || {
