@@ -1,6 +1,6 @@
 //! The flow of an authorization: its state between two calls, its steps, and the client's id.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use super::arena::{Arena, Entries, Key, MAX_ISSUERS, NoRoom, Tag, Writer, write_to};
 use super::flow_start::ServerFlags;
@@ -592,33 +592,39 @@ impl Authorization<'_> {
         self.flow.phase = Phase::Failed(reason);
     }
 
-    /// Keeps a URL for the error, without its query. Its text is bounded.
-    pub(super) fn show_url(&mut self, tag: Tag) {
-        if !self.arena.has(tag) {
-            return;
+    /// Keeps a URL for the error, without its query, if there is one.
+    pub(super) fn show_url(&mut self, key: impl Into<Key>) {
+        let key = key.into();
+        if self.arena.has(key) {
+            self.keep_failure(Tag::FailureUrl, |entries, out| {
+                let url = entries.get(key).and_then(|url| split(url, '?').next());
+                url.unwrap_or_default().chars().for_each(|c| write_to(out, c));
+            });
         }
-        // Without room the error has no URL.
-        let _ = self.arena.write(Tag::FailureUrl, |entries, out| {
-            let url = entries.get(tag).and_then(|url| split(url, '?').next()).unwrap_or_default();
-            url.chars().take(MAX_ANSWER).for_each(|c| write_to(out, c));
-            Ok::<_, Reason>(())
-        });
     }
 
-    /// Keeps what a server answered for the error. Its text is bounded.
+    /// Keeps what a server answered for the error.
     pub(super) fn explain(&mut self, answer: &dyn fmt::Display) {
-        let mut text = [0; MAX_ANSWER];
-        let mut out = Writer::new(&mut text);
-        // A text without room is cut off.
-        let _ = write!(out, "{answer}");
-        // Without room in the arena the error has no text.
-        let _ = self.arena.set(Tag::FailureAnswer, &out.as_str());
+        self.keep_failure(Tag::FailureAnswer, |_, out| write_to(out, answer));
+    }
+
+    /// Keeps a text for the error. Its parts that have no room are cut off; without room in the
+    /// arena the error has no such text.
+    pub(super) fn keep_failure(
+        &mut self,
+        tag: Tag,
+        text: impl FnOnce(Entries<'_>, &mut Writer<'_>),
+    ) {
+        let mut memory = [0; MAX_ANSWER];
+        let mut out = Writer::new(&mut memory);
+        text(self.arena.entries(), &mut out);
+        let _ = self.arena.set(tag, &out.as_str());
     }
 }
 
 /// Requests of a flow.
 const MAX_REQUESTS: u8 = 12;
-/// Maximum length of an answer or a URL in an error.
+/// Maximum length of an answer or a URL in an error, in bytes.
 const MAX_ANSWER: usize = 512;
 
 // Registration: the client's id at an authorization server.

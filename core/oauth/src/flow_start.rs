@@ -213,16 +213,14 @@ impl Authorization<'_> {
     fn end_ungranted(&mut self, missing: &str) -> Reaction {
         let number = self.flow.tokens;
         self.restart(Phase::Idle);
-        // Without room the error says less.
-        let _ = self.arena.copy(Tag::Issuer.of(number), Tag::FailureUrl);
-        let _ = self.arena.write(Tag::FailureAnswer, |entries, out| {
+        self.show_url(Tag::Issuer.of(number));
+        self.keep_failure(Tag::FailureAnswer, |entries, out| {
             let granted = entries.get(Tag::GrantedScope.of(number)).unwrap_or_default();
             for (before, text) in [("it gave `", granted), ("` and not `", missing)] {
                 out.put(before);
                 text.chars().take(MAX_SHOWN_SCOPE).for_each(|c| write_to(out, c));
             }
             out.put("`");
-            Ok::<_, NoRoom>(())
         });
         self.fail(Reason::ScopeNotGranted);
         Reaction::Authorize

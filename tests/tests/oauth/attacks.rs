@@ -132,6 +132,19 @@ fn auth_79_text_of_an_error_is_safe_for_terminals_and_bounded() {
 }
 
 #[test]
+fn auth_79_a_url_in_an_error_is_bounded_in_bytes() {
+    let long = "\u{e9}".repeat(600);
+    let failure = failure(|program| {
+        program.world.challenge = format!("Bearer resource_metadata=\"https://mcp.test/{long}\"");
+    });
+    let start = "the URL must not be used: ";
+    assert!(failure.starts_with(start), "{failure}");
+    let (_, url) = failure.split_once('(').unwrap();
+    let (url, _) = url.split_once(')').unwrap();
+    assert_eq!(url, format!("https://mcp.test/{}", "\u{e9}".repeat(247)));
+}
+
+#[test]
 fn auth_78_a_code_is_used_once() {
     // A second answer to the same page finds nothing that waits for it.
     let mut program = Program::new(SETUP);
