@@ -10,6 +10,7 @@
 //! | a request is to be sent | if [`is_due`](Authorization::is_due), take steps; then add its [`fields`](Authorization::fields), and remember the [`generation`](Authorization::generation) |
 //! | a response with status 401 or 403 arrives | [`challenged`](Authorization::challenged) says whether to send the request again, to take steps before that, or to report it |
 //! | another response arrives | [`observed`](Authorization::observed) |
+//! | steps are to be taken, and other programs use the store | [`load_newer`](Authorization::load_newer) takes their tokens, which may save the steps |
 //! | steps are to be taken | do what [`step`](Authorization::step) says, and answer it, until [`Step::Ready`] or [`Step::Failed`] |
 //!
 //! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::arena::{Entries, Full, Key, MAX_ISSUERS, Tag, Writer, put_entry};
 use super::dpop::put_thumbprint;
-use super::flow::{Authorization, Phase};
+use super::flow::{Authorization, Flow, Phase};
 use super::metadata::{Document, document};
 use mcp_sansio::{JsonStr, Printable, RawJson};
 
@@ -171,6 +171,14 @@ impl Authorization<'_> {
         Ok(())
     }
 
+    /// Forgets tokens, credentials and all that is known of authorization servers, as after a
+    /// log-out, and ends the flow. Generations count on, so that late answers to requests with an
+    /// old token are told apart.
+    pub fn forget(&mut self) {
+        self.arena.clear();
+        *self.flow = Flow { generation: self.flow.generation, ..Flow::default() };
+    }
+
     /// Writes what is to be kept: tokens, credentials of this client, and what is known of the
     /// authorization servers. It has secrets. Returns the length: at most that of the arena and of
     /// the server's URL, and 9 bytes.
@@ -248,8 +256,9 @@ impl Authorization<'_> {
         }
     }
 
-    /// Takes a record if it has another access token: another program has renewed it.
-    pub(super) fn load_newer(&mut self, record: &[u8]) -> bool {
+    /// Takes a record if it has another access token: another program has logged in, or renewed
+    /// it. That ends the flow. Returns whether the record was taken.
+    pub fn load_newer(&mut self, record: &[u8]) -> bool {
         let is_newer = self.read(record).is_ok_and(|entries| {
             let token_of = |number: u8| entries.get(Tag::AccessToken.of(number));
             let other = (1..=MAX_ISSUERS).find_map(token_of);

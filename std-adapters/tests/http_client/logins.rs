@@ -275,6 +275,92 @@ fn r3_c2_a_log_out_before_or_during_a_renewal_is_not_undone() {
     }
 }
 
+/// Logs in, and returns the record with its key. Its token is `t-1`, with a refresh token.
+fn login_of_another() -> (String, Vec<u8>) {
+    let store = Arc::new(MemoryStore::new(1 << 16));
+    let oauth = OAuth::new("client").store(Arc::clone(&store)).browser(Person::new(0, "code=c-1"));
+    let mut other = protected(calls);
+    let server = move |seen: &Seen| match seen.target.as_str() {
+        "/token" => Response::json(
+            &json!({"access_token": "t-1", "token_type": "Bearer", "refresh_token": "r"}),
+        ),
+        _ => other(seen),
+    };
+    let login = |http: HttpTransport| http.oauth(oauth);
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+        call(&client, "a", &json!({})).await.is_ok()
+    });
+    assert!(played.result);
+    let key = store.keys("oauth/").unwrap().remove(0);
+    let record = store.get(&key).unwrap().unwrap();
+    (key, record)
+}
+
+#[test]
+fn auth_89_a_registration_leaves_the_login_of_another_program() {
+    // The other program logs in before this one needs a token, or while it registers.
+    for moment in ["tools/call", "/register"] {
+        let (key, record) = login_of_another();
+        let store = Arc::new(MemoryStore::new(1 << 16));
+        let (elsewhere, kept, mut other) = (Arc::clone(&store), record.clone(), protected(calls));
+        let server = move |seen: &Seen| {
+            let is_refused = seen.field("authorization").is_none();
+            if is_refused && [seen.message(), &seen.target].contains(&moment) {
+                elsewhere.put(&key, &kept, None).unwrap();
+            }
+            other(seen)
+        };
+        let settings = || OAuth::new("client").store(Arc::clone(&store));
+        let person = Person::new(0, "error=access_denied");
+        let oauth = settings().browser(person.clone());
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+            call(&client, "a", &json!({})).await.is_ok()
+        });
+        // A login that is there already spares the person the page.
+        let is_shared = moment == "tools/call";
+        assert_eq!((played.result, person.pages()), (is_shared, u32::from(!is_shared)));
+        assert!(settings().is_logged_in(URL).unwrap(), "{moment}");
+        let keys = store.keys("oauth/").unwrap();
+        assert_eq!(store.get(&keys[0]).unwrap(), Some(record), "{moment}");
+    }
+}
+
+#[test]
+fn auth_89_a_renewal_is_kept_although_another_program_registers_meanwhile() {
+    let (key, record) = login_of_another();
+    let store = Arc::new(MemoryStore::new(1 << 16));
+    store.put(&key, &record, None).unwrap();
+    let elsewhere = Arc::clone(&store);
+    let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
+        (Some(form), _) if form.contains("grant_type=refresh_token") => {
+            // The same tokens, and another client.
+            let mut registered = record.clone();
+            let at = record.windows(8).position(|part| part == b"client-1").unwrap();
+            registered[at + 7] = b'2';
+            elsewhere.put(&key, &registered, None).unwrap();
+            Response::json(
+                &json!({"access_token": "new", "token_type": "Bearer", "refresh_token": "r-2"}),
+            )
+        }
+        (_, Some("Bearer t-1")) if seen.message() == "tools/call" => Response::status(401),
+        _ => protected(calls)(seen),
+    };
+    let oauth = OAuth::new("client").store(Arc::clone(&store));
+    let login = |http: HttpTransport| http.oauth(oauth);
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+        call(&client, "a", &json!({})).await.unwrap()
+    });
+    assert_eq!(played.result, "called");
+    let keys = store.keys("oauth/").unwrap();
+    let kept = store.get(&keys[0]).unwrap().unwrap();
+    let has = |text: &[u8]| kept.windows(text.len()).any(|part| part == text);
+    assert!(has(b"new") && has(b"r-2"));
+}
+
 #[test]
 fn auth_79_a_login_that_fails_while_connecting_is_told_by_each_call() {
     let everything = |seen: &Seen| match seen.field("authorization") {

@@ -1,6 +1,7 @@
 //! Renewal of tokens.
 
-use mcp_sansio_oauth::{Lost, Setup};
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio_oauth::{Attempts, Lost, Reaction, Setup};
 use serde_json::json;
 
 use super::program::Program;
@@ -99,6 +100,41 @@ fn r3_c2_a_log_out_by_another_program_is_not_undone() {
         assert_eq!(program.store, None);
         assert_eq!(program.machine(|machine| machine.generation()), 0);
     }
+}
+
+#[test]
+fn auth_94_a_late_401_after_a_log_out_and_another_login_begins_no_flow() {
+    let mut program = Program::logged_in(SETUP);
+    let (record, fields) = (program.store.clone().unwrap(), [("www-authenticate", "Bearer")]);
+    let head = ResponseHead::new(401, &fields);
+    let before = program.machine(|machine| machine.generation());
+    program.machine(|machine| machine.forget());
+    assert_eq!(program.machine(|machine| machine.generation()), 0);
+    program.machine(|machine| machine.load(&record)).unwrap();
+    let mut attempts = Attempts::new();
+    let reaction = program.machine(|machine| machine.challenged(&head, before, &mut attempts));
+    assert_eq!(reaction, Reaction::SendAgain);
+    assert!(!program.state.open(&SETUP).is_running());
+}
+
+#[test]
+fn auth_89_tokens_of_another_program_are_taken_at_the_start_of_a_flow() {
+    let mut program = Program::logged_in(SETUP);
+    let mut other = Program::logged_in(SETUP);
+    let old = program.store.clone().unwrap();
+    other.world.now += 3600;
+    assert_eq!(other.request(), Ok(200));
+    let newer = other.store.clone().unwrap();
+    program.machine(|machine| machine.begin());
+    assert!(!program.machine(|machine| machine.load_newer(&old)));
+    assert!(!program.machine(|machine| machine.load_newer(&[])));
+    assert!(program.state.open(&SETUP).is_running());
+    assert!(program.machine(|machine| machine.load_newer(&newer)));
+    assert!(!program.state.open(&SETUP).is_running());
+    program.world = other.world;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "mcp 200");
+    assert_eq!(program.allocations, 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use mcp_sansio::Printable;
-use mcp_sansio_oauth::{self as oauth, Lost, Step, UnixTime};
+use mcp_sansio_oauth::{self as oauth, AuthorizationState, Lost, Step, UnixTime};
 
 use super::settings::key;
 use super::{Login, MEMORY};
@@ -32,13 +32,22 @@ impl Login {
     pub(super) async fn run(&self, is_quiet: bool) -> io::Result<()> {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
+        let known = self.stored().await?;
+        // Another program has tokens already: the person is not asked for them.
+        self.with(|machine| machine.load_newer(&known));
         let mut lease = None;
-        let done = self.steps(is_quiet, &mut lease).await;
+        let done = self.steps(is_quiet, known, &mut lease).await;
         release(&mut lease).await;
         done
     }
 
-    async fn steps(&self, is_quiet: bool, lease: &mut Option<Held>) -> io::Result<()> {
+    /// `known` is the record that the store has.
+    async fn steps(
+        &self,
+        is_quiet: bool,
+        mut known: Vec<u8>,
+        lease: &mut Option<Held>,
+    ) -> io::Result<()> {
         let browser = self.oauth.parts.browser.as_deref().filter(|_| !is_quiet);
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
         // The error of the last request, if it has no answer.
@@ -52,15 +61,12 @@ impl Login {
                 }
                 OwnedStep::Lock => {
                     *lease = self.acquire().await?;
-                    let record = self.stored().await?.unwrap_or_default();
+                    known = self.stored().await?;
                     let has_store = lease.is_some();
-                    self.with(|machine| machine.locked(has_store.then_some(&*record)));
-                    if let Some(held) = lease {
-                        held.record = record;
-                    }
+                    self.with(|machine| machine.locked(has_store.then_some(&*known)));
                 }
                 OwnedStep::Keep => {
-                    self.keep(lease.as_ref().map(|held| held.record.clone())).await?;
+                    known = self.keep(known, lease.is_some()).await?;
                     release(lease).await;
                 }
                 OwnedStep::Forget => {
@@ -177,27 +183,55 @@ impl Login {
         store::run(store.blocks(), || call(store, key)).await.map_err(io::Error::other)
     }
 
-    pub(super) async fn stored(&self) -> io::Result<Option<Vec<u8>>> {
-        self.on_store(|store, key| store.get(&key)).await
+    /// Returns the record that the store has; empty without one.
+    pub(super) async fn stored(&self) -> io::Result<Vec<u8>> {
+        Ok(self.on_store(|store, key| store.get(&key)).await?.unwrap_or_default())
     }
 
-    /// Saves the record, under the lock only in place of the one that was `found`: a log-out does
-    /// not wait for the lock.
-    async fn keep(&self, found: Option<Vec<u8>>) -> io::Result<()> {
+    /// Saves the record in place of the `known` one, and returns what the store then has, as far as
+    /// is known. Other programs do not wait for the lock when they register, log in or log out. If
+    /// one has done so, a renewal (`is_locked`) gives way to its log-out and to its tokens, tokens
+    /// that a person permitted are saved, and a registration alone is not.
+    async fn keep(&self, mut known: Vec<u8>, is_locked: bool) -> io::Result<Vec<u8>> {
+        if self.oauth.parts.store.is_none() {
+            return Ok(known);
+        }
         let mut record = vec![0; MEMORY + self.url.len() + 64];
         let len = self.with(|machine| machine.record(&mut record)).map_err(io::Error::other)?;
         record.truncate(len);
-        let Some(found) = found else {
-            return self.on_store(move |store, key| store.put(&key, &record, None)).await;
-        };
-        let put = move |store: Arc<dyn Store>, key: String| {
-            let found = Some(&*found).filter(|found| !found.is_empty());
-            store.compare_and_put(&key, found, &record, None)
-        };
-        if !self.on_store(put).await? {
-            self.load_anew().await?;
+        loop {
+            let (old, new) = (known.clone(), record.clone());
+            let put = move |store: Arc<dyn Store>, key: String| {
+                let old = Some(&*old).filter(|old| !old.is_empty());
+                store.compare_and_put(&key, old, &new, None)
+            };
+            if self.on_store(put).await? {
+                return Ok(record);
+            }
+            let found = self.stored().await?;
+            if is_locked && (found.is_empty() || self.has_newer(&known, &found)) {
+                self.with(|machine| {
+                    machine.forget();
+                    let _ = machine.load(&found);
+                });
+                return Ok(found);
+            }
+            // The flow goes on: there are no new tokens yet.
+            if self.with(|machine| machine.is_running()) {
+                return Ok(known);
+            }
+            known = found;
         }
-        Ok(())
+    }
+
+    /// Whether the record that was `found` has another access token than the `known` one.
+    fn has_newer(&self, known: &[u8], found: &[u8]) -> bool {
+        let mut memory = AuthorizationState::new(vec![0; MEMORY]);
+        self.oauth.with_setup(&self.url, |setup| {
+            let mut machine = memory.open(setup);
+            let _ = machine.load(known);
+            machine.load_newer(found)
+        })
     }
 
     /// Waits until no other program renews the tokens. The lease of one that was killed ends by
@@ -209,8 +243,7 @@ impl Login {
         loop {
             let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
             if let Some(lease) = self.on_store(acquire).await? {
-                let (lease, record) = (Some(lease), Vec::new());
-                return Ok(Some(Held { lease, record, since: runtime::now() }));
+                return Ok(Some(Held { lease: Some(lease), since: runtime::now() }));
             }
             Timer::after(POLL).await;
         }
@@ -220,8 +253,6 @@ impl Login {
 /// The lock of this program. Released also if the flow is dropped, which does not wait for it.
 struct Held {
     lease: Option<Lease<Arc<dyn Store>>>,
-    /// The record that the store had when it was locked; empty without one.
-    record: Vec<u8>,
     since: Instant,
 }
 
@@ -355,7 +386,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(Threads(MemoryStore::new(1 << 10), threads));
         let lease = Lease::acquire(store, "lock", LEASE).unwrap();
         assert_eq!(called.recv().unwrap(), thread::current().id());
-        drop(Held { lease, record: Vec::new(), since: runtime::now() });
+        drop(Held { lease, since: runtime::now() });
         assert_ne!(called.recv().unwrap(), thread::current().id());
     }
 

@@ -144,20 +144,8 @@ impl Login {
         }
         let record = self.stored().await?;
         let mut is_loaded = lock(&self.is_loaded);
-        if !std::mem::replace(&mut *is_loaded, true)
-            && let Some(record) = record
-        {
+        if !std::mem::replace(&mut *is_loaded, true) {
             // One that cannot be used is as none: the person logs in again.
-            let _ = self.with(|machine| machine.load(&record));
-        }
-        Ok(())
-    }
-
-    /// Forgets everything, and takes what the store has.
-    async fn load_anew(&self) -> io::Result<()> {
-        let record = self.stored().await?;
-        *lock(&self.machine) = AuthorizationState::new(vec![0; MEMORY].into());
-        if let Some(record) = record {
             let _ = self.with(|machine| machine.load(&record));
         }
         Ok(())
