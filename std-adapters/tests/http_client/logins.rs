@@ -1,5 +1,6 @@
 //! Logins of the client: one for all requests that wait for it, in the time of the person.
 
+use std::cell::OnceCell;
 use std::future::ready;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -359,6 +360,62 @@ fn auth_89_a_renewal_is_kept_although_another_program_registers_meanwhile() {
     let kept = store.get(&keys[0]).unwrap().unwrap();
     let has = |text: &[u8]| kept.windows(text.len()).any(|part| part == text);
     assert!(has(b"new") && has(b"r-2"));
+}
+
+#[test]
+fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
+    let store = Arc::new(MemoryStore::new(1 << 16));
+    let mut tokens = 0;
+    // The second program begins with a token that is to be renewed, which fails.
+    for is_second in [false, true] {
+        let oauth = OAuth {
+            grant: OAuthGrant::WorkloadIdentity,
+            clients: vec![OAuthClient::new("client-1")],
+            ..OAuth::new("client").store(Arc::clone(&store))
+        };
+        let oauth = oauth.assertion(|_, _| async {
+            sleep(Duration::from_millis(20)).await;
+            Ok("jwt-1".to_owned())
+        });
+        let mut other = protected(calls);
+        let server = move |seen: &Seen| {
+            if seen.target != "/token" {
+                return other(seen);
+            }
+            tokens += 1;
+            if is_second && tokens == 1 {
+                return Response::json(&json!({"error": "invalid_request"})).with_status(400);
+            }
+            Response::json(
+                &json!({"access_token": "t-1", "token_type": "Bearer", "expires_in": 3600}),
+            )
+        };
+        let kept = OnceCell::new();
+        let login = |http: HttpTransport| {
+            let http = http.oauth(oauth);
+            kept.get_or_init(|| http.clone());
+            http
+        };
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+            let arguments = json!({});
+            let called = call(&client, "a", &arguments);
+            let login = async {
+                sleep(Duration::from_millis(5)).await;
+                if is_second { kept.get().unwrap().login().await } else { Ok(()) }
+            };
+            future::zip(called, login).await
+        });
+        assert!(played.result.0.is_ok() && played.result.1.is_ok(), "{:?}", played.result);
+        let asked = played.seen.iter().filter(|seen| seen.target == "/token").count();
+        assert_eq!(asked, if is_second { 2 } else { 1 });
+        // The time at which the token is renewed, which has a key and a length, is long ago.
+        let key = store.keys("oauth/").unwrap().remove(0);
+        let mut record = store.get(&key).unwrap().unwrap();
+        let at = record.windows(4).position(|part| part == [19, 1, 10, 0]).unwrap();
+        record[at + 4..at + 14].copy_from_slice(b"1000000000");
+        store.put(&key, &record, None).unwrap();
+    }
 }
 
 #[test]

@@ -28,13 +28,19 @@ enum OwnedStep {
 }
 
 impl Login {
-    /// Takes steps until there is a token. If it `is_quiet`, no person is asked.
-    pub(super) async fn run(&self, is_quiet: bool) -> io::Result<()> {
+    /// Takes steps until there is a token: with `is_login` a new one. If it `is_quiet`, no person
+    /// is asked.
+    pub(super) async fn run(&self, is_quiet: bool, is_login: bool) -> io::Result<()> {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let known = self.stored().await?;
-        // Another program has tokens already: the person is not asked for them.
-        self.with(|machine| machine.load_newer(&known));
+        self.with(|machine| {
+            // Another program has tokens already: the person is not asked for them.
+            machine.load_newer(&known);
+            if is_login {
+                machine.begin();
+            }
+        });
         let mut lease = None;
         let done = self.steps(is_quiet, known, &mut lease).await;
         release(&mut lease).await;
