@@ -339,7 +339,8 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
             (None, None) => OutgoingResponse::ACCEPTED,
         };
         self.is_stream = head == OutgoingResponse::EVENT_STREAM;
-        let length = self.is_complete.then_some(self.tx.pending().len() as u64);
+        let is_whole = self.is_complete && !self.tx.is_truncated();
+        let length = is_whole.then_some(self.tx.pending().len() as u64);
         let written = self.response.head(head.status, head.fields().chain(self.field), length, out);
         written.unwrap_or_else(|_| {
             self.response.cut();

@@ -1,11 +1,16 @@
 //! The HTTP/1.1 codec: every split, every truncation, and every ambiguous message.
 
-use mcp_sansio::InvalidPayload;
-use mcp_sansio::SendError;
 use mcp_sansio::http::Fields;
+use mcp_sansio::http::server::HostPolicy;
+use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio::{
+    ErrorCode, Instant, InvalidPayload, NotAllowed, RpcError, SendError, ServerConfig, ServerEvent,
+    ServerFeatures,
+};
 use mcp_sansio_http1::{
-    BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES,
-    OwnedFields, Part, RequestReader, ResponseReader,
+    Access, BodyLength, ChunkHeader, Collected, Exchange, HeadWriter, LAST_CHUNK,
+    MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES, MAX_HEAD, OwnedFields, Part, RequestReader,
+    ResponseReader,
 };
 use mcp_sansio_tests::codec::{Read, requests, responses, survives};
 
@@ -719,4 +724,50 @@ fn another_head_is_parsed() {
     reader.commit(rest.len());
     assert_eq!(reader.next_same_head(&mut owned), None);
     assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
+}
+
+#[test]
+fn a_response_that_is_cut_off_before_its_head_promises_no_length() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+    static ACCESS: Access = Access::new().host_policy(HostPolicy::ANY_HOST);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let fields = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+                  MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: x";
+    for (version, has_end) in [("1.1", false), ("1.0", true)] {
+        let mut reader = RequestReader::new(vec![0; 2048]);
+        let length = body.len();
+        let request = format!(
+            "POST /mcp HTTP/{version}\r\nHost: a\r\n{fields}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        reader.spare()[..request.len()].copy_from_slice(request.as_bytes());
+        reader.commit(request.len());
+        assert_eq!(reader.collect(), Ok(Collected::Whole));
+        let (head, body) = reader.whole().unwrap();
+        let mut exchange: Exchange<4, _> = Exchange::new([0; 256]);
+        let mut messages = exchange.begin(&CONFIG, &ACCESS, &head, body).unwrap();
+        let event = exchange.next_event(&CONFIG, Instant::from_millis(0), &mut messages);
+        let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
+        let (mut server, tx) = exchange.parts(&CONFIG);
+        let long = "x".repeat(1000);
+        let written = server.respond(request.handle, &TextResult::new(&long), tx);
+        assert_eq!(written, Err(SendError::Full));
+        // The rest of it cannot be had, and an error has no place behind its start.
+        let error = RpcError::new(ErrorCode::InternalError, "gone");
+        let failed = server.fail(request.handle, &error, tx);
+        assert_eq!(failed, Err(SendError::NotAllowed(NotAllowed::AlreadyResponded)));
+        assert!(exchange.tx().is_truncated());
+        exchange.complete();
+        let (mut out, mut sent) = ([0; MAX_HEAD], Vec::new());
+        while !exchange.is_done() {
+            let len = exchange.write(&mut out);
+            sent.extend_from_slice(&out[..len]);
+        }
+        assert!(!exchange.keeps_alive());
+        let sent = String::from_utf8(sent).unwrap();
+        assert!(!sent.contains("content-length"), "{sent}");
+        // The end of the connection is the end of a body of HTTP/1.0.
+        let read = read_responses(&["POST"], &sent, ALL);
+        assert_eq!(read.complete().len(), usize::from(has_end), "{sent}");
+    }
 }
