@@ -16,6 +16,10 @@ pub(crate) fn list_changed(list: &str, params: Option<&str>) -> String {
     notification(&format!("notifications/{list}/list_changed"), params)
 }
 
+pub(crate) fn resource_updated(params: &str) -> String {
+    notification("notifications/resources/updated", Some(params))
+}
+
 pub(crate) fn cancelled(id: &str, reason: &str) -> String {
     notification(
         "notifications/cancelled",

@@ -24,8 +24,16 @@ pub(crate) struct Pending {
     pub(crate) kind: Kind,
     /// Whether it was sent before, and rejected by a server that had lost its session.
     pub(crate) again: bool,
-    /// The lists of an acknowledged subscription.
-    pub(crate) lists: Option<Vec<&'static str>>,
+    /// What an acknowledged subscription covers.
+    pub(crate) covers: Option<Covered>,
+}
+
+/// What a server has said that it tells of.
+#[derive(Clone, Debug)]
+pub(crate) struct Covered {
+    pub(crate) lists: Vec<&'static str>,
+    /// The URIs of resources, as JSON.
+    pub(crate) uris: Vec<String>,
 }
 
 /// A request that waits for the server.
@@ -104,7 +112,7 @@ impl Pending {
             text: text.as_str().to_owned(),
             kind,
             again: false,
-            lists: None,
+            covers: None,
         }
     }
 

@@ -7,7 +7,7 @@ use mcp_sansio::{
     Frame, Malformed, Message, MessageKind, Messages, Params, PeerError, RawJson, Violation,
 };
 
-use super::pending::{Asked, Held, Id, Kind, Own, Pending};
+use super::pending::{Asked, Covered, Held, Id, Kind, Own, Pending};
 use super::session::LISTS;
 use super::{
     Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, ServerKind, Verdict, lines,
@@ -129,18 +129,24 @@ impl Relay {
             return Verdict::Pass;
         };
         let Some(pending) = self.in_flight.get_mut(&Id::of(id)) else { return Verdict::Pass };
-        let Some(lists) = pending.lists.clone() else {
-            let filter = params.get("notifications");
+        let Some(Covered { lists, uris }) = pending.covers.clone() else {
+            let member = |name: &str| params.get("notifications").and_then(|all| all.get(name));
             let is_on = |list: &&str| {
-                let member = filter.and_then(|filter| filter.get(&format!("{list}ListChanged")));
-                member.and_then(RawJson::as_bool) == Some(true)
+                member(&format!("{list}ListChanged")).and_then(RawJson::as_bool) == Some(true)
             };
-            pending.lists = Some(LISTS.into_iter().filter(is_on).collect());
+            let uris = member("resourceSubscriptions").into_iter().flat_map(RawJson::elements);
+            pending.covers = Some(Covered {
+                lists: LISTS.into_iter().filter(is_on).collect(),
+                uris: uris.map(|uri| uri.as_str().to_owned()).collect(),
+            });
             return Verdict::Pass;
         };
+        let meta = format!(r#""_meta":{{"{SUBSCRIPTION_ID}":{id}}}"#);
         for list in lists {
-            let meta = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":{id}}}}}"#);
-            self.tell(&lines::list_changed(list, Some(&meta)));
+            self.tell(&lines::list_changed(list, Some(&format!("{{{meta}}}"))));
+        }
+        for uri in uris {
+            self.tell(&lines::resource_updated(&format!(r#"{{"uri":{uri},{meta}}}"#)));
         }
         Verdict::Keep
     }
@@ -296,14 +302,20 @@ fn of_server(asked: &Asked) -> Option<Id> {
     RawJson::parse(&asked.of_server).ok().map(Id::of)
 }
 
-/// Detects "not initialized" errors by their text, since no error code is defined for them: "Not
-/// initialized: send initialize first", "Server not initialized".
+/// Detects "not initialized" errors by their text, since no error code is defined for them. An
+/// application has other errors of initialization, after which a call is not repeated.
 fn misses_initialize(error: &PeerError<'_>) -> bool {
-    error
-        .message()
-        .is_some_and(|message| message.to_string().to_ascii_lowercase().contains("initializ"))
+    let message = error.message().map(|message| message.to_string().to_ascii_lowercase());
+    message.is_some_and(|message| UNINITIALIZED.iter().any(|begin| message.starts_with(begin)))
 }
 
+/// How servers begin to say that they have no session: those with this library, and those with SDKs
+/// in TypeScript and in Python.
+const UNINITIALIZED: [&str; 3] = [
+    "not initialized",
+    "server not initialized",
+    "received request before initialization was complete",
+];
 /// The usual start of a message.
 const BEGINNING: &[u8] = b"{\"jsonrpc\"";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";

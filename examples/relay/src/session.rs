@@ -108,12 +108,8 @@ impl Session {
         let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
         let lists = open.lists.iter().map(|list| lines::list_changed(list, None));
         let resources = open.subscriptions.iter();
-        let resources = resources.map(|uri| {
-            lines::notification(
-                "notifications/resources/updated",
-                Some(&format!(r#"{{"uri":{uri}}}"#)),
-            )
-        });
+        let resources =
+            resources.map(|uri| lines::resource_updated(&format!(r#"{{"uri":{uri}}}"#)));
         lists.chain(resources).collect()
     }
 }

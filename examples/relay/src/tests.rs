@@ -283,6 +283,22 @@ fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again(
 }
 
 #[test]
+fn an_error_of_the_application_repeats_no_call() {
+    let mut bridge = Bridge::initialized();
+    let slow = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow"}}"#;
+    bridge.client(slow);
+    bridge.client(CALL);
+    bridge.out();
+    for (id, why) in [(4, "The sensor could not be initialized"), (3, "initialize the pump first")]
+    {
+        let failed =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"{why}"}}}}"#);
+        bridge.device(&failed);
+        assert_eq!(bridge.out(), (vec![failed], none()));
+    }
+}
+
+#[test]
 fn a_session_that_another_client_left_behind_is_ended_first() {
     let mut bridge = Bridge::open();
     bridge.client(INITIALIZE);

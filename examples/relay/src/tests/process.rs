@@ -49,8 +49,8 @@ fn the_client_keeps_its_session_and_hears_of_the_lists_that_the_server_declared(
 #[test]
 fn a_subscription_goes_on_with_the_new_process() {
     let mut proxy = started();
-    let listen = r#"{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
-    let acknowledged = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#;
+    let listen = r#"{"jsonrpc":"2.0","id":3,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a:1","a:2"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+    let acknowledged = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:1"]},"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#;
     proxy.client(listen);
     proxy.device(acknowledged);
     assert_eq!(proxy.out(), (vec![acknowledged.to_owned()], vec![listen.to_owned()]));
@@ -61,7 +61,8 @@ fn a_subscription_goes_on_with_the_new_process() {
         assert_eq!(proxy.out(), (none(), vec![listen.to_owned()]));
         proxy.device(acknowledged);
         let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#;
-        assert_eq!(proxy.out(), (vec![changed.to_owned()], none()));
+        let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:1","_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#;
+        assert_eq!(proxy.out(), (vec![changed.to_owned(), updated.to_owned()], none()));
     }
 }
 
