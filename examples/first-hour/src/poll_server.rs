@@ -111,10 +111,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (mut clients, mut busy) = (HashMap::<Token, Client<'_>>::new(), VecDeque::new());
     let (mut events, mut accepted, begun) = (Events::with_capacity(256), TOOLS.0, Instant::now());
+    // When to accept again after an error, of which no event tells the end.
+    let mut retry = None;
     let now = || mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
     loop {
         // Does not wait while clients have more to do. Many clients need an ordered list of times.
-        let earliest = clients.values().filter_map(|client| client.until).min();
+        let earliest = clients.values().filter_map(|client| client.until).chain(retry).min();
         let until = if busy.is_empty() { earliest } else { Some(now()) };
         let wait = until.map(|due| due.as_millis().saturating_sub(now().as_millis()));
         match poll.poll(&mut events, wait.map(Duration::from_millis)) {
@@ -125,9 +127,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         let now = now();
         let is_due = |client: &Client<'_>| client.until.is_some_and(|due| due <= now);
         busy.extend(clients.iter().filter(|entry| is_due(entry.1)).map(|entry| *entry.0));
+        busy.extend(retry.filter(|due| *due <= now).map(|_| LISTENER));
         for token in std::mem::take(&mut busy) {
             if token == LISTENER {
-                while let Some((mut stream, _)) = ready(|| listener.accept())? {
+                retry = None;
+                loop {
+                    let (mut stream, _) = match ready(|| listener.accept()) {
+                        Ok(Some(connection)) => connection,
+                        Ok(None) => break,
+                        Err(_) => {
+                            // Out of files: some may be free in a while.
+                            retry = Some(now.saturating_add(PAUSE));
+                            break;
+                        }
+                    };
                     accepted += 1;
                     let token = Token(accepted);
                     let interest = Interest::READABLE | Interest::WRITABLE;
@@ -158,3 +171,5 @@ const TOOLS: Token = Token(1);
 /// Steps of a client before the others have their turn. One goes through at most 64 KiB of a long
 /// outcome.
 const STEPS: usize = 16;
+/// Time without accepting after an error.
+const PAUSE: Duration = Duration::from_millis(100);

@@ -7,11 +7,11 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, Tool};
 use mcp_sansio::{
     Catalog, CatalogResponse, Connection, RawJson, RequestHandle, RxBuffer, Server, ServerConfig,
-    ServerEvent, ServerFeatures, ServerState, Target, ToolOutput, Turn, TxBuffer, entries,
+    ServerEvent, ServerFeatures, ServerState, Target, ToolResult, Turn, TxBuffer, entries,
 };
 
-/// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
-/// long as they like: they leave in pieces of 512 bytes.
+/// A connection with up to eight requests in flight. Lines are up to 64 KiB long, and responses
+/// longer than any buffer: they leave in pieces of 512 bytes.
 pub(crate) type Session<'c> = Connection<'c, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
 
 /// Creates a connection.
@@ -29,7 +29,7 @@ pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
 
 /// The outcome of a request: the result of a tool, or the response of the catalog to all others.
 /// Owns its data, so that it can wait until the client reads.
-pub(crate) type Reply = Result<ToolOutput<'static>, CatalogResponse<'static>>;
+pub(crate) type Reply = Result<ToolResult<'static>, CatalogResponse<'static>>;
 
 /// A call that takes long and is run elsewhere, while its connection goes on.
 pub(crate) struct Job {
@@ -41,7 +41,7 @@ impl Job {
     /// Runs the tool.
     pub(crate) fn run(self) -> Reply {
         thread::sleep(Duration::from_secs_f64(self.seconds));
-        Ok(format!("waited {} s", self.seconds).into())
+        Ok(Ok(format!("waited {} s", self.seconds).into()))
     }
 }
 
@@ -60,16 +60,21 @@ pub(crate) fn handle(
         let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
         return Some(Job { request: request.handle, seconds });
     }
-    let text = if tool.key() == "add" {
-        number("a").zip(number("b")).map(|(a, b)| (a + b).to_string())
+    let result = if tool.key() == "add" {
+        let sum = number("a").zip(number("b")).map(|(a, b)| (a + b).to_string());
+        Ok(sum.unwrap_or_default().into())
     } else {
-        let times = number("times").unwrap_or(1.0).clamp(0.0, 1e6) as usize;
-        arguments
-            .get("text")
-            .and_then(RawJson::as_string)
-            .map(|text| text.to_string().repeat(times))
+        let text = arguments.get("text").and_then(RawJson::as_string);
+        let text = text.map(|text| text.to_string()).unwrap_or_default();
+        let times = number("times").unwrap_or(1.0).max(0.0) as usize;
+        // A few bytes of a client may not take all memory.
+        if text.len().saturating_mul(times) > MAX_ECHO {
+            Err("The result would be longer than 16 MiB".into())
+        } else {
+            Ok(text.repeat(times).into())
+        }
     };
-    hand_in(turn, request.handle, Ok(text.unwrap_or_default().into()))
+    hand_in(turn, request.handle, Ok(result))
 }
 
 /// Hands in the only outcome of a request, for which there is always a place.
@@ -97,3 +102,4 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
 ]);
 
 const MAX_LINE: usize = 64 << 10;
+const MAX_ECHO: usize = 16 << 20;

@@ -51,6 +51,19 @@ fn r3_b2_poll_server_goes_on_after_a_signal() {
     assert_eq!(text(&client.call(4, "echo", json!({"text": "still on"}))), "still on");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn poll_server_serves_those_who_wait_once_it_has_files_again() {
+    let limited = format!("ulimit -n 20; exec {POLL_SERVER} 127.0.0.1:0");
+    let server = Server::start("sh", &["-c", &limited]);
+    let mut clients: Vec<_> = (0..30).map(|_| server.connect()).collect();
+    // The last of them waits in the queue of the operating system.
+    clients[29].send(1, "tools/call", json!({"name": "echo", "arguments": {"text": "late"}}));
+    assert_eq!(text(&clients[0].call(1, "echo", json!({"text": "x"}))), "x");
+    clients.drain(..20);
+    assert_eq!(text(&clients[9].next()), "late");
+}
+
 #[test]
 fn poll_server_reads_while_it_cannot_write_and_responds_to_all() {
     let server = Server::start(POLL_SERVER, &["127.0.0.1:0"]);
@@ -116,6 +129,17 @@ fn an_answer_of_poll_server_may_be_longer_than_all_buffers() {
     let part = "0123456789abcdef".repeat(64);
     let answer = client.call(1, "echo", json!({"text": part, "times": 1024}));
     assert_eq!(text(&answer), part.repeat(1024));
+}
+
+#[test]
+fn t2_a_call_of_poll_server_takes_only_so_much_memory() {
+    let server = Server::start(POLL_SERVER, &["127.0.0.1:0"]);
+    let mut client = server.connect();
+    let part = "x".repeat(60_000);
+    let answer = client.call(1, "echo", json!({"text": part, "times": 1_000_000}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert_eq!(text(&answer), "The result would be longer than 16 MiB");
+    assert_eq!(text(&client.call(2, "echo", json!({"text": "on", "times": 2}))), "onon");
 }
 
 #[test]

@@ -61,7 +61,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
     eprintln!("tokio-server: listening on {}", listener.local_addr()?);
     loop {
-        let (stream, _) = listener.accept().await?;
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of files: some may be free in a while.
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
         tokio::spawn(async {
             // An error of one connection does not concern the others.
             let _ = serve(stream).await;
@@ -69,4 +73,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Time without accepting after an error.
+const PAUSE: Duration = Duration::from_millis(100);
 static CONFIG: ServerConfig<'_> = small::config(Duration::from_secs(60));
