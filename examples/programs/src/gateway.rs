@@ -81,10 +81,12 @@ async fn call(ctx: &Context, upstreams: &[Upstream]) -> HandlerResult {
     let request = ctx.request()?;
     let name = request.params.get("name").and_then(RawJson::as_string);
     let name = name.map(|name| name.to_string()).unwrap_or_default();
-    let known = upstreams.iter().find_map(|upstream| {
+    let known = upstreams.iter().filter_map(|upstream| {
         let tool = name.strip_prefix(&upstream.name)?.strip_prefix('_')?;
         Some((upstream, tool))
     });
+    // A tool of `git_hub` is not one of `git`.
+    let known = known.max_by_key(|(upstream, _)| upstream.name.len());
     let (upstream, tool) = known.ok_or_else(|| RpcError::invalid_params("Unknown tool"))?;
     let arguments = request.arguments().as_json();
     // Dropped when the client cancels the call, which cancels that of the server.
@@ -166,9 +168,12 @@ fn spawn(command: &str) -> io::Result<ChildProcess> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (executor, mut upstreams) = (LocalExecutor::new(), Vec::new());
+    let (executor, mut upstreams) = (LocalExecutor::new(), Vec::<Upstream>::new());
     for argument in std::env::args().skip(1) {
         let (name, command) = argument.split_once('=').ok_or("usage: gateway NAME=COMMAND ..")?;
+        if upstreams.iter().any(|upstream| upstream.name == name) {
+            return Err(format!("{name}: two servers have this name").into());
+        }
         upstreams.push(start(&executor, name, command.to_owned())?);
     }
     let app = App::new(&SERVER, |ctx| handle(ctx, &upstreams));

@@ -81,6 +81,23 @@ fn calls_results_and_errors_pass_through() {
 }
 
 #[test]
+fn the_name_of_a_server_may_begin_with_that_of_another() {
+    let mut command = gateway();
+    command.arg(format!("new_er={}", env!("CARGO_BIN_EXE_notes-server")));
+    let mut client = Connector::new(&CONFIG).connect(Process::new(command)).unwrap();
+    let result = client.call_tool("new_er_add", &Json(json!({"text": "Buy milk"}))).unwrap();
+    assert_eq!(text(&result), r#"{"number":0}"#);
+    client.close().unwrap();
+}
+
+#[test]
+fn two_servers_of_one_name_are_refused() {
+    let ended = gateway().arg("new=cat").output().unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && error.contains("new: two servers have"), "{error}");
+}
+
+#[test]
 fn progress_passes_through() {
     each_era(|client| {
         let mut reports = Vec::new();
