@@ -39,9 +39,8 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
                 (None, Some(format)) if format == "uri" => "https://example.com/".into(),
                 (None, Some(format)) if format == "date" => "2026-07-28".into(),
                 (None, Some(format)) if format == "date-time" => "2026-07-28T12:00:00Z".into(),
-                _ => "x"
-                    .repeat(usize::try_from(string.min_length.unwrap_or(1).max(1)).unwrap_or(1))
-                    .into(),
+                // A server could ask for more than there is memory.
+                _ => "x".repeat(string.min_length.unwrap_or(1).clamp(1, 1 << 16) as usize).into(),
             },
             PrimitiveSchema::Number(number) => {
                 let integer = number.kind == NumberKind::Integer;
