@@ -56,6 +56,20 @@ pub(crate) fn fill(
                 break;
             }
         }
+        // A form without fields asks for consent alone, which the person has not given yet.
+        while form.requested_schema.fields().next().is_none() {
+            write!(output, "  No fields (empty line: accept): ")?;
+            output.flush()?;
+            let mut line = String::new();
+            if input.read_line(&mut line)? == 0 {
+                return Ok(json!({"action": "cancel"}));
+            }
+            match line.trim() {
+                "!" => return Ok(json!({"action": "decline"})),
+                "" => break,
+                _ => {}
+            }
+        }
         let content = Value::Object(content);
         let text = content.to_string();
         let checked = RawJson::parse(&text).ok().map(|content| {
@@ -198,7 +212,11 @@ mod tests {
         "tags":{"type":"array","items":{"type":"string","enum":["a","b","c"]}}},"required":["name"]}}"#;
 
     fn filled(lines: &str) -> (Value, String) {
-        let form: ElicitFormParams<'_> = RawJson::parse(FORM).unwrap().to().unwrap();
+        filled_in(FORM, lines)
+    }
+
+    fn filled_in(form: &str, lines: &str) -> (Value, String) {
+        let form: ElicitFormParams<'_> = RawJson::parse(form).unwrap().to().unwrap();
         let mut output = Vec::new();
         let answer = fill(&form, &mut lines.as_bytes(), &mut output).unwrap();
         (answer, String::from_utf8(output).unwrap())
@@ -229,5 +247,16 @@ mod tests {
     fn a_form_can_be_declined_or_cancelled() {
         assert_eq!(filled("Ada\n!\n").0, json!({"action": "decline"}));
         assert_eq!(filled("Ada\n").0, json!({"action": "cancel"}));
+    }
+    #[test]
+    fn a_form_without_fields_is_accepted_by_nobody_but_the_person() {
+        let form =
+            r#"{"message":"Delete all?","requestedSchema":{"type":"object","properties":{}}}"#;
+        let answer = |lines| filled_in(form, lines).0;
+        assert_eq!(answer("\n"), json!({"action": "accept", "content": {}}));
+        assert_eq!(answer("!\n"), json!({"action": "decline"}));
+        assert_eq!(answer(""), json!({"action": "cancel"}));
+        // What is neither is asked for again.
+        assert_eq!(answer("no\n!\n"), json!({"action": "decline"}));
     }
 }
