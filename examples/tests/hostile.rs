@@ -43,6 +43,7 @@ pub(crate) fn is_harmless(what: &str, output: &Output) -> String {
         assert!(found.is_none(), "{what}: standard {name} has {found:?}");
         whole.push_str(text);
     }
+    assert!(!whole.contains("panicked at"), "{what}: {whole}");
     whole
 }
 
@@ -164,6 +165,7 @@ pub(crate) fn offer(method: &str) -> Value {
             "content": [
                 {"type": "text", "text": word("text")},
                 {"type": "image", "mimeType": word("image"), "data": "AAAA"},
+                {"type": "image", "mimeType": word("image"), "data": "="},
                 {"type": "resource_link", "uri": word("uri"), "name": word("name")},
                 {"type": "resource", "resource": {"uri": word("uri"), "mimeType": word("type"), "blob": "AAAA"}},
             ],

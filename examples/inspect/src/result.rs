@@ -61,8 +61,8 @@ fn contents(part: &Value, out: &mut dyn Write) -> io::Result<()> {
 
 fn binary(what: &str, mime_type: &Value, data: &Value, out: &mut dyn Write) -> io::Result<()> {
     let data = data.as_str().unwrap_or_default();
-    let bytes =
-        data.len() / 4 * 3 - data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
+    let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
+    let bytes = (data.len() / 4 * 3).saturating_sub(padding);
     writeln!(
         out,
         "[{}, {}, {bytes} bytes; see --json]",
