@@ -20,10 +20,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
         Some(_) if !rest.is_empty() => {
             return Err(Stop::Wrong("config takes no arguments after a URL".to_owned()));
         }
-        Some(url) => {
-            let host = url.split('/').nth(2).unwrap_or_default();
-            (host.split(':').next().unwrap_or_default(), Server::Url(url.to_owned()))
-        }
+        Some(url) => (host_of(url), Server::Url(url.to_owned())),
         None => {
             let args = rest.iter().map(text).collect::<Result<Vec<_>, _>>()?;
             for arg in args.iter().filter(|arg| Path::new(arg).exists()) {
@@ -38,7 +35,11 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
             (stem.unwrap_or_default(), Server::Program { command, args })
         }
     };
-    let name = name.unwrap_or_else(|| plain(known_as));
+    // With a dash in front, a host would take it for an option.
+    let name = name.unwrap_or_else(|| match plain(known_as).trim_start_matches('-') {
+        "" => "server".to_owned(),
+        name => name.to_owned(),
+    });
     let mut out = io::stdout().lock();
     let shown = HOSTS.iter().filter(|known| host.as_ref().is_none_or(|host| known.id == host));
     for (at, host) in shown.enumerate() {
@@ -48,6 +49,16 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
         let _ = writeln!(out, "{gap}# {}: {}\n\n{block}", host.title, host.place());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the host of a URL: without user and port, and of an IPv6 address without brackets.
+fn host_of(url: &str) -> &str {
+    let authority = url.split(['/', '?', '#']).nth(2).unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    }
 }
 
 struct Options {

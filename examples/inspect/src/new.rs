@@ -11,8 +11,13 @@ use super::options::{HELP, Stop, wrong};
 pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
     let (directory, checkout) = parse(words)?;
     let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let shown = directory.display();
+    if DIRECTORIES.contains(&name) {
+        return Err(Stop::Wrong(format!(
+            "{shown}: Cargo has a directory of this name beside programs: choose another name"
+        )));
+    }
     if !is_package_name(name) {
-        let shown = directory.display();
         return Err(Stop::Wrong(format!(
             "{shown}: a package has a name of letters, digits, - and _, and begins with a letter"
         )));
@@ -34,12 +39,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
         (".gitignore", "/target\n"),
     ];
     write(&directory, &files).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Stop::Wrong(format!("{} exists: choose another name", directory.display()))
-        }
-        _ => Stop::Wrong(format!("{}: {error}", directory.display())),
+        io::ErrorKind::AlreadyExists => Stop::Wrong(format!("{shown} exists: choose another name")),
+        _ => Stop::Wrong(format!("{shown}: {error}")),
     })?;
-    let shown = directory.display();
     let _ =
         writeln!(io::stdout(), "{shown} has a server with one tool. Now: cd {shown} && cargo test");
     Ok(ExitCode::SUCCESS)
@@ -96,6 +98,8 @@ fn is_package_name(name: &str) -> bool {
 const MANIFEST: &str = include_str!("../templates/manifest.toml");
 const MAIN: &str = include_str!("../templates/main.rs");
 const README: &str = include_str!("../templates/README.md");
+/// Names that Cargo refuses for a program.
+const DIRECTORIES: [&str; 4] = ["build", "deps", "examples", "incremental"];
 /// The name of the project in the templates.
 const PLACEHOLDER: &str = "new-server";
 /// The source of the library in the template.

@@ -125,16 +125,27 @@ fn sample(
 /// Returns the working directory.
 fn roots() -> Value {
     let here = std::env::current_dir().unwrap_or_default();
-    let path: String = here
-        .to_string_lossy()
+    let uri = file_uri(&here.to_string_lossy(), cfg!(windows));
+    json!({"roots": [{"uri": uri, "name": "working directory"}]})
+}
+
+/// Returns the URI of an absolute path (RFC 8089). On Windows, `C:\a` is `file:///C:/a`, and a share
+/// `\\host\a` is `file://host/a`.
+fn file_uri(path: &str, is_windows: bool) -> String {
+    let path = if is_windows { path.replace('\\', "/") } else { path.to_owned() };
+    let escaped: String = path
         .bytes()
         .map(|byte| match byte {
-            b'/' | b'.' | b'-' | b'_' | b'~' => char::from(byte).to_string(),
+            b'/' | b'.' | b'-' | b'_' | b'~' | b':' => char::from(byte).to_string(),
             byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
             byte => format!("%{byte:02X}"),
         })
         .collect();
-    json!({"roots": [{"uri": format!("file://{path}"), "name": "working directory"}]})
+    match escaped.strip_prefix("//") {
+        Some(share) if is_windows => format!("file://{share}"),
+        _ if is_windows => format!("file:///{escaped}"),
+        _ => format!("file://{escaped}"),
+    }
 }
 
 fn yes(question: &str, input: &mut impl BufRead, output: &mut impl io::Write) -> io::Result<bool> {
@@ -152,4 +163,16 @@ fn yes(question: &str, input: &mut impl BufRead, output: &mut impl io::Write) ->
 fn value_of(value: &impl mcp_sansio::Encode) -> Value {
     OwnedJson::new(value, Revision::LATEST)
         .map_or(Value::Null, |json| json.to().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_a_uri_on_each_system() {
+        assert_eq!(file_uri("/home/ada/b c", false), "file:///home/ada/b%20c");
+        assert_eq!(file_uri(r"C:\Users\ada", true), "file:///C:/Users/ada");
+        assert_eq!(file_uri(r"\\host\share\a", true), "file://host/share/a");
+    }
 }

@@ -45,6 +45,15 @@ fn one_host_is_printed_with_another_name() {
     assert_eq!(block["mcpServers"]["notes"]["args"], serde_json::json!(["--", "-x"]));
     let (out, _, _) = config(&["--host", "claude-code", "http://127.0.0.1:8000/mcp"]);
     assert!(out.contains("claude mcp add --transport http 127-0-0-1 http://127.0.0.1:8000/mcp\n"));
+    for (url, name) in [
+        ("http://[fd00::1]:8000/mcp", "fd00--1"),
+        ("http://[::1]:8000/mcp", "1"),
+        ("https://ada:pw@notes.example/mcp", "notes-example"),
+        ("https://notes.example?x=@other/mcp", "notes-example"),
+    ] {
+        let (out, _, _) = config(&["--host", "claude-code", url]);
+        assert!(out.contains(&format!("--transport http {name} ")), "{out}");
+    }
 }
 
 #[test]

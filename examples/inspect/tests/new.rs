@@ -68,6 +68,7 @@ fn nothing_is_overwritten_and_names_are_those_of_packages() {
         (&["2notes"], "begins with a letter"),
         (&["my notes"], "letters, digits"),
         (&[".."], "letters, digits"),
+        (&["build"], "Cargo has a directory of this name"),
         (&["a", "b"], "unexpected argument"),
         (&["--path", ".", "other"], "no checkout"),
         (&[], "takes the name"),
