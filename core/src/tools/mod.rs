@@ -297,7 +297,8 @@ impl<'a> ToolError<'a> {
             }
             (_, Why::Error(error)) => Err(owned(*error)),
             (_, Why::OwnedError(error)) => Err((**error).clone()),
-            (ResponseKind::Error(code), why) => {
+            // The client does not read the cause of an internal error.
+            (ResponseKind::Error(code), why) if self.kind != ToolErrorKind::Error => {
                 let text = OwnedJson::new(why, revision).ok();
                 let text = text.as_ref().and_then(|text| text.as_json().as_string());
                 let text: String = text.into_iter().flat_map(JsonStr::chars).collect();

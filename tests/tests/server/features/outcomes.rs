@@ -201,7 +201,11 @@ fn the_text_of_an_inner_error_is_only_told_on_purpose() {
     ] {
         let outcome = fails(how);
         assert_eq!(sent(Revision::LATEST, &outcome), expected, "{how}");
-        let error: Box<dyn std::error::Error> = Box::new(outcome.unwrap_err());
+        let error = outcome.unwrap_err();
+        // So as a task, which is read more often.
+        let told = format!("{:?}", error.task_result(Revision::LATEST));
+        assert_eq!(told.contains("/home/secret"), how == 5, "{told}");
+        let error: Box<dyn std::error::Error> = Box::new(error);
         assert_eq!(error.to_string(), logged);
     }
     assert_eq!(sent(Revision::LATEST, &fails(8)), text("fine", false));
