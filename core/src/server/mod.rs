@@ -727,6 +727,9 @@ struct InflightRequest {
     /// Milliseconds until the timeout, while paused.
     time_left: u64,
     exchange: ExchangeId,
+    /// Whether a response is partly written, also in the buffer of another exchange.
+    #[cfg(feature = "http")]
+    is_begun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -757,6 +760,8 @@ impl InflightRequest {
         self.nested_calls = 0;
         self.time_left = u64::MAX;
         self.exchange = exchange;
+        #[cfg(feature = "http")]
+        (self.is_begun = false);
     }
 
     /// Returns whether the response may require input for which the client needs these
@@ -788,6 +793,8 @@ impl Keyed for InflightRequest {
         nested_calls: 0,
         time_left: 0,
         exchange: ExchangeId::SESSION,
+        #[cfg(feature = "http")]
+        is_begun: false,
     };
 
     fn has_id(&self, id: Id<'_>) -> bool {

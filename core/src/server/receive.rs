@@ -289,6 +289,10 @@ impl<'c> Server<'c> {
             return Err(SendError::Full);
         }
         // A partly written response is finished; the client ignores it.
+        #[cfg(feature = "http")]
+        if self.requests.get(slot).is_some_and(|pending| pending.is_begun) {
+            return Ok(None);
+        }
         if is_response_open(tx, slot)
             || tx.is_open(WriterId::timeout_error(slot.index, slot.serial))
         {

@@ -318,11 +318,25 @@ impl Server<'_> {
         if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed(NotAllowed::RequestKind));
         }
-        tx.frame(frame, pending.revision, &mut |writer| {
+        let sent = tx.frame(frame, pending.revision, &mut |writer| {
             response.write(pending.id.as_str(), writer)
-        })?;
+        });
+        #[cfg(feature = "http")]
+        if sent.is_err() {
+            self.note_begun(request, tx.is_open(frame));
+        }
+        sent?;
         self.remove_request(request.0);
         Ok(())
+    }
+
+    /// Remembers that a response is partly written: a cancellation comes by another exchange, whose
+    /// buffer does not tell.
+    #[cfg(feature = "http")]
+    fn note_begun(&mut self, request: RequestHandle, is_begun: bool) {
+        if let Some(pending) = self.requests.get_mut(request.0) {
+            pending.is_begun = is_begun;
+        }
     }
 
     /// Removes a request, with its subscriptions and calls.
@@ -453,6 +467,8 @@ impl Server<'_> {
         tx.begin(response_key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")
         })?;
+        #[cfg(feature = "http")]
+        self.note_begun(request, true);
         Ok(())
     }
 

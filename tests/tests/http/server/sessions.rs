@@ -1,9 +1,9 @@
 //! Sessions of legacy clients.
 
 use mcp_sansio::Change;
-use mcp_sansio_engine::site::SiteStep;
+use mcp_sansio_engine::site::{SiteOptions, SiteStep};
 
-use super::host::{CONFIG, Host, bare, initialize, modern, post};
+use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -190,6 +190,32 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     host.run();
     assert_eq!(open(&mut host), 0);
     assert!(host.ended.is_empty());
+}
+
+#[test]
+fn canc_12_a_response_that_has_begun_is_finished_although_its_request_is_cancelled() {
+    for is_closed in [false, true] {
+        let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
+        let id = host.open("2025-11-25");
+        let call = tool_call(2, "long");
+        let mut reading = Connection::new(&post(&[("Mcp-Session-Id", &id)], &call));
+        while reading.answer.body.is_empty() {
+            host.run();
+            reading.step(&mut host, 11);
+        }
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+        assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
+        if is_closed {
+            reading.close(&mut host);
+        } else {
+            host.serve(&mut [&mut reading]);
+            assert!(reading.is_done && reading.answer.body.contains("9\\n\"}]}}"));
+        }
+        // Nothing keeps the session.
+        host.wait(SiteOptions::new().idle_timeout);
+        assert_eq!((host.site.exchanges(), host.site.sessions()), (0, 0), "{is_closed}");
+    }
 }
 
 #[test]
