@@ -160,10 +160,12 @@ impl Server<'_> {
     }
 
     /// Whether there is room for one more `subscriptions/listen`.
-    fn can_listen(&self) -> bool {
+    fn can_listen(&self, exchange: ExchangeId) -> bool {
         let open = self.requests.matching(|entry| entry.kind != RequestKind::Request).count();
-        // One slot is reserved for other requests, unless there is only one.
-        open + 1 < self.requests.capacity().max(2)
+        // One slot is reserved for other requests, unless none follows: those of HTTP that stand
+        // alone may have a table with a single one.
+        let reserved = usize::from(exchange.is_session() || self.requests.capacity() > 1);
+        open + reserved < self.requests.capacity()
     }
 
     fn open_listen(
@@ -173,7 +175,7 @@ impl Server<'_> {
         filter: RawJson<'_>,
         exchange: ExchangeId,
     ) -> Option<Slot> {
-        if !self.can_listen() {
+        if !self.can_listen(exchange) {
             return None;
         }
         let (slot, pending) = self.requests.insert(id.hash(), None)?;
@@ -581,6 +583,7 @@ impl Server<'_> {
             RequestKind::Listen(_) | RequestKind::Ending => return Ok(()),
             RequestKind::Request => Kinds::read(filter, self.config.capabilities()),
         };
+        let exchange = pending.exchange;
         let mut id = [0; crate::message::MAX_ID];
         let text = pending.id.as_str().as_bytes();
         let Some(place) = id.get_mut(..text.len()) else { return Ok(()) };
@@ -604,7 +607,7 @@ impl Server<'_> {
                 );
                 return self.respond_error(handle, &error, tx);
             }
-            if !self.can_listen() {
+            if !self.can_listen(exchange) {
                 let error = RpcError::internal(Violation::TooManyRequests.message());
                 return self.respond_error(handle, &error, tx);
             }

@@ -589,6 +589,53 @@ fn a_full_table_stops_reading_requests_until_one_is_answered() {
 }
 
 #[test]
+fn a_table_with_one_entry_is_not_left_to_a_subscription() {
+    let modern = |id: u32, method: &str, params: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}}}}}}}}"#
+        ) + "\n"
+    };
+    let listen = modern(1, "subscriptions/listen", r#""notifications":{}"#);
+    let input = listen + &modern(2, "tools/call", r#""name":"t""#);
+    let (rx, tx) = (RxBuffer::new(vec![0; 512]), TxBuffer::new(vec![0; 256]));
+    let mut connection: Connection<_, _, _, Reply, 1> =
+        Connection::new(&CONFIG, ServerState::<1, 0>::new(), rx, tx);
+    let (mut pipe, mut calls) = (Pipe::new(&input, WAYS[0]), 0);
+    pipe.run(&mut connection, 0, |event, _| {
+        calls += usize::from(matches!(event, ServerEvent::Request(_)));
+    });
+    assert_eq!(calls, 1);
+    assert!(pipe.output().contains(r#""id":1,"error":{"code":-32603"#), "{}", pipe.output());
+}
+
+#[test]
+fn a_timeout_that_waits_for_room_does_not_begin_before_what_was_received() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_millis(50));
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let cancel = cancel.to_owned() + "\n";
+    let (rx, tx) = (RxBuffer::new(vec![0; 1024]), TxBuffer::new(vec![0; 128]));
+    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    Pipe::new(&format!("{OPEN}{}", call(1)), WAYS[0]).run(&mut connection, 0, |_, _| {});
+    let feed = |connection: &mut Serving, text: &str| {
+        let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
+        read.spare()[..text.len()].copy_from_slice(text.as_bytes());
+        read.commit(text.len());
+        while matches!(connection.next(at(0)), Step::Again) {}
+    };
+    feed(&mut connection, &[ping(2), ping(3), ping(4)].concat());
+    let Step::Io { write, mut read, .. } = connection.next(at(60)) else { panic!() };
+    assert_eq!(write.last(), Some(&b'\n'), "the timeout waits for room");
+    let full = write.len();
+    read.spare()[..cancel.len()].copy_from_slice(cancel.as_bytes());
+    read.commit(cancel.len());
+    connection.wrote(full);
+    let Step::Event(event, _) = connection.catch_up(at(100)) else { panic!() };
+    assert!(matches!(event, ServerEvent::RequestCancelled { .. }), "{event:?}");
+}
+
+#[test]
 fn a_loop_that_comes_late_reads_before_it_handles_timeouts() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
