@@ -236,6 +236,13 @@ impl<'b> Encoder<'b> {
 
     /// Writes bytes as base64, without quotes.
     pub(crate) fn put_base64(&mut self, bytes: &[u8]) {
+        #[cfg(not(small))]
+        if self.state.is_escaped {
+            // Nothing of it needs an escape inside of a string.
+            self.set_escaped(false);
+            self.put_base64(bytes);
+            return self.set_escaped(true);
+        }
         let encoded = base64_len(bytes.len());
         if let Some(room) = self.room(encoded) {
             return encode_base64(bytes, room);

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 
 use mcp_sansio::typed::{InputObject, Output, OutputObject};
-use mcp_sansio::types::{ContentBlock, TextResult, Tool};
+use mcp_sansio::types::{ContentBlock, ReadResourceResult, ResourceContents, TextResult, Tool};
 use mcp_sansio::{
     ClientFeatures, Encode, Entry, ErrorCode, Frame, Messages, OrToolError as _, Outcome,
     OwnedJson, RawJson, Revision, RpcError, Server, ServerEvent, ToolError, ToolOutput, ToolResult,
@@ -84,6 +84,22 @@ fn tool_13_structured_output_is_also_text_through_any_buffer() {
         );
         let schema: Value = serde_json::from_str(Rows::SCHEMA.as_str()).unwrap();
         assert!(jsonschema::draft202012::is_valid(&schema, &written));
+    }
+}
+
+#[test]
+fn tool_13_bytes_of_structured_output_are_in_its_text_through_any_buffer() {
+    for (len, revision) in [1, 47, 49, 300, 900].into_iter().zip(REVISIONS) {
+        let bytes = vec![0xfb; len];
+        let contents = [ResourceContents::blob("file:///a", &bytes)];
+        let resource = ReadResourceResult::new(&contents);
+        let json = OwnedJson::new(&resource, revision).unwrap();
+        let output = ToolOutput::Structured(&resource);
+        let owned = OwnedJson::new(&output, revision).unwrap();
+        let owned: Value = serde_json::from_str(owned.as_json().as_str()).unwrap();
+        for result in [owned, sent(revision, &ToolResult::Ok(output))] {
+            assert_eq!(result["content"][0]["text"], json.as_json().as_str(), "{len}");
+        }
     }
 }
 
