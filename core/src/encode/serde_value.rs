@@ -19,9 +19,12 @@ impl<T: Serialize> Encode for Json<T> {
     fn encode(&self, to: &mut Encoder<'_>) {
         let depth = to.state.depth;
         if let Err(Stop(rule)) = self.0.serialize(Value(to)) {
-            to.state.depth = depth;
             if let Some(rule) = rule {
                 to.invalid(rule);
+            }
+            // What is open ends behind the window, so that an object is known to be one.
+            while to.state.depth > depth {
+                to.end_object();
             }
         }
     }
@@ -62,23 +65,29 @@ impl<'e, 'b> Value<'e, 'b> {
 
     fn compound(self, close: Close) -> Compound<'e, 'b> {
         match close {
-            Close::Array => self.0.begin_array(),
+            Close::Array => {
+                // Known before a part of it is sent, since its end may be left out.
+                if self.0.state.depth < self.0.state.completion.depth {
+                    self.0.invalid(InvalidPayload::NotAnObject);
+                }
+                self.0.begin_array();
+            }
             Close::Text => {}
             _ => self.0.begin_object(),
         }
         Compound { to: self.0, close, begun: None, at: 0, skips: false }
     }
 
-    fn variant(self, variant: &'static str, close: Close) -> Result<Compound<'e, 'b>, Stop> {
-        let compound = self.compound(close);
-        if !compound.to.key(variant) {
-            return Err(Stop::FULL);
-        }
+    fn variant(self, variant: &'static str, close: Close) -> Compound<'e, 'b> {
+        let mut compound = self.compound(close);
         match close {
+            _ if !compound.to.key(variant) => {
+                (compound.close, compound.skips) = (Close::Object, true)
+            }
             Close::ArrayVariant => compound.to.begin_array(),
             _ => compound.to.begin_object(),
         }
-        Ok(compound)
+        compound
     }
 }
 
@@ -220,7 +229,7 @@ impl<'e, 'b> ser::Serializer for Value<'e, 'b> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, Stop> {
-        self.variant(variant, Close::ArrayVariant)
+        Ok(self.variant(variant, Close::ArrayVariant))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Stop> {
@@ -244,7 +253,7 @@ impl<'e, 'b> ser::Serializer for Value<'e, 'b> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant, Stop> {
-        self.variant(variant, Close::ObjectVariant)
+        Ok(self.variant(variant, Close::ObjectVariant))
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), Stop> {
@@ -260,7 +269,7 @@ struct Compound<'e, 'b> {
     at: usize,
     /// The element that has begun already, of those that are still to come.
     begun: Option<usize>,
-    /// Whether the member whose key came last is left out.
+    /// Whether the member whose key came last, or what is in a variant, is left out.
     skips: bool,
 }
 
@@ -292,6 +301,9 @@ impl Compound<'_, '_> {
     }
 
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        if self.skips {
+            return Ok(());
+        }
         let at = self.at;
         self.at += 1;
         match self.begun.take().or_else(|| self.to.element(at)) {
@@ -310,7 +322,7 @@ impl Compound<'_, '_> {
             }
             // More than one, as with a tag added to it, are not understood.
             Close::Text | Close::Nothing => Err(Stop::PRIVATE_TYPE),
-            _ if self.to.key(name) => value.serialize(Value(self.to)),
+            _ if !self.skips && self.to.key(name) => value.serialize(Value(self.to)),
             _ => Ok(()),
         }
     }

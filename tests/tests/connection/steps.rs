@@ -2,12 +2,13 @@
 //! asked for, since it does not depend on the machine.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Connection, Encode, Encoder, GrowingServerState, Instant, Outcome, RawJson, RequestHandle,
-    RxBuffer, STEP_OUTPUT, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Step,
-    ToolOutput, Tx, TxBuffer,
+    Connection, Encode, Encoder, GrowingServerState, Instant, Json, Outcome, RawJson,
+    RequestHandle, RxBuffer, STEP_OUTPUT, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures, Step, ToolOutput, Tx, TxBuffer,
 };
 use mcp_sansio_engine::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 
@@ -54,6 +55,8 @@ impl Encode for Numbers {
 enum Long {
     Member(Numbers),
     Structured(Numbers),
+    /// A map of serde's, which nothing asks for its elements.
+    Serde(Numbers),
 }
 
 struct Object(Numbers);
@@ -77,6 +80,10 @@ impl Outcome<Server<'_>> for Long {
             Self::Member(list) => server.respond(request, &Object(*list), tx),
             Self::Structured(list) => {
                 server.respond(request, &ToolOutput::Structured(&Object(*list)), tx)
+            }
+            Self::Serde(list) => {
+                let map = BTreeMap::from([("list", vec![10_000_000; list.len]), ("none", vec![])]);
+                server.respond(request, &Json(map), tx)
             }
         }
     }
@@ -178,6 +185,18 @@ fn r3_b3_a_step_goes_through_64_kib_of_an_outcome_of_any_length() {
             let numbers = numbers.get("list").unwrap().elements().count();
             assert_eq!(numbers, list.len, "{name}");
         }
+    }
+}
+
+#[test]
+fn r3_b3_a_value_of_serde_that_is_longer_than_a_step_arrives() {
+    for (name, tx) in buffers() {
+        let sent = send(Long::Serde(Numbers { len: 20_000, is_valid: true }), tx, usize::MAX);
+        let (line, rest) = sent.output.split_once('\n').unwrap();
+        assert_eq!(rest, pong(2), "{name}");
+        let result = RawJson::parse(line).unwrap().get("result").unwrap_or(RawJson::EMPTY);
+        let list = result.get("list").unwrap_or(RawJson::NULL);
+        assert_eq!(list.elements().count(), 20_000, "{name}: {line:.300}");
     }
 }
 

@@ -457,12 +457,57 @@ fn sent<T: Encode>(size: usize, value: &T, mut between: impl FnMut()) -> SendRes
     }
 }
 
+/// Sends a value through buffers of many sizes. Returns the frame.
+fn sent_by_all<T: Encode>(value: &T) -> String {
+    let whole = sent(1 << 14, value, || {}).unwrap();
+    for size in (1..=300).chain((301..whole.len() + 2).step_by(37)) {
+        assert_eq!(sent(size, value, || {}).unwrap(), whole, "{size}");
+    }
+    String::from_utf8(whole).unwrap()
+}
+
 #[test]
 fn a_value_goes_on_at_its_element_in_pieces_of_any_size() {
-    let whole = sent(1 << 14, &Deep, || {}).unwrap();
-    assert!(RawJson::parse(std::str::from_utf8(&whole).unwrap()).is_ok());
-    for size in (1..=300).chain((301..whole.len() + 2).step_by(37)) {
-        assert_eq!(sent(size, &Deep, || {}).unwrap(), whole, "{size}");
+    assert!(RawJson::parse(&sent_by_all(&Deep)).is_ok());
+}
+
+#[test]
+fn a_value_of_serde_goes_on_at_its_element_in_pieces_of_any_size() {
+    #[derive(serde::Serialize)]
+    enum Variant {
+        One(Vec<u16>),
+        Two(&'static str, [u8; 9]),
+        Struct { list: Vec<u16> },
+    }
+    #[derive(serde::Serialize)]
+    struct Found {
+        list: Vec<Vec<u16>>,
+        _meta: Variant,
+        variants: Vec<Variant>,
+        last: u8,
+    }
+    let list = || (1000..1030).collect::<Vec<u16>>();
+    let found = |meta| Found {
+        list: vec![list(); 3],
+        _meta: meta,
+        variants: vec![Variant::One(list()), Variant::Two("two", [7; 9])],
+        last: 1,
+    };
+    for variant in [
+        || Variant::One((0..90).collect()),
+        || Variant::Two("a long text".repeat(9).leak(), [255; 9]),
+        || Variant::Struct { list: (0..90).collect() },
+    ] {
+        for text in [sent_by_all(&Json(variant())), sent_by_all(&Json(found(variant())))] {
+            let result = RawJson::parse(&text).unwrap().get("result").unwrap();
+            // What is added comes behind.
+            assert!(result.get("resultType").is_some(), "{text}");
+            assert!(result.get("_meta").is_some_and(|meta| meta.get("resultType").is_some()));
+        }
+    }
+    for size in [1, 10, 1 << 14] {
+        let refused = Err(SendError::Invalid(InvalidPayload::NotAnObject));
+        assert_eq!(sent(size, &Json(list()), || panic!("a part was sent")), refused, "{size}");
     }
 }
 
