@@ -272,7 +272,7 @@ impl<'v> FieldValue<'v> {
             _ => Form::Integer(
                 value
                     .as_i64()
-                    .filter(|number| number.abs() <= MAX_INTEGER)
+                    .filter(|number| number.unsigned_abs() <= MAX_INTEGER)
                     .ok_or(InvalidFieldValue)?,
             ),
         };
@@ -426,7 +426,7 @@ const BASE64_SUFFIX: &str = "?=";
 /// Number of base64 groups decoded at once.
 const PART_GROUPS: usize = 16;
 /// The largest integer that all JSON parsers read exactly: 2^53 - 1.
-const MAX_INTEGER: i64 = (1 << 53) - 1;
+const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 #[cfg(test)]
 mod header_params_tests {
@@ -602,7 +602,8 @@ mod field_value_tests {
         assert!(yes.matches(b"true") && !yes.matches(b"True") && !yes.matches(b"1"));
         assert!(value("null").unwrap().is_none());
         assert!(value("9007199254740991").is_ok());
-        for json in ["9007199254740992", "-9007199254740992", "1.5", "1e300", "[]", "{}"] {
+        let least = "-9223372036854775808";
+        for json in ["9007199254740992", "-9007199254740992", least, "1.5", "1e300", "[]", "{}"] {
             assert!(value(json).is_err(), "{json}");
         }
     }
