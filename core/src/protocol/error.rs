@@ -71,7 +71,8 @@ pub enum InvalidPayload {
     /// (client/roots, "Security Considerations").
     RootUri,
     /// A message with a `tool_use` is not followed by one that has exactly its `tool_result`s
-    /// (client/sampling, "Message Content Constraints").
+    /// (client/sampling, "Message Content Constraints"), or has more than
+    /// [`MAX_TOOL_USES`](crate::types::MAX_TOOL_USES).
     ToolResults,
     /// The HTTP head is invalid: a method or a field name that is not a token, a target or a field
     /// value with invalid bytes, or a status that does not have three digits (RFC 9110, sections 5

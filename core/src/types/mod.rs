@@ -124,9 +124,10 @@ pub use input::{
     ListRootsResult, Root,
 };
 pub use sampling::{
-    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    SamplingError, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock,
-    SamplingMessageContentIter, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
+    CreateMessageParams, CreateMessageResult, IncludeContext, MAX_TOOL_USES, ModelHint,
+    ModelPreferences, SamplingError, SamplingMessage, SamplingMessageContent,
+    SamplingMessageContentBlock, SamplingMessageContentIter, ToolChoice, ToolChoiceMode,
+    ToolResultContent, ToolUseContent,
 };
 // Messages of both roles.
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};

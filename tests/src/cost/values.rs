@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hint::black_box;
 
 use mcp_sansio::http::param_headers::{check_schema, header_params};
-use mcp_sansio::types::{RequestedSchema, Tool};
+use mcp_sansio::types::{CreateMessageParams, RequestedSchema, Tool};
 use mcp_sansio::{Entry, Json, OwnedJson, RawJson, Revision};
 use serde_json::Value;
 
@@ -149,6 +149,17 @@ pub(super) const CASES: &Table = &[
             black_box(RequestedSchema::from_json(schema).unwrap().validate_content(json).is_ok());
         })
     }),
+    ("messages: tool uses, and results in another order", |n| {
+        let uses = |at| format!(r#"{{"type":"tool_use","id":"u{at}","name":"t","input":{{}}}}"#);
+        let results =
+            |at| format!(r#"{{"type":"tool_result","toolUseId":"u{}","content":[]}}"#, n - 1 - at);
+        messages(join(n, uses), join(n, results))
+    }),
+    ("messages: results of 128 tool uses", |n| {
+        let uses = |at| format!(r#"{{"type":"tool_use","id":"u{at}","name":"t","input":{{}}}}"#);
+        let results = |_| r#"{"type":"tool_result","toolUseId":"u127","content":[]}"#.into();
+        messages(join(128, uses), join(n, results))
+    }),
 ];
 
 fn object(n: usize, member: impl Fn(usize) -> String) -> String {
@@ -167,6 +178,17 @@ fn form(schema: String) -> Work {
         black_box(form.validate_content(RawJson::from_static(r#"{"m0":true,"m1":false}"#)).is_ok());
         black_box(OwnedJson::new(&form.defaults(), Revision::LATEST).is_ok());
     })
+}
+
+fn messages(of_the_model: String, of_the_user: String) -> Work {
+    on(
+        format!(
+            r#"{{"messages":[{{"role":"assistant","content":[{of_the_model}]}},{{"role":"user","content":[{of_the_user}]}}],"maxTokens":1}}"#
+        ),
+        |json| {
+            black_box(json.to::<CreateMessageParams<'_>>().unwrap().validate().is_ok());
+        },
+    )
 }
 
 fn structured(schema: String, content: String) -> Work {

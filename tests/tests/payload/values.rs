@@ -412,15 +412,15 @@ fn each_tool_use_in_a_conversation_needs_its_result() {
         ),
         (
             &[(Assistant, &[USE]), (User, &[OTHER])],
-            "message 1 has a tool result without a tool use in the previous message",
+            "message 1 has a tool result without a tool use in the previous message, or a tool use of the user",
         ),
         (
             &[(User, &[RESULT])],
-            "message 0 has a tool result without a tool use in the previous message",
+            "message 0 has a tool result without a tool use in the previous message, or a tool use of the user",
         ),
         (
             &[(User, &[USE]), (User, &[RESULT])],
-            "message 0 has a tool result without a tool use in the previous message",
+            "message 0 has a tool result without a tool use in the previous message, or a tool use of the user",
         ),
     ];
     for (turns, fault) in cases {

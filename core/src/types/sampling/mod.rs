@@ -3,7 +3,7 @@
 
 mod validation;
 
-pub use validation::SamplingError;
+pub use validation::{MAX_TOOL_USES, SamplingError};
 
 use core::iter::Chain;
 use core::{fmt, option};

@@ -5,8 +5,9 @@ use core::fmt;
 
 use super::{UNKNOWN, show_file, show_use};
 use crate::encode::{Encode, Encoder, object};
-use crate::json::{RawJson, ReadError};
+use crate::json::{RawJson, ReadError, hash_str, hash_text};
 use crate::protocol::Revision;
+use crate::types::common::Source;
 use crate::types::content::FallbackText;
 use crate::types::macros::wrong;
 use crate::types::{
@@ -35,9 +36,17 @@ pub enum SamplingError {
         /// Index of the message.
         message: usize,
     },
+    /// A message has more than [`MAX_TOOL_USES`] tool uses.
+    TooManyToolUses {
+        /// Index of the message.
+        message: usize,
+    },
     /// A message or block is invalid.
     Read(ReadError),
 }
+
+/// Maximum number of tool uses of a message. Validation takes 8 bytes of stack for each.
+pub const MAX_TOOL_USES: usize = 128;
 
 impl CreateMessageParams<'_> {
     /// Validates tool use: a message with tool results contains nothing else, the next message has
@@ -98,27 +107,32 @@ impl<'a> Message<'_, 'a> {
         let content = message.get("content").ok_or(de::Error::missing_field("content"))?;
         Ok(Self { role: role.ok_or_else(|| wrong(&"a role"))?, content: Content::Json(content) })
     }
-
-    fn has(&self, kind: BlockKind<'a>) -> bool {
-        self.content.blocks().any(|block| block.kind() == kind)
-    }
 }
 
 /// The kind of a block, with the id of the tool use.
-#[derive(PartialEq)]
 enum BlockKind<'a> {
     Use(Text<'a>),
     Result(Text<'a>),
     Other,
 }
 
-/// Checks two consecutive messages, of which `message` has the index `index`.
+/// Checks two consecutive messages, of which `message` has the index `index`. Compares hashes of
+/// ids, so that the blocks of a hostile message are read twice at most.
 fn check_pair(
     before: Option<Message<'_, '_>>,
     message: Option<Message<'_, '_>>,
     index: usize,
     read: ReadBlock,
 ) -> Result<(), SamplingError> {
+    let previous = index.saturating_sub(1);
+    let (mut uses, mut len, mut answered) = ([0; MAX_TOOL_USES], 0, 0u128);
+    for block in before.iter().flat_map(|before| before.content.blocks()) {
+        if let BlockKind::Use(id) = block.kind() {
+            let too_many = SamplingError::TooManyToolUses { message: previous };
+            *uses.get_mut(len).ok_or(too_many)? = hash(id);
+            len += 1;
+        }
+    }
     if let Some(message) = message {
         let (mut results, mut others) = (false, false);
         for block in message.content.blocks() {
@@ -128,7 +142,12 @@ fn check_pair(
             let is_known = match block.kind() {
                 BlockKind::Result(id) => {
                     results = true;
-                    before.is_some_and(|before| before.has(BlockKind::Use(id)))
+                    let id = hash(id);
+                    let of_uses = uses.iter().take(len).enumerate();
+                    let found = of_uses.filter(|(_, used)| **used == id);
+                    let found = found.fold(0, |found, (at, _)| found | 1 << at);
+                    answered |= found;
+                    found != 0
                 }
                 BlockKind::Use(_) if message.role == Role::User => false,
                 _ => {
@@ -144,14 +163,17 @@ fn check_pair(
             return Err(SamplingError::MixedToolResults { message: index });
         }
     }
-    for block in before.iter().flat_map(|before| before.content.blocks()) {
-        if let BlockKind::Use(id) = block.kind()
-            && !message.is_some_and(|message| message.has(BlockKind::Result(id)))
-        {
-            return Err(SamplingError::MissingToolResult { message: index.saturating_sub(1) });
-        }
+    if answered.count_ones() as usize != len {
+        return Err(SamplingError::MissingToolResult { message: previous });
     }
     Ok(())
+}
+
+fn hash(id: Text<'_>) -> u64 {
+    match id.source() {
+        Source::Own(text) => hash_str(text),
+        Source::Received(text) => hash_text(text),
+    }
 }
 
 impl fmt::Display for SamplingError {
@@ -166,8 +188,12 @@ impl fmt::Display for SamplingError {
             Self::UnknownToolUse { message } => {
                 write!(
                     f,
-                    "message {message} has a tool result without a tool use in the previous message"
+                    "message {message} has a tool result without a tool use in the previous \
+                     message, or a tool use of the user"
                 )
+            }
+            Self::TooManyToolUses { message } => {
+                write!(f, "message {message} has more than {MAX_TOOL_USES} tool uses")
             }
             Self::Read(error) => error.fmt(f),
         }

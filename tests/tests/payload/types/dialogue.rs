@@ -62,6 +62,8 @@ fn samp_04_each_tool_use_has_its_result_in_the_next_message() {
         ["assistant", text("so")]
     ]);
     assert_eq!(conversation(both), Ok(()));
+    let same_id = json!([["assistant", [used("1"), used("1")]], ["user", [result("1")]]]);
+    assert_eq!(conversation(same_id), Ok(()));
     assert_eq!(conversation(json!([["user", text("hi")]])), Ok(()));
     assert_eq!(conversation(json!([])), Ok(()));
 }
@@ -76,6 +78,20 @@ fn samp_05_results_belong_to_a_use_of_a_tool() {
         {"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}],"maxTokens":1}"#;
     assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").validate(), Ok(()));
     assert!(matches!(conversation(json!([["user", [7]]])), Err(SamplingError::Read(_))));
+}
+
+#[test]
+fn samp_04_w1_a_message_has_so_many_tool_uses_at_most() {
+    let of_length = |len: usize| {
+        let ids: Vec<_> = (0..len).map(|at| at.to_string()).collect();
+        let uses: Vec<_> = ids.iter().map(|id| used(id)).collect();
+        let results: Vec<_> = ids.iter().rev().map(|id| result(id)).collect();
+        conversation(json!([["user", text("hi")], ["assistant", uses], ["user", results]]))
+    };
+    assert_eq!(of_length(MAX_TOOL_USES), Ok(()));
+    let too_many = of_length(MAX_TOOL_USES + 1);
+    assert_eq!(too_many, Err(SamplingError::TooManyToolUses { message: 1 }));
+    assert_eq!(too_many.unwrap_err().to_string(), "message 1 has more than 128 tool uses");
 }
 
 #[test]
