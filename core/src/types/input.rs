@@ -164,8 +164,9 @@ payload! {
 
 impl Root<'_> {
     /// Returns whether the URI has the scheme `file`, which all revisions require, and no path
-    /// traversal: no segment `.` or `..`, no backslash, no NUL and no percent-encoded slash
-    /// (client/roots, "Security Considerations").
+    /// traversal: no segment `.` or `..`, no backslash, no control character, and no NUL, slash or
+    /// backslash that is percent-encoded (client/roots, "Security Considerations"). A `?` and a `#`
+    /// end a segment.
     pub fn is_valid(&self) -> bool {
         check_file_uri(self.uri).is_some()
     }
@@ -187,7 +188,8 @@ fn check_file_uri(uri: Text<'_>) -> Option<()> {
                     .filter(|c| !matches!(c, '/' | '\\' | '\0'))
                     .map(Some)?
             }
-            Some('\\' | '\0') => return None,
+            Some('\\' | '\0'..='\x1f' | '\x7f') => return None,
+            Some('?' | '#') => Some('/'),
             c => c,
         };
         match c {

@@ -20,6 +20,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         "file://host/share/a.b/..c/.d",
         "file:///a%20b/%C3%A9",
         "file:///.../a",
+        "file:///a?b",
     ] {
         assert!(Root::new(good).is_valid(), "{good}");
     }
@@ -37,6 +38,8 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         "file:///a/./b",
         "file:///a/%2e%2E/b",
         "file:///a/.%2e/b",
+        "file:///a/..?b",
+        "file:///a/%2e%2e#b",
         "file:///a%2fb",
         "file:///a%5Cb",
         "file:///a\\b",
