@@ -192,7 +192,9 @@ impl<S: Storage> ReplayBuffer<S> {
         let needed = HEAD + part.len();
         let capacity = self.grow(needed);
         if needed > capacity {
-            // The events recorded before are followed by a gap: drop them.
+            // The events recorded before are followed by a gap: drop them. The place of the part
+            // counts, so that no cursor goes on behind it.
+            self.end += needed as u64;
             (self.oldest, self.base) = (self.end, self.end);
             return;
         }
@@ -422,6 +424,15 @@ mod tests {
         for _ in 0..9 {
             replay.record(&mut recording, b"aaaaaaaa");
         }
+        assert_eq!(replay.next_part(&mut cursor), Err(Overwritten));
+
+        // By a part that the buffer cannot hold, too.
+        let mut recording = StreamRecorder::new(2);
+        let mut cursor = replay.read_stream(2);
+        replay.record(&mut recording, b"data: bbb");
+        assert_eq!(read(&replay, &mut cursor), "data: bbb");
+        replay.record(&mut recording, &[b'b'; 64]);
+        replay.record(&mut recording, b"end\n\n");
         assert_eq!(replay.next_part(&mut cursor), Err(Overwritten));
     }
 }
