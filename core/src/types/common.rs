@@ -9,7 +9,7 @@ use super::macros::{names, payload, render, wrong};
 use super::rendered::{Const, Renderer};
 use super::{ClientCapabilities, ElicitParams};
 use crate::encode::{Base64, Encode, Encoder};
-use crate::json::{Chars, JsonStr, RawJson, divide_by_ten};
+use crate::json::{Chars, JsonStr, RawJson, compare, divide_by_ten};
 use crate::text::copy;
 use crate::time::Instant;
 use base64::Engine as _;
@@ -241,6 +241,11 @@ impl<'a> Number<'a> {
     /// Returns the nearest `f64`.
     pub fn as_f64(self) -> f64 {
         self.text(&mut [0; MAX_LEN]).parse().unwrap_or(f64::NAN)
+    }
+
+    /// Compares exactly.
+    pub(super) fn is_less(self, other: Number<'_>) -> bool {
+        compare(self.text(&mut [0; MAX_LEN]), other.text(&mut [0; MAX_LEN])).is_lt()
     }
 
     /// Formats the number into `out`, unless it has been received.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{FieldKind, Form, MAX_FORM_FIELDS};
 use crate::encode::{Encode, Encoder};
-use crate::json::RawJson;
+use crate::json::{RawJson, is_whole};
 use crate::protocol::Revision;
 use crate::text::Printable;
 use crate::types::{
@@ -183,11 +183,11 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
         }
         PrimitiveSchema::Number(schema) => {
             let number = Number::from_json(value).ok_or(FormErrorKind::InvalidType)?;
-            if schema.kind == NumberKind::Integer && !is_integer(value) {
+            if schema.kind == NumberKind::Integer && !is_whole(value.as_str()) {
                 return Err(FormErrorKind::InvalidType);
             }
-            let low = schema.minimum.is_some_and(|minimum| is_less(number, minimum));
-            let high = schema.maximum.is_some_and(|maximum| is_less(maximum, number));
+            let low = schema.minimum.is_some_and(|minimum| number.is_less(minimum));
+            let high = schema.maximum.is_some_and(|maximum| maximum.is_less(number));
             if low || high { Err(FormErrorKind::OutOfRange) } else { Ok(()) }
         }
         PrimitiveSchema::Boolean(_) => {
@@ -225,20 +225,6 @@ fn check_option(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErr
 fn is_within(count: usize, least: Option<u64>, most: Option<u64>) -> bool {
     let count = count as u64;
     least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
-}
-
-fn is_less(one: Number<'_>, other: Number<'_>) -> bool {
-    match (one.as_i64(), other.as_i64()) {
-        (Some(one), Some(other)) => one < other,
-        _ => one.as_f64() < other.as_f64(),
-    }
-}
-
-/// Returns whether the number is an integer, also one out of the range of 64 bits.
-fn is_integer(number: RawJson<'_>) -> bool {
-    number.as_i64().is_some()
-        || number.as_u64().is_some()
-        || !number.as_str().contains(['.', 'e', 'E'])
 }
 
 /// Rejects obvious violations only; an unknown format accepts every string.

@@ -398,7 +398,14 @@ fn elic_20_formats_and_ranges() {
     {
         assert_eq!(verdict(number.clone(), value.clone()).is_ok(), fine, "{value}");
     }
-    assert_eq!(verdict(json!({"type": "integer"}), json!(u64::MAX)), Ok(()));
+    for whole in [json!(u64::MAX), json!(1e21), json!(-1e300), json!(2.0)] {
+        assert_eq!(verdict(json!({"type": "integer"}), whole.clone()), Ok(()), "{whole}");
+    }
+    // They are the same as `f64`.
+    assert_eq!(
+        verdict(json!({"type": "integer", "maximum": u64::MAX - 1}), json!(u64::MAX)),
+        Err(FormErrorKind::OutOfRange)
+    );
     assert_eq!(
         verdict(json!({"type": "string", "minLength": 2}), json!("é")),
         Err(FormErrorKind::InvalidLength)
