@@ -224,6 +224,9 @@ impl<'b> Encoder<'b> {
         let mut text = [0; 64];
         let mut short = Encoder::new(&mut text, 0, self.state.revision);
         short.put_display(name);
+        if let Some(rule) = short.is_invalid() {
+            self.invalid(rule);
+        }
         let len = short.position();
         if let Some(name) = text.get(..len).and_then(|text| core::str::from_utf8(text).ok()) {
             return self.key(name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcp_sansio::{InvalidPayload, Json, MAX_DEPTH, RawJson, Revision, SendError, to_slice};
+use mcp_sansio::{Encode, InvalidPayload, Json, MAX_DEPTH, RawJson, Revision, SendError, to_slice};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -292,10 +292,18 @@ fn a_value_that_fails_is_an_error() {
             serializer.collect_str(self)
         }
     }
-    assert_eq!(
-        to_slice(&Json(Display), Revision::LATEST, &mut [0; 99]),
-        Err(SendError::Invalid(InvalidPayload::Serialize))
-    );
+    struct Name;
+    impl Serialize for Name {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([(Display, 1)])
+        }
+    }
+    for value in [&Json(Display) as &dyn Encode, &Json(Name)] {
+        assert_eq!(
+            to_slice(value, Revision::LATEST, &mut [0; 99]),
+            Err(SendError::Invalid(InvalidPayload::Serialize))
+        );
+    }
 }
 
 #[test]
