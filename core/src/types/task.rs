@@ -117,16 +117,15 @@ impl<'a> Task<'a> {
         );
     }
 
-    /// Reads the task of an object: its members, or those of the member `task`, which
-    /// 2025-11-25 has in the result of the original request.
+    /// Reads the task that an object is.
     pub(crate) fn read(object: RawJson<'a>) -> Option<Self> {
         let text = |key| object.get(key).and_then(RawJson::as_string).map(Text::from_json);
         let millis = |old, new| {
             let value = object.get(new).or_else(|| object.get(old));
             value.filter(|value| value.is_number()).map(|value| match value.as_u64() {
                 Some(millis) => millis,
-                // A whole number may have a fraction of zeros. Negative ones count as zero.
-                None => value.as_f64().unwrap_or_default() as u64,
+                // A fraction is left out. Negative ones count as zero, larger ones as the longest.
+                None => value.as_str().parse::<f64>().unwrap_or_default() as u64,
             })
         };
         Some(Self {

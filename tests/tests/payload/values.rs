@@ -119,6 +119,23 @@ fn a_task_is_written_for_each_revision_that_has_it() {
 }
 
 #[test]
+fn the_time_of_a_task_is_the_nearest_one_that_there_is() {
+    for (ttl, expected) in [
+        ("null", None),
+        ("7.0", Some(7)),
+        ("7.9", Some(7)),
+        ("-1", Some(0)),
+        ("-1e400", Some(0)),
+        ("18446744073709551616", Some(u64::MAX)),
+        ("1e400", Some(u64::MAX)),
+    ] {
+        let text = format!(r#"{{"taskId":"t","status":"working","ttlMs":{ttl}}}"#);
+        let task: Task<'_> = RawJson::parse(&text).unwrap().to().unwrap();
+        assert_eq!(task.ttl_ms, expected, "{ttl}");
+    }
+}
+
+#[test]
 fn numbers_have_the_value_of_their_digits() {
     for (number, text, integer) in [
         (Number::new(0), "0", Some(0)),
