@@ -80,7 +80,7 @@ pub fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let Some(mut part) = bytes.get_mut(to..end) else { return };
     let by = from - to;
     if cfg!(not(small)) {
-        if by <= part.len() {
+        if (1..=part.len()).contains(&by) {
             part.copy_within(by.., 0);
         }
         return;
