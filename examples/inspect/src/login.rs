@@ -70,7 +70,8 @@ fn failed(error: impl Display) -> Failure {
 fn browser(server: &str, login: &Login) -> SystemBrowser {
     let server = server.to_owned();
     let pastes = login.paste;
-    let browser = SystemBrowser::new(move |notice| show(&server, notice, pastes));
+    let mut browser = SystemBrowser::new(move |notice| show(&server, notice, pastes));
+    browser.redirect_uri.clone_from(&login.redirect_uri);
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     if login.paste {
         browser.paste(paste)

@@ -26,6 +26,8 @@ pub(crate) struct Login {
     pub(crate) paste: bool,
     /// The client as it is registered at the authorization server.
     pub(crate) client_id: Option<String>,
+    /// Its redirect URI there.
+    pub(crate) redirect_uri: Option<String>,
     pub(crate) scope: Option<String>,
 }
 
@@ -124,6 +126,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             Long("client-id") => {
                 login.client_id = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
             }
+            Long("redirect-uri") => {
+                login.redirect_uri = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
+            }
             Long("scope") => {
                 login.scope = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
             }
@@ -176,7 +181,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         return Err(Stop::Wrong("login and logout take the URL of a server".to_owned()));
     }
     if action != Action::Login && login != Login::default() {
-        let options = "--no-browser, --paste, --client-id and --scope are options of `login`";
+        let options = "--no-browser, --paste, --client-id, --redirect-uri and --scope are options \
+                       of `login`";
         return Err(Stop::Wrong(options.to_owned()));
     }
     let missing = || {
@@ -292,6 +298,8 @@ options
   --paste                 login: ask for the address to which the browser returns, which may
                           run on another computer
   --client-id ID          login: the client, where a server does not let clients register
+  --redirect-uri URI      login: the address on this computer to which that client returns, as it
+                          is registered; its port may be another
   --scope SCOPES          login: ask for no more than these permissions
   --timeout SECONDS       maximum time without a message of the server (default 30)
   --host HOST             config: only this one of claude-desktop, claude-code, vscode, cursor,
@@ -332,6 +340,9 @@ options
                    default
   --paste          ask for the address to which the browser returns: it may run on another computer
   --client-id ID   the client, where a server does not let clients register
+  --redirect-uri URI
+                   the address on this computer to which that client returns, as it is registered;
+                   its port may be another
   --scope SCOPES   ask for no more than these permissions, separated by spaces
   -h, --help       print this text
 
@@ -340,6 +351,8 @@ examples
   inspect https://mcp.example.com/mcp tools               (uses that login)
   inspect login --paste https://mcp.example.com/mcp       (over ssh)
   inspect login --client-id my-id --scope 'files:read files:write' https://mcp.example.com/mcp
+  inspect login --client-id my-id --redirect-uri http://127.0.0.1/callback \\
+      https://mcp.example.com/mcp
   inspect logout https://mcp.example.com/mcp
 ";
 
@@ -396,9 +409,11 @@ mod tests {
             assert_eq!((options.action, options.server), (Action::Login, url()));
             assert_eq!(options.login, Login::default());
         }
-        let options = parsed("login https://a/mcp --no-browser --paste --client-id i").unwrap();
+        let line = "login https://a/mcp --no-browser --paste --client-id i --redirect-uri r";
+        let options = parsed(line).unwrap();
         let client_id = Some("i".to_owned());
-        let login = Login { no_browser: true, paste: true, client_id, scope: None };
+        let redirect_uri = Some("r".to_owned());
+        let login = Login { no_browser: true, paste: true, client_id, redirect_uri, scope: None };
         assert_eq!(options.login, login);
         let options = parsed("logout https://a/mcp").unwrap();
         assert_eq!((options.action, options.server), (Action::Logout, url()));

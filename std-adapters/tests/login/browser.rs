@@ -110,6 +110,29 @@ fn r3_c1_each_of_several_logins_returns_to_its_own_listener() {
 }
 
 #[test]
+fn auth_68_the_redirect_uri_of_a_registered_client_is_kept_but_for_its_port() {
+    let mut browser = browser().0;
+    let port_of = |uri: &str| uri.split([':', '/']).nth(4).unwrap().parse::<u16>().unwrap();
+    for own in ["http://127.0.0.1/callback", "http://localhost:1/callback"] {
+        browser.redirect_uri = Some(own.to_owned());
+        let host = own.split([':', '/']).nth(3).unwrap();
+        // Not so that of another registration, which has another path.
+        for last in [None, Some("http://127.0.0.1:4711/other"), Some("http://[::1]:4711/callback")]
+        {
+            let uri = browser.redirect_uri(last).unwrap();
+            assert_eq!(uri, format!("http://{host}:{}/callback", port_of(&uri)));
+            assert_ne!(port_of(&uri), 4711);
+        }
+    }
+    let last = free_redirect_uri();
+    browser.redirect_uri = Some("http://127.0.0.1/callback".to_owned());
+    assert_eq!(browser.redirect_uri(Some(&last)).unwrap(), last);
+    browser.redirect_uri = Some("https://app.example/callback".to_owned());
+    let refused = browser.redirect_uri(None).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
 fn what_happened_to_the_page_is_told() {
     let short = Duration::from_millis(1);
     let (opening, shown) = browser();

@@ -205,6 +205,21 @@ fn an_answer_is_pasted_from_another_computer() {
 }
 
 #[test]
+fn the_browser_returns_to_the_path_that_is_registered() {
+    let (world, home) = (World::new(), Home::new());
+    let uri = "http://127.0.0.1/callback";
+    let mut inspect = home.inspect(&["login", "--redirect-uri", uri, &world.url]);
+    let page = inspect.line();
+    let address = redirect(&page);
+    assert!(
+        address.starts_with("http://127.0.0.1:") && address.contains("/callback?"),
+        "{address}"
+    );
+    assert_eq!(person(&page), 200);
+    assert_eq!(inspect.end().2, 0);
+}
+
+#[test]
 fn a_login_that_fails_says_why() {
     let (world, home) = (World::new(), Home::new());
     world.with(|it| it.denies = true);

@@ -51,6 +51,11 @@ pub struct SystemBrowser {
     notify: Box<Notify>,
     /// The time that a person may take for a page. Default: [`LOGIN_TIME_LIMIT`].
     pub time_limit: Duration,
+    /// The redirect URI of a client that was registered beforehand, or that has a metadata
+    /// document: `http://` with a loopback host, and with the registered path. Its port is tried
+    /// first, if it has one: authorization servers take any other port as well (RFC 8252, 7.3).
+    /// Default: 127.0.0.1, with a path of its own for each registration.
+    pub redirect_uri: Option<String>,
     /// Listeners of logins whose page has not been shown yet, the oldest first.
     listeners: Mutex<VecDeque<LoopbackListener>>,
 }
@@ -82,6 +87,7 @@ impl SystemBrowser {
             paste: None,
             notify: Box::new(notify),
             time_limit: LOGIN_TIME_LIMIT,
+            redirect_uri: None,
             listeners: Mutex::default(),
         }
     }
@@ -169,7 +175,11 @@ impl Pasting {
 
 impl Browser for SystemBrowser {
     fn redirect_uri(&self, last: Option<&str>) -> io::Result<String> {
-        let listener = LoopbackListener::bind(last)?;
+        let own = self.redirect_uri.as_deref();
+        let place = |uri| Url::parse(uri).ok().map(|url| (url.host(), url.path()));
+        // The last port saves a registration, but an older registration may have another path.
+        let last = last.filter(|last| own.is_none_or(|own| place(own) == place(last)));
+        let listener = LoopbackListener::bind(last.or(own))?;
         let uri = listener.redirect_uri().to_owned();
         let mut listeners = lock(&self.listeners);
         // Some logins end before their page.
@@ -225,8 +235,9 @@ const TIMED_OUT: &str = "the browser has not come back in time: log in again";
 /// Listens on a loopback address for the redirect that ends a login in a browser (RFC 8252, 7.3).
 ///
 /// It responds to one request only: a GET of its own path, with its own host and the `state` of the
-/// login; to all others with 404. The path has 128 random bits, so that no web page can guess it.
-/// The response is one page without scripts, whose address goes to no other site.
+/// login; to all others with 404. Unless it is given, the path has 128 random bits, so that no web
+/// page can guess it. The response is one page without scripts, whose address goes to no other
+/// site.
 ///
 /// At most [`MAX_VISITS`] connections are open at once, each for at most 10 s.
 pub struct LoopbackListener {
