@@ -655,6 +655,16 @@ impl<'m> RegisteredClient<'m> {
         id.map(|id| Self { key: setup.document_key, ..Self::new(id) })
     }
 
+    /// Returns the client to which the tokens of an issuer belong. If it has registered itself
+    /// again since, its id is enough, unless it had a secret.
+    pub(super) fn of_tokens(setup: &Setup<'m>, entries: Entries<'m>, issuer: u8) -> Option<Self> {
+        let id = entries.get(Tag::TokenClient.of(issuer))?;
+        let name = entries.get(Tag::Issuer.of(issuer))?;
+        let client = Self::find(setup, entries, issuer).filter(|client| client.id == id);
+        let is_configured = configured(setup, entries.get(Tag::BoundIssuer), name).is_some();
+        client.or_else(|| (!is_configured).then(|| Self::new(id)))
+    }
+
     /// Returns how the client authenticates: as it was registered, else by what the metadata lists,
     /// else with what it has.
     pub(super) fn method_for(&self, flags: ServerFlags) -> TokenEndpointAuth {

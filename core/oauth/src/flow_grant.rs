@@ -9,7 +9,7 @@ use super::jws;
 use super::metadata::{RedirectAnswer, RedirectOutcome};
 use super::pkce::put_challenge;
 use super::scope::{self, MAX_SCOPE};
-use super::setup::{Grant, IdentityProvider, Reason, RegisteredClient, Setup, TokenEndpointAuth};
+use super::setup::{Grant, Reason, RegisteredClient, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, TokenResponse, TokenType, UnixTime};
 use mcp_sansio::JsonStr;
 use mcp_sansio::http::ResponseHead;
@@ -30,7 +30,7 @@ impl Authorization<'_> {
         let (setup, issuer) = (self.setup, self.flow.issuer);
         let offline = self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
         self.arena.write(Tag::Shown, |entries, out| {
-            let client = client_of(setup, None, entries, issuer)?;
+            let client = client_of(setup, Phase::Show, entries, issuer)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
             let mut challenge = [0; 43];
@@ -162,17 +162,17 @@ impl Authorization<'_> {
             random(&mut bytes);
             Ok((now.ok_or(Reason::NoClock)?, bytes))
         };
-        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method_for(flags);
+        let method = client_of(setup, phase, self.arena.entries(), issuer)?.method_for(flags);
         match method {
             TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
-                let client = client_of(setup, provider, entries, issuer)?;
+                let client = client_of(setup, phase, entries, issuer)?;
                 form::put_basic(client.id, client.secret.unwrap_or_default(), out);
                 Ok::<_, Reason>(())
             })?,
             TokenEndpointAuth::PrivateKeyJwt => {
                 let (now, bytes) = fresh()?;
                 self.arena.write(Tag::ClientAssertion, |entries, out| {
-                    let client = client_of(setup, provider, entries, issuer)?;
+                    let client = client_of(setup, phase, entries, issuer)?;
                     let audience = match provider {
                         Some(provider) => provider.issuer,
                         None => entries.get(Tag::Issuer.of(issuer)).unwrap_or_default(),
@@ -199,7 +199,7 @@ impl Authorization<'_> {
             })?;
         }
         self.arena.write(Tag::Body, |entries, out| {
-            let client = client_of(setup, provider, entries, issuer)?;
+            let client = client_of(setup, phase, entries, issuer)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let of_issuer = |tag: Tag| entries.get(tag.of(issuer));
             let mut form = Form::new(out);
@@ -288,9 +288,11 @@ impl Authorization<'_> {
     /// flow or an earlier one, and can be once more. Returns whether it does.
     fn forgets_client(&mut self, body: &[u8]) -> bool {
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
+        let (entries, flow) = (self.arena.entries(), &*self.flow);
+        let client = client_of(self.setup, flow.phase, entries, flow.issuer).ok();
         let is_forgotten = OAuthError::is(body, "invalid_client")
             && !self.flow.tried.another_client
-            && self.of_issuer(Tag::ClientId).is_some()
+            && client.is_some_and(|client| self.of_issuer(Tag::ClientId) == Some(client.id))
             && self.configured(issuer).is_none();
         if is_forgotten {
             self.flow.tried.another_client = true;
@@ -318,9 +320,9 @@ impl Authorization<'_> {
             }
             None => self.arena.remove(Tag::NewRefreshToken),
         }
-        let setup = self.setup;
+        let (setup, phase) = (self.setup, self.flow.phase);
         self.arena.write(Tag::NewClient, |entries, out| {
-            out.put(client_of(setup, None, entries, issuer)?.id);
+            out.put(client_of(setup, phase, entries, issuer)?.id);
             Ok::<_, Reason>(())
         })?;
         if let Some(key) = setup.dpop.filter(|_| token_type == TokenType::Dpop) {
@@ -387,17 +389,19 @@ impl Authorization<'_> {
     }
 }
 
-/// Returns the client at the identity provider, or at an authorization server.
+/// Returns the client of a phase: at the identity provider, or at an authorization server.
 fn client_of<'m>(
     setup: &Setup<'m>,
-    provider: Option<&IdentityProvider<'m>>,
+    phase: Phase,
     entries: Entries<'m>,
     issuer: u8,
 ) -> FlowResult<RegisteredClient<'m>> {
-    match provider {
-        Some(provider) => Ok(provider.client),
-        None => RegisteredClient::find(setup, entries, issuer).ok_or(Reason::NoClient),
-    }
+    let client = match (phase, &setup.grant) {
+        (Phase::Provider, Grant::Enterprise(provider)) => Some(provider.client),
+        (Phase::Refresh, _) => RegisteredClient::of_tokens(setup, entries, issuer),
+        _ => RegisteredClient::find(setup, entries, issuer),
+    };
+    client.ok_or(Reason::NoClient)
 }
 
 pub(super) const DPOP: &str = "DPoP";
@@ -461,12 +465,10 @@ impl Authorization<'_> {
             }
             self.drop_removed(record);
         }
-        let issuer = self.flow.issuer;
-        let client = client_of(self.setup, None, self.arena.entries(), issuer);
-        let client = client.map(|client| client.id).ok();
-        let is_same = client.is_some() && client == self.of_issuer(Tag::TokenClient);
+        let (entries, issuer) = (self.arena.entries(), self.flow.issuer);
+        let has_client = client_of(self.setup, Phase::Refresh, entries, issuer).is_ok();
         let has = |tag| self.of_issuer(tag).is_some();
-        let can_refresh = is_same && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
+        let can_refresh = has_client && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
         self.flow.tried.refresh = true;
         if can_refresh {
             self.flow.phase = Phase::Refresh;

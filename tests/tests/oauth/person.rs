@@ -194,6 +194,37 @@ fn auth_68_another_redirect_uri_is_registered_anew() {
 }
 
 #[test]
+fn auth_90_tokens_are_renewed_for_their_client_after_a_failed_login_of_another() {
+    let mut program = Program::new(SETUP);
+    assert_eq!(program.request(), Ok(200));
+    // The port is taken, so the client registers again, and the person gives no more scope.
+    program.redirect = "http://127.0.0.1:4712/callback";
+    program.world.needs = "write";
+    let deny = |query: &str| query.replace("code=code-2", "error=access_denied");
+    program.world.redirect = Some(Box::new(deny));
+    program.request().unwrap_err();
+    assert_eq!(program.world.clients, 2);
+    program.world.needs = "";
+    for _ in 0..2 {
+        program.restart();
+        program.trace();
+        program.world.now += 3580;
+        assert_eq!(program.request(), Ok(200));
+        assert!(program.trace().contains("refresh_token 200"));
+        let asked = *program.world.requests("/token").last().unwrap();
+        assert_eq!(client_of(asked), ("client-1".to_owned(), None));
+    }
+    // A server that does not know it any more is asked once, and the new client stays.
+    program.world.valid.clear();
+    program.world.redirect = None;
+    program.world.answer_next("https://as.test/token", Answer::error(401, "invalid_client"));
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.world.clients, 2);
+    assert_eq!(shown(&program, "client_id").as_deref(), Some("client-2"));
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
 fn auth_67_a_redirect_uri_is_https_or_on_this_machine() {
     for redirect in ["http://evil.test/cb", "com.example:/cb", "javascript:1", "", "/cb"] {
         let mut program = Program::new(SETUP);
