@@ -433,8 +433,8 @@ impl Authorization<'_> {
         if can_refresh { Phase::Lock } else { other }
     }
 
-    /// Returns the phase of a server of 2025-03-26, which has no metadata to be read again, else the
-    /// other one.
+    /// Returns the phase of a server of 2025-03-26, which has no metadata to be read again, else
+    /// the other one.
     pub(super) fn or_legacy(&self, other: Phase) -> Phase {
         if self.server_flags().has(ServerFlags::LEGACY) { Phase::Client } else { other }
     }
