@@ -361,7 +361,8 @@ void mcp_server_lost(struct mcp_server *server);
 void mcp_server_end_of_input(struct mcp_server *server);
 
 // Returns the time by which `mcp_server_next` must be called again: 0 if something has waited for
-// the room of bytes that are written now, and the largest number if there is none.
+// the room of bytes that are written now, and the largest number if there is none, or if one that
+// has come waits for room.
 uint64_t mcp_server_due(struct mcp_server *server);
 
 // Forgets the client, its requests, and all bytes that were not handled or not written: for the

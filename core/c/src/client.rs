@@ -411,7 +411,7 @@ pub unsafe extern "C" fn mcp_client_due(client: *mut mcp_client) -> u64 {
     if live.link.waits_for_room() && live.link.tx().pending().is_empty() {
         return 0;
     }
-    live.link.machine().poll_timeout().map_or(u64::MAX, Instant::as_millis)
+    live.link.poll_timeout().map_or(u64::MAX, Instant::as_millis)
 }
 
 /// Forgets the server, its calls, and all bytes that were not handled or not written.

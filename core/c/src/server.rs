@@ -530,7 +530,8 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server) {
 }
 
 /// Returns the time by which `mcp_server_next` must be called again: 0 if something has waited for
-/// the room of bytes that are written now, and the largest number if there is none.
+/// the room of bytes that are written now, and the largest number if there is none, or if one that
+/// has come waits for room.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_due(server: *mut mcp_server) -> u64 {
     // SAFETY: the caller says that it is one.
@@ -540,7 +541,8 @@ pub unsafe extern "C" fn mcp_server_due(server: *mut mcp_server) -> u64 {
     if (is_answering || link.waits_for_room()) && link.tx().pending().is_empty() {
         return 0;
     }
-    link.machine().poll_timeout().map_or(u64::MAX, Instant::as_millis)
+    // Timeouts come after the response.
+    link.poll_timeout().filter(|_| !is_answering).map_or(u64::MAX, Instant::as_millis)
 }
 
 /// Forgets the client, its requests, and all bytes that were not handled or not written: for the

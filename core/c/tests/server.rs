@@ -288,6 +288,40 @@ fn requests_time_out_and_peers_reconnect() {
 }
 
 #[test]
+fn a_timeout_that_waits_for_room_is_not_due() {
+    let mut host = Host::new(&CONFIG, 1024, 64);
+    // SAFETY: it is a server.
+    let due = |host: &Host| unsafe { mcp_server_due(host.server) };
+    // SAFETY: it is a server.
+    unsafe { assert_eq!(mcp_server_request_timeout(host.server, 1), MCP_OK) }
+    let mut calls = 0;
+    host.feed(&call(1, "time", "{}"), &mut |_, _, _| calls += 1);
+    assert_eq!((calls, due(&host)), (1, 1000));
+    // It waits for the rest of a list, and then for room for its own response.
+    let list = request(2, "tools/list", "");
+    assert_eq!(host.read(&list), list.len());
+    assert_eq!(host.next().0, MCP_IO);
+    host.now = 1000;
+    let (mut waits, mut seen) = (0, Vec::new());
+    for _ in 0..100 {
+        match host.next() {
+            (MCP_IO, _) => {
+                let has_output = host.output_len() > 0;
+                assert!(!has_output || due(&host) == u64::MAX);
+                waits += 1;
+                host.flush();
+            }
+            (MCP_AGAIN, _) => {}
+            (step, _) => seen.push(step),
+        }
+    }
+    assert_eq!((seen, due(&host)), (vec![MCP_TIMED_OUT], u64::MAX));
+    assert!(waits > 4, "the responses leave in parts");
+    let lines = host.lines();
+    assert!(lines[0].contains("\"tools\"") && lines[1].contains("timed out"), "{lines:?}");
+}
+
+#[test]
 fn a_late_answer_waits_for_the_end_of_a_list() {
     let mut host = Host::new(&CONFIG, 1024, 64);
     let mut late = 0;

@@ -139,7 +139,8 @@ pub enum Step<'p, E, M, O = Infallible> {
         /// Memory to read into. It is empty after the end of the input, and while a frame waits in
         /// a full buffer for room for its response.
         read: Spare<'p>,
-        /// The time of the next timeout: [`Connection::next`] must be called by then.
+        /// The time of the next timeout: [`Connection::next`] must be called by then. `None` if
+        /// there is none, and while one that is due waits for room, so for bytes to be written.
         until: Option<Instant>,
     },
     /// The input has ended, all requests are answered, and all bytes are written.
@@ -271,6 +272,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             }
             _ => {}
         }
+        let is_blocked = outbox.has_blocked_timeout();
         let Outbox { tx, outcomes, .. } = outbox;
         match handled {
             Ok(Some(event)) => {
@@ -282,7 +284,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                 machine.skip_id();
                 Step::Again
             }
-            _ => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
+            _ => {
+                let until = machine.poll_timeout().filter(|_| !is_blocked);
+                Step::Io { write: tx.pending(), read: spare, until }
+            }
         }
     }
 
@@ -323,6 +328,13 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             || self.outbox.has_blocked_outcome()
             || self.memory.is_blocked()
             || self.outbox.tx.is_mid_frame()
+    }
+
+    /// Returns the time of the next timeout, as [`Step::Io`] does: `None` if there is none, and
+    /// while one that is due waits for room.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        let is_blocked = self.outbox.has_blocked_timeout();
+        self.machine().poll_timeout().filter(|_| !is_blocked)
     }
 
     /// Sets whether something of the loop's own waits for room, as an outcome does that was handed

@@ -371,6 +371,33 @@ fn timeouts_are_steps_and_their_responses_wait_for_room() {
 }
 
 #[test]
+fn a_timeout_that_waits_for_room_is_no_time_to_wait_for() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_millis(50));
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 16]));
+    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    let input = format!("{OPEN}{}", call(1));
+    let (mut pipe, mut timed_out) = (Pipe::new(&input, (8, 8)), false);
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert_eq!(connection.poll_timeout(), Some(at(50)));
+    // The client reads nothing.
+    pipe.take = 0;
+    for now in [50, 51, 1000] {
+        pipe.run(&mut connection, now, |_, _| panic!("there is no room"));
+        let Step::Io { write: [_, ..], until, .. } = connection.next(at(now)) else { panic!() };
+        assert_eq!(until, None, "{now}");
+        assert_eq!(connection.poll_timeout(), None, "{now}");
+    }
+    pipe.take = 8;
+    pipe.run(&mut connection, 1001, |event, _| {
+        timed_out |= matches!(event, ServerEvent::RequestTimedOut { .. });
+    });
+    assert!(timed_out);
+    assert!(rest(pipe.output()).ends_with("\"message\":\"The request timed out\"}}\n"));
+}
+
+#[test]
 fn a_handler_can_send_although_a_timeout_s_response_has_begun() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)

@@ -50,6 +50,13 @@ impl Host {
         len > 0
     }
 
+    pub fn output_len(&self) -> usize {
+        let mut len = 0;
+        // SAFETY: it is a server.
+        unsafe { mcp_server_output(self.server, &mut len) };
+        len
+    }
+
     /// Reads some of `bytes`. Returns how many.
     pub fn read(&mut self, bytes: &[u8]) -> usize {
         let mut size = 0;

@@ -476,8 +476,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
                 *catches_up = false;
                 Next::Step
             }
-            // A deadline that has passed waits for room, not for time.
-            Step::Io { until, .. } => Next::Idle(until.filter(|until| *until > now)),
+            Step::Io { until, .. } => Next::Idle(until),
             Step::Closed if io.input_ended => Next::End(ConnectionEnd::Closed),
             Step::Closed => Next::End(ConnectionEnd::ShutDown),
         }
