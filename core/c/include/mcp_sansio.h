@@ -257,7 +257,7 @@ typedef struct mcp_change {
   const char *uri;
   // `MCP_TOOLS_CHANGED` and others.
   uint8_t kind;
-  // Whom `mcp_changed` tells next. 0 at first.
+  // Whom `mcp_changed` tells next. 0 at first, and again after `MCP_OK`.
   uint16_t position;
 } mcp_change;
 

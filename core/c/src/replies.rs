@@ -337,7 +337,7 @@ pub struct mcp_change {
     pub uri: *const c_char,
     /// `MCP_TOOLS_CHANGED` and others.
     pub kind: u8,
-    /// Whom `mcp_changed` tells next. 0 at first.
+    /// Whom `mcp_changed` tells next. 0 at first, and again after `MCP_OK`.
     pub position: u16,
 }
 
@@ -371,7 +371,11 @@ pub unsafe extern "C" fn mcp_changed(
         change.position = next.position();
         match sent {
             Ok(remaining) if remaining.is_more() => {}
-            other => return or_busy(status(other.map(|_| ())), tx),
+            Ok(_) => {
+                change.position = 0;
+                return MCP_OK;
+            }
+            Err(error) => return or_busy(status(Err(error)), tx),
         }
     }
 }

@@ -675,6 +675,14 @@ fn what_is_no_server_is_refused() {
             assert!(mcp_server_input(server, &mut len).is_null() && len == 0);
             mcp_server_output(server, &mut len);
             assert_eq!(len, 0);
+    // The same change is told again.
+    let mut change = mcp_change { uri: null(), kind: MCP_TOOLS_CHANGED, position: 0 };
+    for _ in 0..2 {
+        // SAFETY: it is a server, and the change is one.
+        let status = host.send(|server| unsafe { mcp_changed(server, &mut change) });
+        while host.flush() {}
+        assert_eq!((status, change.position, host.lines().len()), (MCP_OK, 0, 1));
+    }
             mcp_server_wrote(server, 1);
             mcp_server_read(server, 1);
             mcp_server_lost(server);
