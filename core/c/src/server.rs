@@ -201,16 +201,13 @@ fn are_valid<R: Row>(rows: &[R]) -> bool {
 /// Changes the configuration, before the first `mcp_server_next`.
 unsafe fn configure(
     server: *mut mcp_server,
-    change: impl FnOnce(&mut ServerConfig<'static>, &mut Tables) -> bool,
+    change: impl FnOnce(&mut ServerConfig<'static>, &mut Tables),
 ) -> mcp_status {
     // SAFETY: the caller says that it is one.
     match unsafe { configuration(server) } {
         Some((config, tables)) => {
-            if change(config, tables) {
-                MCP_OK
-            } else {
-                MCP_INVALID
-            }
+            change(config, tables);
+            MCP_OK
         }
         None => MCP_NOT_ALLOWED,
     }
@@ -229,13 +226,15 @@ pub unsafe extern "C" fn mcp_server_resources(
     // SAFETY: the caller's tables stay as they are.
     let (resources, templates) =
         unsafe { (array(resources, resource_count), array(templates, template_count)) };
+    if !are_valid(resources) || !are_valid(templates) {
+        return MCP_INVALID;
+    }
     // SAFETY: the caller says that it is one.
     unsafe {
         configure(server, |config, tables| {
             (tables.resources, tables.templates) = (resources, templates);
             tables.of_resources = Some(of_resources);
             declare(config, ServerFeatures::RESOURCES, ServerFeatures::RESOURCES);
-            are_valid(resources) && are_valid(templates)
         })
     }
 }
@@ -275,6 +274,9 @@ pub unsafe extern "C" fn mcp_server_prompts(
 ) -> mcp_status {
     // SAFETY: the caller's table stays as it is.
     let prompts = unsafe { array(prompts, count) };
+    if !are_valid(prompts) {
+        return MCP_INVALID;
+    }
     // SAFETY: the caller says that it is one.
     unsafe {
         configure(server, |config, tables| {
@@ -284,7 +286,6 @@ pub unsafe extern "C" fn mcp_server_prompts(
                 _ => one(tables.prompts, MCP_PROMPT, request.name(), server, request, tx),
             });
             declare(config, ServerFeatures::PROMPTS, ServerFeatures::PROMPTS);
-            are_valid(prompts)
         })
     }
 }
@@ -297,7 +298,6 @@ pub unsafe extern "C" fn mcp_server_completions(server: *mut mcp_server) -> mcp_
         configure(server, |config, tables| {
             tables.of_completion = Some(of_completion);
             declare(config, ServerFeatures::COMPLETIONS, ServerFeatures::COMPLETIONS);
-            true
         })
     }
 }
@@ -324,7 +324,6 @@ pub unsafe extern "C" fn mcp_server_logging(server: *mut mcp_server) -> mcp_stat
     unsafe {
         configure(server, |config, _| {
             declare(config, ServerFeatures::LOGGING, ServerFeatures::LOGGING);
-            true
         })
     }
 }
@@ -349,7 +348,6 @@ pub unsafe extern "C" fn mcp_server_subscriptions(server: *mut mcp_server) -> mc
                 }
             }
             declare(config, changes, ServerFeatures::RESOURCES_SUBSCRIBE);
-            true
         })
     }
 }
@@ -365,7 +363,6 @@ pub unsafe extern "C" fn mcp_server_request_timeout(
     unsafe {
         configure(server, |config, _| {
             *config = config.request_timeout(Duration::from_secs(u64::from(seconds)));
-            true
         })
     }
 }
@@ -378,7 +375,6 @@ pub unsafe extern "C" fn mcp_server_peer_can_reconnect(server: *mut mcp_server) 
     unsafe {
         configure(server, |config, _| {
             *config = config.peer_can_reconnect(true);
-            true
         })
     }
 }

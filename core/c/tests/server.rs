@@ -754,3 +754,18 @@ fn mistakes_in_tables_are_found() {
         assert_eq!(made, MCP_INVALID);
     }
 }
+
+    // So are resources and prompts, and the server stays as it is.
+    static NO_URI: [mcp_resource; 1] = [mcp_resource { uri: null(), ..RESOURCES[0] }];
+    static NO_NAME: [mcp_prompt; 1] = [mcp_prompt { name: null(), ..PROMPTS[0] }];
+    let mut host = Host::new(&CONFIG, 1024, 512);
+    // SAFETY: it is a server, and the tables are constant.
+    unsafe {
+        let server = host.server;
+        assert_eq!(mcp_server_resources(server, NO_URI.as_ptr(), 1, null(), 0), MCP_INVALID);
+        assert_eq!(mcp_server_prompts(server, NO_NAME.as_ptr(), 1), MCP_INVALID);
+    }
+    host.feed(&request(1, "server/discover", ""), &mut none);
+    let discovered = host.lines().concat();
+    assert!(discovered.contains("\"tools\""), "{discovered}");
+    assert!(!discovered.contains("\"resources\"") && !discovered.contains("\"prompts\""));
