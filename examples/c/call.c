@@ -80,7 +80,8 @@ static int run(const char *tool, const char *arguments) {
             uint8_t *into = mcp_client_input(&client, &size);
             uint64_t due = mcp_client_due(&client), time = now();
             int wait = due == UINT64_MAX ? -1 : due <= time ? 0 : (int)(due - time);
-            if (size == 0 || poll(&(struct pollfd){.fd = from_server[0], .events = POLLIN}, 1, wait) <= 0) break;
+            struct pollfd in = {.fd = size > 0 ? from_server[0] : -1, .events = POLLIN}; // -1: only waits
+            if (poll(&in, 1, wait) <= 0) break;
             ssize_t count = read(from_server[0], into, size);
             if (count > 0) mcp_client_read(&client, (size_t)count);
             else if (count == 0) mcp_client_end_of_input(&client);

@@ -135,7 +135,8 @@ static int serve(void) {
             uint64_t due = mcp_server_due(&server), time = now();
             if (heating.request && heating.next < due) due = heating.next;
             int wait = due == UINT64_MAX ? -1 : due <= time ? 0 : due - time > 60000 ? 60000 : (int)(due - time);
-            if (size == 0 || poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, wait) <= 0) break;
+            struct pollfd in = {.fd = size > 0 ? STDIN_FILENO : -1, .events = POLLIN}; // -1: only waits
+            if (poll(&in, 1, wait) <= 0) break;
             ssize_t count = read(STDIN_FILENO, into, size);
             if (count > 0) mcp_server_read(&server, (size_t)count);
             else if (count == 0) mcp_server_end_of_input(&server);

@@ -92,8 +92,8 @@ static bool exchange() {
     const auto in = server.input();
     const uint64_t time = now(), own = heating.request ? heating.next : UINT64_MAX;
     const uint64_t due = std::min({server.due(), own, time + 60000});
-    pollfd ready{STDIN_FILENO, POLLIN, 0};
-    if (in.size == 0 || poll(&ready, 1, due > time ? int(due - time) : 0) <= 0) return true;
+    pollfd ready{in.size > 0 ? STDIN_FILENO : -1, POLLIN, 0}; // -1: only waits
+    if (poll(&ready, 1, due > time ? int(due - time) : 0) <= 0) return true;
     const ssize_t count = read(STDIN_FILENO, in.data, in.size);
     if (count > 0) server.read(size_t(count));
     else if (count == 0) server.end_of_input();

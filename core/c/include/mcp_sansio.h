@@ -345,7 +345,7 @@ const uint8_t *mcp_server_output(struct mcp_server *server, size_t *len);
 void mcp_server_wrote(struct mcp_server *server, size_t count);
 
 // Returns memory to read into, and its size in `size`, which is 0 while a message waits for room
-// in the output, and while an event has just come. Report with
+// in the output, while an event has just come, and after the end of the input. Report with
 // `mcp_server_read` how many bytes were read. Do not read if the size is 0: a read of no bytes
 // looks like the end of the input.
 uint8_t *mcp_server_input(struct mcp_server *server, size_t *size);

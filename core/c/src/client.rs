@@ -57,7 +57,7 @@ pub unsafe extern "C" fn mcp_client_init(
         let (config, state) = lend(client);
         let link = Connection::new(config, state, RxBuffer::new(rx), TxBuffer::new(tx));
         let now = Instant::from_millis(0);
-        finish(client, ClientLive { link, now, value: None, message: None });
+        finish(client, ClientLive { link, now, value: None, message: None, has_ended: false });
     }
     MCP_OK
 }
@@ -377,7 +377,8 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client, size: *mut us
     // SAFETY: the caller says that it is one.
     let live = unsafe { live(client) };
     // The frame of a result may not move.
-    let live = live.filter(|live| live.value.is_none() && live.message.is_none());
+    let live =
+        live.filter(|live| live.value.is_none() && live.message.is_none() && !live.has_ended);
     let spare = live.map(|live| live.link.rx().spare()).unwrap_or_default();
     // SAFETY: the caller says that there is memory for a number.
     unsafe { put(size, spare.len()) };
@@ -398,7 +399,7 @@ pub unsafe extern "C" fn mcp_client_read(client: *mut mcp_client, count: usize) 
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
-        (live.value, live.message) = (None, None);
+        (live.value, live.message, live.has_ended) = (None, None, true);
         live.link.end_of_input();
     }
 }
@@ -419,7 +420,7 @@ pub unsafe extern "C" fn mcp_client_due(client: *mut mcp_client) -> u64 {
 pub unsafe extern "C" fn mcp_client_reset(client: *mut mcp_client) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
-        (live.value, live.message) = (None, None);
+        (live.value, live.message, live.has_ended) = (None, None, false);
         live.link.reset();
     }
 }

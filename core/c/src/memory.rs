@@ -133,6 +133,7 @@ pub(crate) struct ClientLive {
     /// The subject of the latest event. It is in the receive buffer until the next step.
     pub(crate) value: Option<RawJson<'static>>,
     pub(crate) message: Option<JsonStr<'static>>,
+    pub(crate) has_ended: bool,
 }
 
 /// Returns where the parts are.

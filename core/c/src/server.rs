@@ -1,6 +1,6 @@
 //! The life of a server: its configuration, its steps, its bytes.
 
-use core::mem::{replace, transmute};
+use core::mem::transmute;
 use core::ptr::null_mut;
 use core::time::Duration;
 
@@ -400,7 +400,7 @@ fn next(live: &mut Live) -> (mcp_step, mcp_event) {
     // The response of the library goes on before anything else.
     if live.request.is_none() || live.found.is_some() {
         live.request = None;
-        let (now, has_ended) = (live.now, replace(&mut live.has_ended, false));
+        let (now, has_ended) = (live.now, live.has_ended);
         let Some(link) = live.free_link() else { return (MCP_WRONG, NO_EVENT) };
         if has_ended {
             link.end_of_input();
@@ -483,13 +483,13 @@ pub unsafe extern "C" fn mcp_server_wrote(server: *mut mcp_server, count: usize)
 }
 
 /// Returns memory to read into, and its size in `size`, which is 0 while a message waits for room
-/// in the output, and while an event has just come. Report with
+/// in the output, while an event has just come, and after the end of the input. Report with
 /// `mcp_server_read` how many bytes were read. Do not read if the size is 0: a read of no bytes
 /// looks like the end of the input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server, size: *mut usize) -> *mut u8 {
     // SAFETY: the caller says that it is one.
-    let live = unsafe { live(server) };
+    let live = unsafe { live(server) }.filter(|live| !live.has_ended);
     // The frame of a request may not move.
     let spare = live.and_then(Live::free_link).map(|link| link.rx().spare()).unwrap_or_default();
     // SAFETY: the caller says that there is memory for a number.

@@ -202,7 +202,10 @@ fn calls_fail_time_out_and_are_cancelled() {
         assert_eq!(pair.send(|client| mcp_client_cancel(client, 0)), MCP_OK);
 
         let lost = pair.call(c"{\"n\":-2}");
+        let mut size = 0;
+        assert!(!mcp_client_input(client, &mut size).is_null() && size > 0);
         mcp_client_end_of_input(client);
+        assert!(mcp_client_input(client, &mut size).is_null() && size == 0);
         let mut steps = vec![pair.next(60_000), pair.next(60_000)];
         steps.retain(|(step, _)| *step != MCP_CALL_PROGRESS);
         assert_eq!((steps[0].0, steps[0].1.call), (MCP_CALL_FAILED, lost));

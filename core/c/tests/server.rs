@@ -449,6 +449,27 @@ fn the_input_may_end_while_an_event_is_handled() {
     assert_eq!((seen, host.next().0), (1, MCP_CLOSED));
 }
 
+/// A program that waits for input where there is room for it would spin.
+#[test]
+fn there_is_no_memory_to_read_into_after_the_end_of_the_input() {
+    let mut host = Host::new(&CONFIG, 1024, 64);
+    let mut late = 0;
+    host.feed(&call(1, "time", "{}"), &mut |_, _, event| late = event.request);
+    // SAFETY: it is a server.
+    unsafe { mcp_server_end_of_input(host.server) }
+    for _ in 0..3 {
+        assert_eq!(host.read(b"x"), 0);
+        assert_eq!(host.next().0, MCP_IO, "the call is open");
+    }
+    // SAFETY: it is a server, and the text is one.
+    host.send(|server| unsafe { mcp_reply_text(server, late, c"late".as_ptr()) });
+    host.feed(b"", &mut none);
+    assert_eq!(host.next().0, MCP_CLOSED);
+    // SAFETY: it is a server.
+    unsafe { mcp_server_reset(host.server) }
+    assert_eq!(host.read(b"x"), 1);
+}
+
 static RESOURCES: [mcp_resource; 2] = [
     mcp_resource {
         uri: c"board://name".as_ptr(),
@@ -654,6 +675,14 @@ fn changes_reach_those_who_listen() {
     assert_eq!(changed(MCP_RESOURCE_CHANGED, c"board://picture".as_ptr()), (MCP_OK, 0));
     assert_eq!(changed(MCP_RESOURCE_CHANGED, null()), (MCP_INVALID, 0));
     assert_eq!(changed(9, null()), (MCP_INVALID, 0));
+    // The same change is told again.
+    let mut change = mcp_change { uri: null(), kind: MCP_TOOLS_CHANGED, position: 0 };
+    for _ in 0..2 {
+        // SAFETY: it is a server, and the change is one.
+        let status = host.send(|server| unsafe { mcp_changed(server, &mut change) });
+        while host.flush() {}
+        assert_eq!((status, change.position, host.lines().len()), (MCP_OK, 0, 1));
+    }
     // SAFETY: it is a server.
     unsafe { assert_eq!(mcp_changed(host.server, null_mut()), MCP_INVALID) }
 }
@@ -675,14 +704,6 @@ fn what_is_no_server_is_refused() {
             assert!(mcp_server_input(server, &mut len).is_null() && len == 0);
             mcp_server_output(server, &mut len);
             assert_eq!(len, 0);
-    // The same change is told again.
-    let mut change = mcp_change { uri: null(), kind: MCP_TOOLS_CHANGED, position: 0 };
-    for _ in 0..2 {
-        // SAFETY: it is a server, and the change is one.
-        let status = host.send(|server| unsafe { mcp_changed(server, &mut change) });
-        while host.flush() {}
-        assert_eq!((status, change.position, host.lines().len()), (MCP_OK, 0, 1));
-    }
             mcp_server_wrote(server, 1);
             mcp_server_read(server, 1);
             mcp_server_lost(server);
@@ -753,7 +774,6 @@ fn mistakes_in_tables_are_found() {
         };
         assert_eq!(made, MCP_INVALID);
     }
-}
 
     // So are resources and prompts, and the server stays as it is.
     static NO_URI: [mcp_resource; 1] = [mcp_resource { uri: null(), ..RESOURCES[0] }];
@@ -769,3 +789,4 @@ fn mistakes_in_tables_are_found() {
     let discovered = host.lines().concat();
     assert!(discovered.contains("\"tools\""), "{discovered}");
     assert!(!discovered.contains("\"resources\"") && !discovered.contains("\"prompts\""));
+}

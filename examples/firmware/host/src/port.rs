@@ -32,9 +32,12 @@ impl Stdio {
 
     /// Waits until there are bytes to read, for at most this time.
     pub(crate) fn wait(&mut self, most: Duration) {
-        match self.input.recv_timeout(most.min(Duration::from_secs(3600))) {
+        let most = most.min(Duration::from_secs(3600));
+        match self.input.recv_timeout(most) {
             Ok(bytes) => self.held.extend(bytes),
             Err(RecvTimeoutError::Timeout) => {}
+            // Slow tools go on after the end of the input.
+            Err(RecvTimeoutError::Disconnected) if self.ended => thread::sleep(most),
             Err(RecvTimeoutError::Disconnected) => self.ended = true,
         }
     }
