@@ -338,6 +338,9 @@ impl<'y> Yaml<'y, '_> {
             while self.byte(self.at) == b' ' {
                 self.at += 1;
             }
+            if self.byte(self.at) == b'\t' {
+                return self.fail("a tab behind a dash");
+            }
             if self.ends(self.at) || self.is_comment(self.at) {
                 self.next_line();
                 self.skip_lines();
@@ -542,6 +545,10 @@ impl Yaml<'_, '_> {
             let content = self.at + inner;
             if self.byte(content) == 0 || is_cut {
                 break;
+            }
+            if self.byte(content) == b'\t' {
+                self.fail("a tab at the beginning of a line");
+                return 0;
             }
             if self.ends(content) {
                 self.next_line();

@@ -125,6 +125,10 @@ fn skl_18_frontmatter_that_readers_may_read_differently_is_refused() {
         "a:\n   b: c\n  d: e",
         " a: b",
         "a: b\n\tc: d",
+        "a:\n-\tRead",
+        "a:\n- \tb: c",
+        "a: one\n  \t\nb: 1",
+        "a: one\n  \t\n  two",
         "a: b\n  c: d",
         "%YAML 1.2\na: b",
         "a: 1\na: 2",
@@ -183,10 +187,12 @@ fn frontmatter_fits_into_the_memory_that_is_said_to_suffice() {
 
 #[test]
 fn skl_07_random_frontmatter_is_refused_or_read_as_yaml() {
-    const PARTS: [&str; 44] = [
+    // saphyr takes a tab behind a colon only if a space follows.
+    const PARTS: [&str; 46] = [
         "a", "b", "key", "x y", ": ", ":", "\n", "\n", "\n  ", "\n    ", "\n\n", " ", "- ", "-",
         "[", "]", "{", "}", ",", ", ", "'", "''", "\"", "\\n", "\\", "|", ">", "|-", ">+", "#",
-        " # c", "1", "0", ".", "e", "true", "null", "~", "é", "?", "!", "&", "*", "a: b\n",
+        " # c", "1", "0", ".", "e", "true", "null", "~", "é", "?", "!", "&", "*", "a: b\n", "\t ",
+        "\n  \t",
     ];
     let mut random = Random::new(7);
     let mut read = 0;
