@@ -66,11 +66,11 @@ impl DirectoryStore {
 
     /// The name of a file is a hash, since a key may be longer than names, and have any characters.
     fn file(&self, key: &str) -> PathBuf {
-        let mut name = String::with_capacity(64 + EXTENSION.len());
+        let mut name = String::with_capacity(64);
         for byte in sha256(key.as_bytes()) {
             name += &format!("{byte:02x}");
         }
-        self.path.join(name + EXTENSION)
+        self.path.join(name).with_extension(EXTENSION)
     }
 
     fn put_if(
@@ -122,7 +122,7 @@ impl DirectoryStore {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let path = entry?.path();
-            if path.to_str().is_some_and(|path| path.ends_with(EXTENSION)) {
+            if path.extension().is_some_and(|extension| extension == EXTENSION) {
                 files.push(path);
             }
         }
@@ -351,7 +351,7 @@ fn failed(path: &Path, error: &io::Error) -> StoreError {
 const VERSION: u8 = 1;
 /// Length of version, end and length of the key.
 const HEAD: usize = 13;
-const EXTENSION: &str = ".record";
+const EXTENSION: &str = "record";
 const NEVER: u64 = u64::MAX;
 
 #[cfg(all(test, unix, not(target_vendor = "apple")))]

@@ -43,6 +43,21 @@ fn a_store_in_a_directory_passes_the_tests_of_all_stores() {
     });
 }
 
+/// Only Linux has directories whose names are any bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_path_of_a_store_need_not_be_utf_8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let (places, number) = (Place::new(), AtomicU32::new(0));
+    contract::run_limited(|clock, limit| {
+        let path = places.0.join(OsStr::from_bytes(b"x\xe9"));
+        let path = path.join(number.fetch_add(1, Ordering::Relaxed).to_string());
+        DirectoryStore::open(path, limit as u64).unwrap().clock(move || clock.now())
+    });
+}
+
 #[test]
 fn records_outlive_their_store_and_are_seen_by_others() {
     let place = Place::new();
