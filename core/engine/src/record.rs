@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId, TaskInfo};
 use mcp_sansio::{
-    ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError, SESSION_LEN,
+    ClientFeatures, ErrorCode, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError, SESSION_LEN,
 };
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +150,12 @@ impl TaskOutcome {
                 }
             }
             Err(error) => {
-                let json = OwnedJson::new(&error.as_error(), Revision::LATEST).ok()?;
+                let error = error.as_error();
+                // Some codes have a number of their own only in older revisions.
+                let latest = ErrorCode::from_number(error.code.number(Revision::LATEST));
+                let is_kept = latest == error.code;
+                let revision = if is_kept { Revision::LATEST } else { Revision::V2025_11_25 };
+                let json = OwnedJson::new(&error, revision).ok()?;
                 Self::Failed(json.as_json().as_str().to_owned())
             }
         })

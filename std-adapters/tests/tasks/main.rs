@@ -107,7 +107,11 @@ async fn handle(ctx: Context) -> HandlerResult {
             return ctx.reply(&TextResult::new(&format!("{} {}", name(&one)?, name(&two)?)));
         }
         "fail" => return Err("It broke".into()),
-        "refuse" => return Err(RpcError::new(ErrorCode::InvalidParams, "Not this one").into()),
+        "refuse" => {
+            let code = request.arguments().get("code").and_then(RawJson::as_i64);
+            let code = ErrorCode::from_number(code.unwrap_or(-32602).try_into().unwrap());
+            return Err(RpcError::new(code, "Not this one").into());
+        }
         "panic" => panic!("a test"),
         "large" => {
             let kilobytes = usize::try_from(millis).unwrap();

@@ -164,6 +164,44 @@ fn tasks_survive_the_process() {
     });
 }
 
+/// Two codes that are other ones since 2026-07-28, and one that is only there.
+#[test]
+fn the_code_of_an_error_survives_the_process() {
+    let store = Arc::new(MemoryStore::new(1 << 20));
+    let codes = [(-32002, -32002), (-32050, -32050), (-32021, -32602), (7, 7)];
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let result = async |client: &mut Client<Pipe>, id: &Value| {
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        response(client, 2).await.0["error"]["code"].clone()
+    };
+    let (ids, _) = talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let mut ids = Vec::new();
+        for (code, told) in codes {
+            let params = json!({"name": "refuse", "arguments": {"code": code}, "task": {}});
+            client.send(&legacy(1, "tools/call", params)).await;
+            let (created, _) = response(&mut client, 1).await;
+            let id = created["result"]["task"]["taskId"].clone();
+            assert_eq!(result(&mut client, &id).await, told, "{created}");
+            ids.push(id);
+        }
+        ids
+    });
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), codes.len());
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        for (id, (_, told)) in ids.iter().zip(codes) {
+            assert_eq!(result(&mut client, id).await, told);
+        }
+    });
+    talk(&app, WIDE, async |mut client| {
+        for (id, code) in ids.iter().zip([-32602, -32603, -32021, 7]) {
+            assert_eq!(state(&mut client, id).await["error"]["code"], code);
+        }
+    });
+}
+
 #[test]
 fn a_store_over_the_network_holds_up_only_the_task_that_is_saved() {
     let behind = Slow::new();
