@@ -105,9 +105,9 @@ const fn is_dynamic(skill: &Skill<'_>) -> bool {
 /// The arguments are the URI of the skill; the folder with the files, as
 /// [`include_bytes!`] finds it; and the paths of all files in it but `SKILL.md`, which it always
 /// has. It does not compile if the name in the frontmatter is not the last directory of the URI, if
-/// the frontmatter cannot be read ([`frontmatter_json`](crate::frontmatter_json) says what can), or
-/// if a limit is exceeded. Compiling takes some seconds for each 100 KB of files, of which the
-/// compiler may warn.
+/// the frontmatter cannot be read ([`frontmatter_json`](crate::frontmatter_json) says what can), if
+/// a path has anything but ASCII letters, digits and `-._~/`, or if a limit is exceeded. Compiling
+/// takes some seconds for each 100 KB of files, of which the compiler may warn.
 ///
 /// ```
 /// use mcp_sansio::{Catalog, ServedSkill, ServerFeatures, skill};
@@ -190,6 +190,7 @@ pub mod macros {
         let (mut all, mut at) = ([const { SkillResource::new("", "", 0) }; N], 0);
         while at < N {
             let Ok(digest) = core::str::from_utf8(&digests[at]) else { panic!("no digest") };
+            assert!(is_path(uris[at].as_bytes(), root), "{}", PATH_RULE);
             all[at] = SkillResource::new(uris[at], digest, contents[at].len() as u64);
             at += 1;
         }
@@ -225,6 +226,21 @@ pub mod macros {
     }
 
     /// Returns the value of a member of an object without whitespace.
+    const PATH_RULE: &str = "the path of a file has only ASCII letters, digits and -._~/: \
+        `ServedSkill::from_files` encodes others";
+
+    /// Whether a URI has nothing from a byte on that would have to be percent-encoded.
+    const fn is_path(uri: &[u8], from: usize) -> bool {
+        let mut at = from;
+        while at < uri.len() {
+            if !is_path_byte(uri[at]) {
+                return false;
+            }
+            at += 1;
+        }
+        true
+    }
+
     const fn member<'t>(object: &'t [u8], name: &[u8]) -> &'t [u8] {
         let mut at = 1;
         while byte(object, at) == b'"' {
@@ -280,6 +296,11 @@ pub mod macros {
 }
 
 // Digests of files as text.
+/// Whether a byte of a path stands in a URI as it is.
+const fn is_path_byte(byte: u8) -> bool {
+    matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/')
+}
+
 
 /// Returns a digest as it is written: `sha256:` and 64 hexadecimal digits.
 const fn digest_text(digest: &[u8; 32]) -> [u8; DIGEST_LEN] {

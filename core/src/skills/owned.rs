@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::{
     DIGEST_LEN, MAX_FRONTMATTER_JSON, Repr, ServedSkill, SkillError, digest_text, frontmatter_json,
+    is_path_byte,
 };
 use crate::encode::OwnedJson;
 use crate::protocol::Revision;
@@ -93,11 +94,10 @@ impl OwnedFile {
         let digest = digest_text(&sha256(&content));
         let mut uri = format!("{root}/");
         for byte in path.bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                    uri.push(char::from(byte));
-                }
-                _ => uri.push_str(&format!("%{byte:02X}")),
+            if is_path_byte(byte) {
+                uri.push(char::from(byte));
+            } else {
+                uri.push_str(&format!("%{byte:02X}"));
             }
         }
         let content = match String::from_utf8(content) {

@@ -330,6 +330,21 @@ fn skl_08_a_dynamic_skill_is_listed_and_its_files_are_left_to_the_application() 
 }
 
 #[test]
+fn a_file_whose_name_cannot_stand_in_a_uri_does_not_compile() {
+    use mcp_sansio::internal::skills::{DIGEST, files};
+    const DIGESTS: [[u8; DIGEST]; 2] = [[b'0'; DIGEST]; 2];
+    // The directory is a URI as it is written.
+    let compiles = |name: &'static str| {
+        let uris = ["skill://a%20b/SKILL.md", name];
+        std::panic::catch_unwind(|| files::<2>(&uris, &[b"", b""], &DIGESTS)).is_ok()
+    };
+    assert!(compiles("skill://a%20b/to/A-z_0~9.md"));
+    for name in ["a b.md", "100%.md", "a?", "a#b", "a\\b", "\u{e9}"] {
+        assert!(!compiles(format!("skill://a%20b/{name}").leak()), "{name}");
+    }
+}
+
+#[test]
 fn skl_10_a_catalog_checks_skills_of_the_running_program() {
     let frontmatter = RawJson::from_static(r#"{"name":"a","description":"b"}"#);
     let digest = SUMS[0];
