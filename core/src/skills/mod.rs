@@ -187,10 +187,11 @@ pub mod macros {
         contents: &[&[u8]],
         digests: &'static [[u8; DIGEST]],
     ) -> [SkillResource<'static>; N] {
+        let root = uris[0].len() - "/SKILL.md".len();
         let (mut all, mut at) = ([const { SkillResource::new("", "", 0) }; N], 0);
         while at < N {
-            let Ok(digest) = core::str::from_utf8(&digests[at]) else { panic!("no digest") };
             assert!(is_path(uris[at].as_bytes(), root), "{}", PATH_RULE);
+            let Ok(digest) = core::str::from_utf8(&digests[at]) else { panic!("no digest") };
             all[at] = SkillResource::new(uris[at], digest, contents[at].len() as u64);
             at += 1;
         }
@@ -225,7 +226,6 @@ pub mod macros {
         Skill::new(uris[0], RawJson::scanned(json), resources)
     }
 
-    /// Returns the value of a member of an object without whitespace.
     const PATH_RULE: &str = "the path of a file has only ASCII letters, digits and -._~/: \
         `ServedSkill::from_files` encodes others";
 
@@ -241,6 +241,7 @@ pub mod macros {
         true
     }
 
+    /// Returns the value of a member of an object without whitespace.
     const fn member<'t>(object: &'t [u8], name: &[u8]) -> &'t [u8] {
         let mut at = 1;
         while byte(object, at) == b'"' {
@@ -295,12 +296,12 @@ pub mod macros {
     }
 }
 
-// Digests of files as text.
 /// Whether a byte of a path stands in a URI as it is.
 const fn is_path_byte(byte: u8) -> bool {
     matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/')
 }
 
+// Digests of files as text.
 
 /// Returns a digest as it is written: `sha256:` and 64 hexadecimal digits.
 const fn digest_text(digest: &[u8; 32]) -> [u8; DIGEST_LEN] {
@@ -553,7 +554,8 @@ impl<'a> Skill<'a> {
     }
 
     /// Verifies that the frontmatter of `SKILL.md` is that of the entry: what was shown and
-    /// approved. `scratch` is for [`frontmatter_json`].
+    /// approved. That of the entry has at most [`MAX_FRONTMATTER_JSON`] bytes. `scratch` is for
+    /// [`frontmatter_json`].
     ///
     /// # Errors
     /// The skill must not be loaded.
@@ -563,7 +565,13 @@ impl<'a> Skill<'a> {
         scratch: &mut [u8],
     ) -> Result<(), SkillError> {
         let own = frontmatter_json(skill_md, scratch)?;
-        if is_same(own, self.frontmatter) { Ok(()) } else { Err(SkillError::FrontmatterDiffers) }
+        // The entry, which a server has written, is read once for each member of the file.
+        let may_be_same = self.frontmatter.as_str().len() <= MAX_FRONTMATTER_JSON;
+        if may_be_same && is_same(own, self.frontmatter) {
+            Ok(())
+        } else {
+            Err(SkillError::FrontmatterDiffers)
+        }
     }
 
     /// Returns how many characters of the URI name the directory, with the slash at its end.
@@ -622,7 +630,7 @@ fn is_digest(digest: Text<'_>) -> bool {
         && digest.chars().skip(7).all(|c| matches!(c, '0'..='9' | 'a'..='f'))
 }
 
-/// Whether two values are the same JSON. The first has at most 8 levels.
+/// Whether two values are the same JSON. The first has at most 8 levels, and no key twice.
 fn is_same(one: RawJson<'_>, other: RawJson<'_>) -> bool {
     if let (Some(one), Some(other)) = (one.as_string(), other.as_string()) {
         return one == other;
@@ -637,11 +645,10 @@ fn is_same(one: RawJson<'_>, other: RawJson<'_>) -> bool {
     }
     if one.is_object() && other.is_object() {
         return one.members().count() == other.members().count()
-            && other.members().all(|(key, other)| {
-                let mut members = one.members();
-                members.find(|(name, _)| *name == key).is_some_and(|(_, one)| is_same(one, other))
-            })
-            && one.members().all(|(key, _)| other.members().any(|(name, _)| name == key));
+            && one.members().all(|(key, one)| {
+                let mut members = other.members();
+                members.find(|(name, _)| *name == key).is_some_and(|(_, other)| is_same(one, other))
+            });
     }
     one == other
 }

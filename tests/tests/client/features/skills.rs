@@ -246,6 +246,27 @@ fn skl_07_skl_18_the_frontmatter_is_compared_field_by_field() {
     assert_eq!(twice, Err(SkillError::Frontmatter("a key occurs twice")));
 }
 
+/// Comparing them costs the number of members of the file times the length of the entry.
+#[test]
+fn skl_18_frontmatter_with_repeated_keys_or_longer_than_any_file_s_is_another() {
+    let verify = |frontmatter: &str| {
+        let frontmatter = RawJson::parse(frontmatter).unwrap();
+        Skill::new("skill://tea/SKILL.md", frontmatter, SkillResources::Dynamic)
+            .verify_frontmatter(SKILL_MD.as_bytes(), &mut vec![0; MAX_FRONTMATTER_JSON])
+    };
+    let entry = r#"{"name":"tea","description":"Makes tea"}"#;
+    let longest = " ".repeat(MAX_FRONTMATTER_JSON - entry.len());
+    assert_eq!(verify(entry), Ok(()));
+    assert_eq!(verify(&entry.replace(',', &format!("{longest},"))), Ok(()));
+    for other in [
+        &entry.replace("description", "name"),
+        &entry.replace("Makes ", "").replace("description", "name"),
+        &entry.replace(',', &format!("{longest} ,")),
+    ] {
+        assert_eq!(verify(other), Err(SkillError::FrontmatterDiffers));
+    }
+}
+
 #[test]
 fn skl_11_hints_of_an_entry_are_read_leniently() {
     let result = json!({"skill": entry(), "ttlMs": -1}).to_string();
