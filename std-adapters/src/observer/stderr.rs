@@ -58,7 +58,9 @@ impl Observer for StderrObserver {
             Event::Refused { connection, peer, why, .. } => {
                 write((connection, peer, None), format_args!("refused: {why}"));
             }
-            Event::FleetFailed { error } => write((0, None, None), format_args!("fleet: {error}")),
+            Event::FleetFailed { error } => {
+                write((0, None, None), format_args!("fleet: {}", Printable::new(error)));
+            }
             Event::Denied { denial } => {
                 let Denial { peer, principal, status, missing_scope, error, .. } = denial;
                 let missing = match &**missing_scope {

@@ -158,7 +158,9 @@ impl Observer for TracingObserver {
                 let place = place.map(display);
                 warn!(target: TARGET, parent: None, connection, peer, %why, place, "refused");
             }
-            Event::FleetFailed { error } => warn!(target: TARGET, parent: None, error, "fleet"),
+            Event::FleetFailed { error } => {
+                warn!(target: TARGET, parent: None, error = printable(error), "fleet");
+            }
             Event::Denied { denial } => warn!(
                 target: TARGET,
                 parent: None,
