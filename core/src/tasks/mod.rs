@@ -253,8 +253,11 @@ impl Tasks<'_> {
         message: &dyn fmt::Display,
     ) -> bool {
         self.live(task).is_some_and(|entry| {
-            entry.updated = time.unix_ms;
-            entry.message.set(message)
+            let is_new = entry.message.set(message);
+            if is_new {
+                entry.updated = time.unix_ms;
+            }
+            is_new
         })
     }
 

@@ -165,6 +165,10 @@ fn tsk_22_tsk_23_tsk_24_tex_14_a_task_has_stamps_and_its_time_to_live() {
         assert_eq!(later["createdAt"], task["createdAt"]);
         assert_eq!(later["lastUpdatedAt"], "2026-07-28T12:01:01.001Z");
         assert_eq!(later["statusMessage"], "3 of 9");
+        rig.wait(61_001);
+        let time = rig.time();
+        assert!(!rig.tasks().set_message(time, key, &"3 of 9"));
+        assert_eq!(rig.get(dialect, &id), later);
         let other = if dialect == Dialect::D {
             ["ttlMs", "pollIntervalMs"]
         } else {
