@@ -546,6 +546,9 @@ uint8_t *mcp_client_input(struct mcp_client *client, size_t *size);
 // Records that `count` bytes were read into the memory of `mcp_client_input`.
 void mcp_client_read(struct mcp_client *client, size_t count);
 
+// Records that bytes were lost, as `mcp_server_lost`.
+void mcp_client_lost(struct mcp_client *client);
+
 // Records that nothing more can be read: open calls fail, then comes `MCP_CLOSED`.
 void mcp_client_end_of_input(struct mcp_client *client);
 

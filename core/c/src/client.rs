@@ -57,7 +57,9 @@ pub unsafe extern "C" fn mcp_client_init(
         let (config, state) = lend(client);
         let link = Connection::new(config, state, RxBuffer::new(rx), TxBuffer::new(tx));
         let now = Instant::from_millis(0);
-        finish(client, ClientLive { link, now, value: None, message: None, has_ended: false });
+        let live =
+            ClientLive { link, now, value: None, message: None, has_ended: false, has_gap: false };
+        finish(client, live);
     }
     MCP_OK
 }
@@ -185,7 +187,9 @@ pub unsafe extern "C" fn mcp_client_next(
 
 fn next(live: &mut ClientLive) -> (mcp_step, mcp_client_event) {
     (live.value, live.message) = (None, None);
-    let received = match live.link.next(live.now) {
+    let now = live.now;
+    let Some(link) = live.free_link() else { return (MCP_WRONG, NO_EVENT) };
+    let received = match link.next(now) {
         Step::Event(received, _) => received,
         Step::Again => return (MCP_AGAIN, NO_EVENT),
         Step::Io { .. } => return (MCP_IO, NO_EVENT),
@@ -228,10 +232,12 @@ fn next(live: &mut ClientLive) -> (mcp_step, mcp_client_event) {
     };
     // SAFETY: both borrow the receive buffer, which nothing moves or writes to before the next call
     // of `Connection::next` or `reset`, before which they are dropped.
-    unsafe {
-        live.value = transmute::<Option<RawJson<'_>>, Option<RawJson<'static>>>(value);
-        live.message = transmute::<Option<JsonStr<'_>>, Option<JsonStr<'static>>>(message);
-    }
+    (live.value, live.message) = unsafe {
+        (
+            transmute::<Option<RawJson<'_>>, Option<RawJson<'static>>>(value),
+            transmute::<Option<JsonStr<'_>>, Option<JsonStr<'static>>>(message),
+        )
+    };
     (step, event)
 }
 
@@ -375,11 +381,10 @@ pub unsafe extern "C" fn mcp_client_wrote(client: *mut mcp_client, count: usize)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client, size: *mut usize) -> *mut u8 {
     // SAFETY: the caller says that it is one.
-    let live = unsafe { live(client) };
+    let live = unsafe { live(client) }.filter(|live| !live.has_ended);
     // The frame of a result may not move.
-    let live =
-        live.filter(|live| live.value.is_none() && live.message.is_none() && !live.has_ended);
-    let spare = live.map(|live| live.link.rx().spare()).unwrap_or_default();
+    let link = live.and_then(ClientLive::free_link);
+    let spare = link.map(|link| link.rx().spare()).unwrap_or_default();
     // SAFETY: the caller says that there is memory for a number.
     unsafe { put(size, spare.len()) };
     if spare.is_empty() { null_mut() } else { spare.as_mut_ptr() }
@@ -391,6 +396,15 @@ pub unsafe extern "C" fn mcp_client_read(client: *mut mcp_client, count: usize) 
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
         live.link.rx().commit(count);
+    }
+}
+
+/// Records that bytes were lost, as `mcp_server_lost`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_lost(client: *mut mcp_client) {
+    // SAFETY: the caller says that it is one.
+    if let Some(live) = unsafe { live(client) } {
+        live.has_gap = true;
     }
 }
 
@@ -420,7 +434,8 @@ pub unsafe extern "C" fn mcp_client_due(client: *mut mcp_client) -> u64 {
 pub unsafe extern "C" fn mcp_client_reset(client: *mut mcp_client) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
-        (live.value, live.message, live.has_ended) = (None, None, false);
+        (live.value, live.message) = (None, None);
+        (live.has_ended, live.has_gap) = (false, false);
         live.link.reset();
     }
 }

@@ -134,6 +134,8 @@ pub(crate) struct ClientLive {
     pub(crate) value: Option<RawJson<'static>>,
     pub(crate) message: Option<JsonStr<'static>>,
     pub(crate) has_ended: bool,
+    /// Whether bytes were lost at the end of what was read, as for a server.
+    pub(crate) has_gap: bool,
 }
 
 /// Returns where the parts are.
@@ -253,6 +255,19 @@ pub(crate) unsafe fn buffers(
         rx.write_bytes(0, rx_size);
         tx.write_bytes(0, tx_size);
         Some((from_raw_parts_mut(rx, rx_size), from_raw_parts_mut(tx, tx_size)))
+    }
+}
+
+impl ClientLive {
+    /// Returns the connection, whose receive buffer knows of all gaps, if no event borrows that.
+    pub(crate) fn free_link(&mut self) -> Option<&mut Link<ClientState<PLACES>>> {
+        if self.value.is_some() || self.message.is_some() {
+            return None;
+        }
+        if replace(&mut self.has_gap, false) {
+            self.link.rx().lost();
+        }
+        Some(&mut self.link)
     }
 }
 

@@ -217,6 +217,31 @@ fn calls_fail_time_out_and_are_cancelled() {
     }
 }
 
+/// An overrun comes while the program reads the subject of an event.
+#[test]
+fn bytes_may_be_lost_while_an_event_is_handled() {
+    let mut pair = Pair::new();
+    // SAFETY: it is a client.
+    assert_eq!(pair.send(|client| unsafe { mcp_client_connect(client, 0) }), MCP_OK);
+    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+    for is_cut in [false, true] {
+        let call = pair.call(c"{\"n\":1}");
+        while pair.flush() {}
+        let sent = std::mem::take(&mut pair.host.sent);
+        let line = sent.iter().position(|byte| *byte == b'\n').expect("progress") + 1;
+        let (first, rest) = sent.split_at(if is_cut { line + 20 } else { line });
+        pair.host.sent = first.to_vec();
+        let (step, event) = pair.next(0);
+        assert_eq!((step, event.call), (MCP_CALL_PROGRESS, call));
+        // SAFETY: it is a client.
+        unsafe { mcp_client_lost(pair.client) }
+        pair.host.sent = rest.to_vec();
+        let (step, _) = pair.next(0);
+        assert_eq!(step, if is_cut { MCP_VIOLATION } else { MCP_RESULT });
+    }
+    assert_eq!(pair.next(0).0, MCP_IO);
+}
+
 #[test]
 fn what_is_no_client_is_refused() {
     let mut memory = mcp_client::new();
@@ -235,6 +260,7 @@ fn what_is_no_client_is_refused() {
             mcp_client_output(client, &mut len);
             mcp_client_wrote(client, 1);
             mcp_client_read(client, 1);
+            mcp_client_lost(client);
             mcp_client_end_of_input(client);
             mcp_client_reset(client);
             assert_eq!(mcp_client_due(client), u64::MAX);
