@@ -43,23 +43,27 @@ pub(crate) fn follow<'f>(mut value: RawJson<'f>, path: &str) -> Result<RawJson<'
     Ok(value)
 }
 
-/// Reads an argument as a value of the type `T`.
-unsafe fn argument<T>(
+unsafe fn argument(
     server: *mut mcp_server,
     path: *const c_char,
+) -> Result<RawJson<'static>, mcp_status> {
+    // SAFETY: as in `at`.
+    unsafe { at(server, path, |request| request.arguments().as_json()) }
+}
+
+/// Reads a value that was found as one of the type `T`.
+pub(crate) unsafe fn typed<T>(
+    found: Result<RawJson<'static>, mcp_status>,
     to: *mut T,
     read: impl FnOnce(RawJson<'static>) -> Option<T>,
 ) -> mcp_status {
-    // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
-        Ok(value) => match read(value) {
-            Some(value) => {
-                // SAFETY: the caller says that there is memory for it.
-                unsafe { put(to, value) };
-                MCP_OK
-            }
-            None => MCP_INVALID,
-        },
+    match found.map(read) {
+        Ok(Some(value)) => {
+            // SAFETY: the caller says that there is memory for it.
+            unsafe { put(to, value) };
+            MCP_OK
+        }
+        Ok(None) => MCP_INVALID,
         Err(status) => status,
     }
 }
@@ -77,7 +81,7 @@ pub unsafe extern "C" fn mcp_arg_bool(
     value: *mut bool,
 ) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
-    unsafe { argument(server, path, value, RawJson::as_bool) }
+    unsafe { typed(argument(server, path), value, RawJson::as_bool) }
 }
 
 /// Reads an argument that is a whole number. `MCP_INVALID` also if it has more than 32 bits.
@@ -89,7 +93,7 @@ pub unsafe extern "C" fn mcp_arg_i32(
 ) -> mcp_status {
     let read = |json: RawJson<'_>| json.as_i64().and_then(|value| i32::try_from(value).ok());
     // SAFETY: the caller keeps to what it says.
-    unsafe { argument(server, path, value, read) }
+    unsafe { typed(argument(server, path), value, read) }
 }
 
 /// Reads an argument that is a whole number. `MCP_INVALID` also if it has more than 64 bits.
@@ -100,7 +104,7 @@ pub unsafe extern "C" fn mcp_arg_i64(
     value: *mut i64,
 ) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
-    unsafe { argument(server, path, value, RawJson::as_i64) }
+    unsafe { typed(argument(server, path), value, RawJson::as_i64) }
 }
 
 /// Reads an argument that is a number.
@@ -111,7 +115,7 @@ pub unsafe extern "C" fn mcp_arg_f64(
     value: *mut f64,
 ) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
-    unsafe { argument(server, path, value, RawJson::as_f64) }
+    unsafe { typed(argument(server, path), value, RawJson::as_f64) }
 }
 
 /// Reads an argument that is a string: its text as UTF-8, with a zero byte behind it.
@@ -124,12 +128,8 @@ pub unsafe extern "C" fn mcp_arg_str(
     out: *mut c_char,
     size: usize,
 ) -> mcp_status {
-    // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
-        // SAFETY: the caller says that there is as much memory.
-        Ok(value) => unsafe { string(value, out, size) },
-        Err(status) => status,
-    }
+    // SAFETY: as in `at`; the caller says that there is as much memory.
+    unsafe { string(argument(server, path), out, size) }
 }
 
 /// Reads an argument of any type as JSON text, with a zero byte behind it.
@@ -140,12 +140,8 @@ pub unsafe extern "C" fn mcp_arg_json(
     out: *mut c_char,
     size: usize,
 ) -> mcp_status {
-    // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.arguments().as_json()) } {
-        // SAFETY: the caller says that there is as much memory.
-        Ok(value) => unsafe { copy(value.as_str().chars(), out, size) },
-        Err(status) => status,
-    }
+    // SAFETY: as in `at`; the caller says that there is as much memory.
+    unsafe { json(argument(server, path), out, size) }
 }
 
 /// Reads a string of the parameters of the request, of which the arguments are a part: `uri` of a
@@ -157,12 +153,8 @@ pub unsafe extern "C" fn mcp_param_str(
     out: *mut c_char,
     size: usize,
 ) -> mcp_status {
-    // SAFETY: as in `at`.
-    match unsafe { at(server, path, |request| request.params.as_json()) } {
-        // SAFETY: the caller says that there is as much memory.
-        Ok(value) => unsafe { string(value, out, size) },
-        Err(status) => status,
-    }
+    // SAFETY: as in `at`; the caller says that there is as much memory.
+    unsafe { string(at(server, path, |request| request.params.as_json()), out, size) }
 }
 
 /// Reads a variable of the template that the URI of the latest event matches (`MCP_TEMPLATE`).
@@ -194,11 +186,30 @@ pub unsafe extern "C" fn mcp_variable(
     }
 }
 
-pub(crate) unsafe fn string(value: RawJson<'_>, out: *mut c_char, size: usize) -> mcp_status {
-    match value.as_string() {
+/// Copies a string that was found.
+pub(crate) unsafe fn string(
+    found: Result<RawJson<'_>, mcp_status>,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
+    match found.map(RawJson::as_string) {
         // SAFETY: the caller says that there is as much memory.
-        Some(text) => unsafe { copy(text.chars(), out, size) },
-        None => MCP_INVALID,
+        Ok(Some(text)) => unsafe { copy(text.chars(), out, size) },
+        Ok(None) => MCP_INVALID,
+        Err(status) => status,
+    }
+}
+
+/// Copies the text of a value that was found.
+pub(crate) unsafe fn json(
+    found: Result<RawJson<'_>, mcp_status>,
+    out: *mut c_char,
+    size: usize,
+) -> mcp_status {
+    match found {
+        // SAFETY: the caller says that there is as much memory.
+        Ok(value) => unsafe { copy(value.as_str().chars(), out, size) },
+        Err(status) => status,
     }
 }
 

@@ -11,7 +11,7 @@ use mcp_sansio::{
     Connection, Instant, JsonStr, RawJson, RxBuffer, SendResult, Step, Tx, TxBuffer,
 };
 
-use crate::arguments::{copy, follow, string};
+use crate::arguments::{copy, follow, json, string, typed};
 use crate::memory::{ClientLive, begin, buffers, finish, lend, live, mcp_client};
 use crate::raw::{self, put};
 use crate::replies::{or_busy, status};
@@ -252,24 +252,6 @@ unsafe fn at(client: *mut mcp_client, path: *const c_char) -> Result<RawJson<'st
     follow(live.value.ok_or(MCP_GONE)?, path.ok_or(MCP_INVALID)?)
 }
 
-unsafe fn value<T>(
-    client: *mut mcp_client,
-    path: *const c_char,
-    to: *mut T,
-    read: impl FnOnce(RawJson<'static>) -> Option<T>,
-) -> mcp_status {
-    // SAFETY: as in `at`.
-    match unsafe { at(client, path) }.map(read) {
-        Ok(Some(value)) => {
-            // SAFETY: the caller says that there is memory for it.
-            unsafe { put(to, value) };
-            MCP_OK
-        }
-        Ok(None) => MCP_INVALID,
-        Err(status) => status,
-    }
-}
-
 /// Reads `true` or `false` at a path of the result of the latest event, before the next
 /// `mcp_client_next`. Paths and statuses are those of `mcp_arg_bool`; so with all functions
 /// `mcp_result_...`. `isError` says whether a tool failed.
@@ -280,7 +262,7 @@ pub unsafe extern "C" fn mcp_result_bool(
     to: *mut bool,
 ) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
-    unsafe { value(client, path, to, RawJson::as_bool) }
+    unsafe { typed(at(client, path), to, RawJson::as_bool) }
 }
 
 /// Reads a whole number of at most 32 bits.
@@ -292,7 +274,7 @@ pub unsafe extern "C" fn mcp_result_i32(
 ) -> mcp_status {
     let read = |json: RawJson<'_>| json.as_i64().and_then(|number| i32::try_from(number).ok());
     // SAFETY: the caller keeps to what it says.
-    unsafe { value(client, path, to, read) }
+    unsafe { typed(at(client, path), to, read) }
 }
 
 /// Reads a number.
@@ -303,7 +285,7 @@ pub unsafe extern "C" fn mcp_result_f64(
     to: *mut f64,
 ) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
-    unsafe { value(client, path, to, RawJson::as_f64) }
+    unsafe { typed(at(client, path), to, RawJson::as_f64) }
 }
 
 /// Reads a string, as `mcp_arg_str`: `content/0/text` is the first text of a tool's result.
@@ -315,12 +297,7 @@ pub unsafe extern "C" fn mcp_result_str(
     size: usize,
 ) -> mcp_status {
     // SAFETY: as in `at`; the caller says that there is as much memory.
-    unsafe {
-        match at(client, path) {
-            Ok(value) => string(value, out, size),
-            Err(status) => status,
-        }
-    }
+    unsafe { string(at(client, path), out, size) }
 }
 
 /// Reads any value as JSON text.
@@ -332,12 +309,7 @@ pub unsafe extern "C" fn mcp_result_json(
     size: usize,
 ) -> mcp_status {
     // SAFETY: as in `at`; the caller says that there is as much memory.
-    unsafe {
-        match at(client, path) {
-            Ok(value) => copy(value.as_str().chars(), out, size),
-            Err(status) => status,
-        }
-    }
+    unsafe { json(at(client, path), out, size) }
 }
 
 /// Reads the server's words of `MCP_CALL_FAILED` or `MCP_CONNECT_FAILED`; `MCP_NONE` if it has sent
