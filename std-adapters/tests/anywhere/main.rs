@@ -220,7 +220,7 @@ fn seen(messages: &Messages) -> Vec<String> {
 
 const SEEN: [&str; 10] = [
     r#"structured: {"characters":3,"whole":"a é"}"#,
-    "failed: text: must be a string of 1 to 20 characters, has 0",
+    "failed: text: must be a string of 1 to 200 characters, has 0",
     "2 blocks are copied",
     "failed: block: is unknown, must be one of blocks\nblocks: is missing, must be an integer from 0 to 4294967295",
     "failed: The disk is full",

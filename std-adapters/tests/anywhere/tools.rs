@@ -8,6 +8,7 @@ use mcp_sansio::{
     Catalog, ErrorCode, LogMessage, OrToolError as _, Progress, RpcError, ToolContext, ToolError,
     ToolOutput, ToolResult,
 };
+use smol::future::yield_now;
 
 pub(crate) static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call<'_>>();
 
@@ -16,7 +17,7 @@ pub(crate) enum Call<'a> {
     /// Takes a text apart.
     #[tool(returns = Parts<'static>)]
     Split {
-        #[arg(length = 1..=20)]
+        #[arg(length = 1..=200)]
         text: Text<'a>,
     },
     /// Copies blocks, and tells about each.
@@ -97,7 +98,7 @@ async fn greet(ctx: ToolContext<'_>) -> Result<ToolOutput<'_, Parts<'_>>, ToolEr
 /// Returns its results at once.
 #[derive(Default)]
 pub(crate) struct Fast {
-    calls: u32,
+    pub(crate) calls: u32,
 }
 
 impl ToolHandler for Fast {
@@ -119,7 +120,7 @@ impl ToolHandler for Fast {
 /// Takes time, and tells the client what it does.
 #[derive(Default)]
 pub(crate) struct Slow {
-    calls: Cell<u32>,
+    pub(crate) calls: Cell<u32>,
 }
 
 impl AsyncToolHandler for Slow {
@@ -128,14 +129,14 @@ impl AsyncToolHandler for Slow {
 
     async fn call<'a>(&'a self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a, Parts<'a>> {
         self.calls.set(self.calls.get() + 1);
-        futures_lite::future::yield_now().await;
+        yield_now().await;
         match call {
             Call::Split { text } => split(text),
             Call::Copy { blocks } => {
                 for block in 1..=blocks {
                     ctx.progress(&Progress::of(block).total(blocks)).await?;
                     ctx.log(&LogMessage::new(LoggingLevel::Info, "copied")).await?;
-                    futures_lite::future::yield_now().await;
+                    yield_now().await;
                 }
                 Ok(format!("{blocks} blocks are copied").into())
             }

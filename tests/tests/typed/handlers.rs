@@ -1,130 +1,29 @@
 //! Handlers of tools, behind a connection with buffers of any size.
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use mcp_sansio::typed::{AsyncToolHandler, Input, Output, ToolHandler, Tools};
-use mcp_sansio::types::{Implementation, LoggingLevel, Text};
+use mcp_sansio::typed::{ToolHandler, Tools};
+use mcp_sansio::types::{Implementation, Text};
 use mcp_sansio::{
-    Catalog, Connection, ErrorCode, Instant, LogMessage, NoOutput, Progress, Request, Revision,
-    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState,
-    Spare, Step, Target, ToolContext, ToolError, ToolOutput, ToolResult, Turn, TxBuffer,
+    Catalog, Connection, Instant, NoOutput, Request, Revision, RxBuffer, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare, Step, Target, ToolContext,
+    ToolOutput, ToolResult, Turn, TxBuffer,
 };
 
-#[derive(Tools)]
-enum Call<'a> {
-    /// Takes a text apart.
-    #[tool(returns = Parts<'static>)]
-    Split { text: Text<'a> },
-    /// Copies blocks, and tells about each.
-    Copy { blocks: u32 },
-    /// Fails in one of several ways.
-    Fail { how: How },
-}
+#[path = "../../../std-adapters/tests/anywhere/tools.rs"]
+mod tools;
 
-#[derive(Output)]
-struct Parts<'a> {
-    whole: Text<'a>,
-    characters: u32,
-}
-
-#[derive(Input, Clone, Copy)]
-enum How {
-    Failed,
-    Arguments,
-    Internal,
-    Protocol,
-}
-
-impl How {
-    fn error(self) -> ToolError<'static> {
-        match self {
-            Self::Failed => "The disk is full".into(),
-            Self::Arguments => ToolError::invalid_arguments("how: is not possible today"),
-            Self::Internal => ToolError::internal("password of the database"),
-            Self::Protocol => RpcError::new(ErrorCode::Application(7), "Busy").into(),
-        }
-    }
-}
-
-/// Answers at once, and counts its calls.
-#[derive(Default)]
-struct Fast {
-    calls: u32,
-}
-
-impl ToolHandler for Fast {
-    type Tools = Call<'static>;
-    type Output<'a> = Parts<'a>;
-
-    fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a, Parts<'a>> {
-        self.calls += 1;
-        match call {
-            Call::Split { text } => split(text),
-            Call::Copy { blocks } => Ok(format!("{blocks} blocks are copied").into()),
-            Call::Fail { how } => Err(how.error()),
-        }
-    }
-}
-
-/// The same, but waits between two blocks.
-#[derive(Default)]
-struct Slow {
-    calls: Cell<u32>,
-}
-
-impl AsyncToolHandler for Slow {
-    type Tools = Call<'static>;
-    type Output<'a> = Parts<'a>;
-
-    async fn call<'a>(&'a self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a, Parts<'a>> {
-        self.calls.set(self.calls.get() + 1);
-        match call {
-            Call::Split { text } => {
-                pause().await;
-                split(text)
-            }
-            Call::Copy { blocks } => {
-                for block in 1..=blocks {
-                    ctx.progress(&Progress::of(block).total(blocks)).await?;
-                    ctx.log(&LogMessage::new(LoggingLevel::Info, "copied")).await?;
-                    pause().await;
-                }
-                Ok(format!("{blocks} blocks are copied").into())
-            }
-            Call::Fail { how } => Err(how.error()),
-        }
-    }
-}
-
-fn split(text: Text<'_>) -> ToolResult<'_, Parts<'_>> {
-    let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    Ok(ToolOutput::Structured(Parts { whole: text, characters }))
-}
-
-/// Is ready when it is polled for the second time, and wakes its task for that.
-async fn pause() {
-    let mut is_second = false;
-    poll_fn(|cx| {
-        if std::mem::replace(&mut is_second, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
+use tools::{CATALOG, Fast, Slow};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("s", "1"),
     ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
 )
 .progress_interval(Duration::ZERO);
-static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 /// What the transport has taken, and after how many bytes it fails, once.
 #[derive(Default)]
