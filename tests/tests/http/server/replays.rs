@@ -51,28 +51,3 @@ fn sse_04_only_missed_events_of_the_same_stream_are_replayed() {
         assert!(fresh.status == 200 && !fresh.body.contains("\"id\""), "{unknown}: {fresh:?}");
     }
 }
-
-#[test]
-fn a_stream_can_be_resumed_after_a_loss_at_any_byte() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
-    let answer = host.tool(&id, 2, "slow");
-    assert_eq!(answer.body, "(open)");
-    let (exchange, open) = (answer.exchange.unwrap(), host.open.remove(0));
-    let mut whole = String::new();
-    for step in 1..5 {
-        host.progress(open, step);
-        whole += &host.rest(exchange).body;
-    }
-    host.finish(open);
-    whole += &host.rest(exchange).body;
-    for cut in 0..=whole.len() {
-        let seen = &whole[..cut];
-        // The client has received the complete events.
-        let complete = &seen[..seen.rfind("\n\n").map_or(0, |at| at + 2)];
-        let last = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back();
-        let Some(last) = last else { continue };
-        let again = host.send(&bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", last)]));
-        assert_eq!(format!("{complete}{}", again.body), whole, "{cut}");
-    }
-}
