@@ -1,9 +1,11 @@
 //! The client on a port: each test is a conversation, line by line, with a scripted server and a
 //! clock that advances only while the client waits.
 
+#[path = "embedded/received.rs"]
+mod received;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use mcp_sansio::{
     NotAllowed, RawJson, SendError,
 };
 use mcp_sansio_adapters::embedded::{Client, ClientHandler, Error, Turn};
+
+use received::{Fault, Received, read};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
@@ -28,7 +32,7 @@ type House = Client<'static, Port, Notes, 512, 64>;
 type Script = Vec<(&'static str, String)>;
 
 struct Line {
-    input: VecDeque<Result<u8, ErrorKind>>,
+    input: Received,
     output: Vec<u8>,
     script: VecDeque<(&'static str, String)>,
     chunk: usize,
@@ -358,23 +362,6 @@ impl Port {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Fault(ErrorKind);
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl embedded_io::Error for Fault {
-    fn kind(&self) -> ErrorKind {
-        self.0
-    }
-}
-
 impl ErrorType for Port {
     type Error = Fault;
 }
@@ -388,23 +375,8 @@ impl ReadReady for Port {
 
 impl Read for Port {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        assert!(!into.is_empty(), "a read into an empty slice looks like the end of input");
-        let mut line = self.0.borrow_mut();
-        let mut read = 0;
-        while read < into.len().min(line.chunk) {
-            match line.input.front() {
-                Some(Ok(byte)) => into[read] = *byte,
-                Some(Err(kind)) if read == 0 => {
-                    let fault = Fault(*kind);
-                    line.input.pop_front();
-                    return Err(fault);
-                }
-                _ => break,
-            }
-            line.input.pop_front();
-            read += 1;
-        }
-        Ok(read)
+        let line = &mut *self.0.borrow_mut();
+        read(&mut line.input, line.chunk, into)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use mcp_sansio::{
     ServerEvent, ServerFeatures, ServerState, TxBuffer,
 };
 use mcp_sansio_adapters::embedded::{Error, Port, Step, Turn};
+
+use crate::received::{Fault, Received, read};
 
 pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
@@ -254,7 +255,7 @@ impl Notes {
 }
 
 struct Line {
-    input: VecDeque<Result<u8, ErrorKind>>,
+    input: Received,
     output: Vec<u8>,
     chunk: usize,
     deaf: bool,
@@ -263,23 +264,6 @@ struct Line {
 }
 
 pub(crate) struct Uart(Rc<RefCell<Line>>);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fault(pub(crate) ErrorKind);
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl embedded_io::Error for Fault {
-    fn kind(&self) -> ErrorKind {
-        self.0
-    }
-}
 
 impl ErrorType for Uart {
     type Error = Fault;
@@ -293,23 +277,8 @@ impl ReadReady for Uart {
 
 impl Read for Uart {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        assert!(!into.is_empty(), "a read into an empty slice looks like the end of input");
-        let mut line = self.0.borrow_mut();
-        let mut read = 0;
-        while read < into.len().min(line.chunk) {
-            match line.input.front() {
-                Some(Ok(byte)) => into[read] = *byte,
-                Some(Err(kind)) if read == 0 => {
-                    let fault = Fault(*kind);
-                    line.input.pop_front();
-                    return Err(fault);
-                }
-                _ => break,
-            }
-            line.input.pop_front();
-            read += 1;
-        }
-        Ok(read)
+        let line = &mut *self.0.borrow_mut();
+        read(&mut line.input, line.chunk, into)
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod bench;
 mod mixture;
+mod received;
 mod tools;
 
-use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};
+use bench::{Bench, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};
 use embedded_io::ErrorKind;
 use mcp_sansio_adapters::embedded::Error;
+use received::Fault;
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
