@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, meta};
 use mcp_sansio::{
-    Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Frame, Instant, Messages, RawJson, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
 
@@ -125,14 +125,10 @@ fn exchange(
     mut handle: impl FnMut(&mcp_sansio::Request<'_>, &mut Server<'_>, &mut TxBuffer<[u8; 1024]>),
 ) {
     let line = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"file:///a","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},{members}}}}}}}
-"#
+        r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"file:///a","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},{members}}}}}}}"#
     );
-    let (mut server, mut rx, mut tx) =
-        (new_server::<8, 8>(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
-    rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
-    rx.commit(line.len());
-    let mut messages = rx.next_messages().expect("a line");
+    let (mut server, mut tx) = (new_server::<8, 8>(&CONFIG), TxBuffer::new([0; 1024]));
+    let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
     let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx);
     let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
     handle(&request, &mut server, &mut tx);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    RawJson, Revision, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Frame, Messages, RawJson, Revision, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::transcript::{self, Corpus, Played, Sent};
@@ -158,17 +158,13 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
     const CONFIG: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     let mut server = new_server::<8, 8>(&CONFIG);
-    let mut rx = RxBuffer::new([0; 512]);
     let mut tx = TxBuffer::new([0; 1024]);
     let call = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"#,
         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-        "\n"
     );
     for text in ["{\n\"a\" :\r\n[ 1 ,\n2 ] }", "{\"a\":\"\\n\\r\\u000a\"}"] {
-        rx.spare()[..call.len()].copy_from_slice(call.as_bytes());
-        rx.commit(call.len());
-        let mut messages = rx.next_messages().expect("a line");
+        let mut messages = Messages::new(Frame::Complete(call.as_bytes()));
         let event = server.next_event(mcp_sansio::Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let raw = RawJson::parse(text).expect("JSON");

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ClientRequest, Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
+    Catalog, ClientRequest, Frame, Instant, Messages, RawJson, Server, ServerConfig, ServerEvent,
     ServerFeatures, Target, TxBuffer, entries,
 };
 use mcp_sansio_tests::memory::new_server;
@@ -141,12 +141,8 @@ impl Peer {
 
     /// Returns the response to a line.
     fn say(&mut self, line: &str) -> Vec<String> {
-        let mut rx = RxBuffer::new([0; 2048]);
         let mut tx = TxBuffer::new([0; 8192]);
-        rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
-        rx.spare()[line.len()] = b'\n';
-        rx.commit(line.len() + 1);
-        let mut messages = rx.next_messages().expect("a line");
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         while let Some(event) =
             self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room")
         {
