@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod frames;
 #[cfg(doctest)]
 mod guide;
+pub mod json;
 #[cfg(feature = "auth")]
 pub mod login;
 pub mod memory;

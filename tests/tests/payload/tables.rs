@@ -6,12 +6,9 @@ use std::panic::catch_unwind;
 use mcp_sansio::Json;
 use mcp_sansio::types::*;
 use mcp_sansio::*;
+use mcp_sansio_tests::json::raw;
 use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};
 use serde::{Deserialize, Serialize};
-
-fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
-}
 
 #[test]
 fn codes_and_statuses_by_revision() {

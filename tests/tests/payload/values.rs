@@ -4,19 +4,8 @@ use mcp_sansio::types::*;
 use mcp_sansio::{
     Encode, Json, JsonStr, Printable, RawJson, ReadError, Revision, Revisions, ToolError, to_slice,
 };
+use mcp_sansio_tests::json::{REVISIONS, raw};
 use serde::Deserialize;
-
-const REVISIONS: [Revision; 5] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
-
-fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
-}
 
 fn string(text: &str) -> JsonStr<'_> {
     raw(text).as_string().expect("a string")

@@ -3,18 +3,13 @@
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    RawJson, Revision, Tx, TxBuffer,
+    Revision, Tx, TxBuffer,
 };
+use mcp_sansio_tests::json::lines;
 use mcp_sansio_tests::memory::new_client;
 use serde_json::{Value, json};
 
-pub(crate) const REVISIONS: [Revision; 5] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
+pub(crate) use mcp_sansio_tests::json::{REVISIONS, raw};
 
 pub(crate) const EVERYTHING: ClientFeatures = ClientFeatures::ROOTS_LIST_CHANGED
     .with(ClientFeatures::SAMPLING_TOOLS)
@@ -137,15 +132,4 @@ impl Peer {
         let message = json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params});
         self.hears(&message, handle)
     }
-}
-
-fn lines(output: &[u8]) -> Vec<Value> {
-    let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
-}
-
-pub(crate) fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).expect("the test's own JSON")
 }

@@ -25,7 +25,8 @@ mod values;
 mod writing;
 mod zoo;
 
-use mcp_sansio::{Json, RawJson, Revision};
+use mcp_sansio::{Json, Revision};
+use mcp_sansio_tests::json::raw;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -35,10 +36,6 @@ fn written<T: Serialize + ?Sized>(value: &T) -> String {
     let raw = mcp_sansio::to_slice(&Json(value), Revision::LATEST, &mut out)
         .expect("the value can be written");
     raw.as_str().to_owned()
-}
-
-fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
 /// Compares values, with the sign of zero; floats within the error of the oracle's parser.

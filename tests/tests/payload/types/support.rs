@@ -10,13 +10,7 @@ use mcp_sansio::types::*;
 use mcp_sansio::{Encode, RawJson, Revision, to_slice};
 use serde_json::Value;
 
-pub(crate) const REVISIONS: [Revision; 5] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
+pub(crate) use mcp_sansio_tests::json::{REVISIONS, raw};
 
 /// Writes a value for a peer of `revision`.
 pub(crate) fn written<T: Encode + ?Sized>(value: &T, revision: Revision) -> Value {
@@ -36,10 +30,6 @@ fn without_allocation<T, E>(call: impl FnOnce() -> Result<T, E>) -> Result<T, E>
 
 pub(crate) fn value_of(text: RawJson<'_>) -> Value {
     serde_json::from_str(text.as_str()).expect("RawJson holds valid JSON")
-}
-
-pub(crate) fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).expect("the test's own JSON")
 }
 
 /// Leaks a text.

@@ -2,19 +2,13 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Entry, Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerConfig,
+    Entry, Frame, Instant, Messages, Request, Revision, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
 
-pub(crate) const REVISIONS: [Revision; 5] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
+pub(crate) use mcp_sansio_tests::json::{REVISIONS, lines, raw};
 
 pub(crate) const EVERYTHING: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED
     .with(ServerFeatures::RESOURCES_LIST_CHANGED)
@@ -142,14 +136,6 @@ impl<const N: usize, const S: usize> Peer<N, S> {
     }
 }
 
-/// The messages in some output.
-pub(crate) fn lines(output: &[u8]) -> Vec<Value> {
-    let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
-}
-
 /// Writes through a buffer of `size` bytes; returns the output.
 pub(crate) fn through<R>(
     size: usize,
@@ -166,10 +152,6 @@ pub(crate) fn through<R>(
             Err(error) => assert_eq!(error, SendError::Full),
         }
     }
-}
-
-pub(crate) fn raw(text: &str) -> RawJson<'_> {
-    RawJson::parse(text).expect("the test's own JSON")
 }
 
 /// Leaks a text.

@@ -13,6 +13,7 @@ use mcp_sansio::{
     JsonStr, Messages, OwnedJson, Progress, RawJson, Request, RequestHandle, Revision, RpcError,
     SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
+use mcp_sansio_tests::json::lines;
 use serde_json::{Value, json};
 
 pub(super) static CONFIG: ServerConfig = ServerConfig::new(
@@ -467,9 +468,4 @@ fn send(
 fn drain(tx: &mut TxBuffer<Vec<u8>>, sent: &mut Vec<u8>) {
     sent.extend_from_slice(tx.pending());
     tx.advance(tx.pending().len());
-}
-
-fn lines(sent: &[u8]) -> Vec<Value> {
-    let text = std::str::from_utf8(sent).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
