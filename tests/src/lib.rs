@@ -9,6 +9,7 @@ pub mod frames;
 #[cfg(doctest)]
 mod guide;
 pub mod json;
+pub mod line;
 #[cfg(feature = "auth")]
 pub mod login;
 pub mod memory;

@@ -8,6 +8,7 @@ use mcp_sansio::{
     Connection, Era, Frame, Instant, InvalidPayload, Json, Messages, RawJson, RxBuffer, SendError,
     Step, Tx, TxBuffer,
 };
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_client;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -34,23 +35,14 @@ fn send(
 /// Returns everything written when the open line is cut off by `cut` and another request is sent.
 fn cut_off(
     first: &impl Serialize,
-    cut: impl FnOnce(&mut Client<'_>, &mut TxBuffer<[u8; 64]>),
+    cut: impl FnOnce(&mut Client<'_>, &mut TxBuffer<Vec<u8>>),
 ) -> (Client<'static>, mcp_sansio::Call, String) {
-    let (mut client, mut tx, mut sent) = (open(), TxBuffer::new([0; 64]), Vec::new());
-    assert_eq!(send(&mut client, first, &mut tx), Err(SendError::Full));
-    sent.extend_from_slice(tx.pending());
-    tx.advance(usize::MAX);
-    cut(&mut client, &mut tx);
-    let call = loop {
-        let result = send(&mut client, &RawJson::EMPTY, &mut tx);
-        sent.extend_from_slice(tx.pending());
-        tx.advance(usize::MAX);
-        match result {
-            Ok(call) => break call,
-            Err(error) => assert_eq!(error, SendError::Full),
-        }
-    };
-    (client, call, String::from_utf8(sent).unwrap())
+    let (mut client, mut line) = (open(), Line::new(64));
+    assert_eq!(send(&mut client, first, &mut line.tx), Err(SendError::Full));
+    line.drain();
+    cut(&mut client, &mut line.tx);
+    let call = line.send(|tx| send(&mut client, &RawJson::EMPTY, tx)).unwrap();
+    (client, call, line.take())
 }
 
 fn the_line_is_cut_off_and_its_id_is_unused(

@@ -123,8 +123,8 @@ fn time_02_an_open_frame_is_finished_whatever_the_time() {
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let (roots, request) = ([Root::new("file:///a")], peer.request.expect("a request"));
     let result = ListRootsResult::new(&roots);
-    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
+    assert_eq!(peer.client.respond(request, &result, &mut peer.line.tx), Err(SendError::Full));
+    assert!(peer.line.tx.is_mid_frame());
     assert_eq!(peer.at(500), Ok(String::new()));
     assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(()));
     assert!(peer.sent().ends_with("file:///a\"}]}}\n"));
@@ -139,10 +139,10 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
         let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
         let mut messages = Messages::new(Frame::Complete(ping));
         assert!(matches!(
-            peer.client.next_event(peer.now, &mut messages, &mut peer.tx),
+            peer.client.next_event(peer.now, &mut messages, &mut peer.line.tx),
             Err(SendError::Full)
         ));
-        assert!(peer.tx.is_mid_frame());
+        assert!(peer.line.tx.is_mid_frame());
         assert_eq!(peer.at(20), Ok(String::new()), "no deadline has passed");
         let rest = peer.finish(|client, tx| {
             client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())
@@ -299,7 +299,7 @@ impl Peer {
     /// Calls `handle_timeout` once at that time; returns the name of the event.
     fn at(&mut self, ms: u64) -> Result<String, SendError> {
         self.now = Instant::from_millis(ms);
-        let event = self.client.handle_timeout(self.now, &mut self.tx)?;
+        let event = self.client.handle_timeout(self.now, &mut self.line.tx)?;
         Ok(event.map(|event| name(&event)).unwrap_or_default())
     }
 

@@ -3,15 +3,15 @@
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, ClientEvent, Frame, Instant, Messages, RequestHandle,
-    Revision, SendError, Tx, TxBuffer,
+    Revision, SendError, Tx,
 };
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_client;
 
 /// A client whose output buffer holds less than any frame.
 pub(super) struct Peer {
     pub(super) client: Client<'static>,
-    pub(super) tx: TxBuffer<[u8; 24]>,
-    out: Vec<u8>,
+    pub(super) line: Line,
     pub(super) now: Instant,
     pub(super) request: Option<RequestHandle>,
 }
@@ -19,13 +19,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn new(config: &'static ClientConfig<'static>) -> Self {
         let now = Instant::from_millis(0);
-        Self {
-            client: new_client::<8>(config),
-            tx: TxBuffer::new([0; 24]),
-            out: Vec::new(),
-            now,
-            request: None,
-        }
+        Self { client: new_client::<8>(config), line: Line::new(24), now, request: None }
     }
 
     /// Connects; returns the method of the first request.
@@ -74,15 +68,7 @@ impl Peer {
         &mut self,
         mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        for _ in 0..1000 {
-            let result = call(&mut self.client, &mut self.tx);
-            self.drain();
-            match result {
-                Err(SendError::Full) => {}
-                other => return other,
-            }
-        }
-        panic!("the loop does not terminate");
+        self.line.send(|tx| call(&mut self.client, tx))
     }
 
     /// Handles a line; returns the names of the events.
@@ -94,7 +80,7 @@ impl Peer {
         let mut messages = Messages::new(frame);
         let mut events = Vec::new();
         loop {
-            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
+            match self.client.next_event(self.now, &mut messages, &mut self.line.tx) {
                 Ok(None) => return events,
                 Ok(Some(event)) => {
                     if let ClientEvent::Request(request) = &event {
@@ -109,14 +95,12 @@ impl Peer {
     }
 
     pub(super) fn drain(&mut self) {
-        self.out.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
+        self.line.drain();
     }
 
     /// Returns the bytes sent since the last call.
     pub(super) fn sent(&mut self) -> String {
-        self.drain();
-        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
+        self.line.take()
     }
 }
 

@@ -18,8 +18,8 @@ fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
         let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| {
             client.cancel_call(call, Some("enough"), tx)
         };
-        assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::Full));
-        assert!(peer.tx.is_mid_frame());
+        assert_eq!(cancel(&mut peer.client, &mut peer.line.tx), Err(SendError::Full));
+        assert!(peer.line.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty(), "no event: the application has cancelled the call");
         assert!(peer.client.is_call_open(call), "the call is open until its cancellation is sent");
         assert_eq!(peer.finish(cancel), Ok(()));
@@ -42,8 +42,8 @@ fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
         let (call, answer) = peer.call_and_response();
         peer.now = Instant::from_millis(60_000);
         let now = peer.now;
-        assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::Full)));
-        assert!(peer.tx.is_mid_frame());
+        assert!(matches!(peer.client.handle_timeout(now, &mut peer.line.tx), Err(SendError::Full)));
+        assert!(peer.line.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty());
         let ended = peer.finish(|client, tx| {
             client.handle_timeout(now, tx).map(|event| {
@@ -67,8 +67,8 @@ fn ver_13_a_probe_response_while_initialize_is_sent_is_late() {
     peer.sent();
     peer.now = Instant::from_millis(10_000);
     let now = peer.now;
-    assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::Full)));
-    assert!(peer.tx.is_mid_frame());
+    assert!(matches!(peer.client.handle_timeout(now, &mut peer.line.tx), Err(SendError::Full)));
+    assert!(peer.line.tx.is_mid_frame());
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
     assert_eq!(
         peer.hears(discovered),
@@ -88,8 +88,8 @@ fn canc_05_a_begun_response_of_the_client_is_finished_despite_cancellation() {
     let roots =
         [Root::new("file:///a-path-that-is-longer-than-the-buffer"), Root::new("file:///another")];
     let result = ListRootsResult::new(&roots);
-    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
+    assert_eq!(peer.client.respond(request, &result, &mut peer.line.tx), Err(SendError::Full));
+    assert!(peer.line.tx.is_mid_frame());
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
     assert!(peer.hears(cancelled).is_empty());
@@ -163,7 +163,7 @@ fn a_client_can_connect_again_after_connecting_failed() {
         peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
             .expect("connecting starts");
         assert_eq!(
-            peer.client.connect(Instant::from_millis(0), &mut peer.tx),
+            peer.client.connect(Instant::from_millis(0), &mut peer.line.tx),
             Err(SendError::NotAllowed(NotAllowed::AlreadyOpen)),
             "the client is connecting"
         );

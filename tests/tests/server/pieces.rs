@@ -6,8 +6,9 @@ use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
     Era, Frame, Instant, Messages, RawJson, Revisions, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Tx, TxBuffer,
+    ServerEvent, ServerFeatures,
 };
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::{new_client, new_server};
 
 const SERVER: ServerConfig =
@@ -18,7 +19,7 @@ const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"202
 #[test]
 fn a_servers_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
     let config = SERVER.ping_interval(Duration::from_secs(2)).call_timeout(Duration::from_secs(3));
-    let (mut server, mut line) = (new_server::<8, 8>(&config), Line::new());
+    let (mut server, mut line) = (new_server::<8, 8>(&config), Line::new(16));
     let hear = |server: &mut Server<'_>, line: &mut Line, text: &str| {
         let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
         while line.send(|tx| server.next_event(at(0), &mut messages, tx)).unwrap().is_some() {}
@@ -92,8 +93,9 @@ fn a_cancellation_with_a_reason_is_finished_with_that_reason() {
     assert!(client.next_event(at(100_000), &mut late, &mut line.tx).unwrap().is_none());
     assert_eq!(line.send(|tx| client.cancel_call(call, reason, tx)), Ok(()));
     line.is(&[
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
-    ]);
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
+        ],
+    );
     assert_eq!((client.open_calls(), client.poll_timeout()), (0, None));
 }
 
@@ -124,7 +126,7 @@ fn a_timeouts_cancellation_keeps_its_reason_when_the_application_cancels() {
 
 #[test]
 fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
-    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new(16));
     client.set_era(Some(Era::Modern));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     let filter = SubscriptionFilter::new().tools_list_changed(true);
@@ -147,7 +149,7 @@ fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
 #[test]
 fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
     let config = CLIENT.revisions(Revisions::LEGACY);
-    let (mut client, mut line) = (new_client::<8>(&config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&config), Line::new(16));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let refusal = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}}"#;
@@ -162,15 +164,16 @@ fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
     }
     assert!(line.send(|tx| client.next_event(at(100_000), &mut messages, tx)).unwrap().is_none());
     line.is(&[
-        r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-    ]);
+            r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        ],
+    );
     assert!(client.poll_timeout().is_some_and(|due| due > at(100_000)));
 }
 
 #[test]
 fn connecting_does_not_time_out_while_its_last_message_is_sent() {
     let config = CLIENT.revisions(Revisions::LEGACY);
-    let (mut client, mut line) = (new_client::<8>(&config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&config), Line::new(16));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
@@ -186,7 +189,7 @@ fn connecting_does_not_time_out_while_its_last_message_is_sent() {
 
 #[test]
 fn an_invalid_probe_response_while_initialize_is_sent_keeps_the_same_offer() {
-    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new(16));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::Full);
@@ -196,57 +199,19 @@ fn an_invalid_probe_response_while_initialize_is_sent_keeps_the_same_offer() {
     assert!(line.send(|tx| client.next_event(at(10_000), &mut broken, tx)).unwrap().is_none());
     assert!(line.send(|tx| client.handle_timeout(at(10_000), tx)).unwrap().is_none());
     line.is(&[
-        r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-    ]);
+            r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        ],
+    );
 }
 
 /// A session of 2025-11-25, opened with id 1.
 fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
-    let (mut client, mut line) = (new_client::<8>(config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(config), Line::new(16));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
     let event = line.send(|tx| client.next_event(at(0), &mut messages, tx)).unwrap();
     assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
     (client, line)
-}
-
-/// An output buffer of 16 bytes, and the bytes drained from it.
-struct Line {
-    tx: TxBuffer<[u8; 16]>,
-    sent: Vec<u8>,
-}
-
-impl Line {
-    fn new() -> Self {
-        Self { tx: TxBuffer::new([0; 16]), sent: Vec::new() }
-    }
-
-    fn drain(&mut self) {
-        self.sent.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
-    }
-
-    /// Repeats a call until it succeeds, a limited number of times.
-    fn send<R>(
-        &mut self,
-        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
-        for _ in 0..1000 {
-            match call(&mut self.tx) {
-                Err(SendError::Full) => self.drain(),
-                other => {
-                    self.drain();
-                    return other;
-                }
-            }
-        }
-        panic!("a repeated call does not terminate");
-    }
-
-    fn is(&self, lines: &[&str]) {
-        let expected: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        assert_eq!(String::from_utf8_lossy(&self.sent), expected);
-    }
 }
 
 fn at(millis: u64) -> Instant {

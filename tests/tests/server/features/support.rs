@@ -5,6 +5,7 @@ use mcp_sansio::{
     Entry, Frame, Instant, Messages, Request, Revision, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
 
@@ -139,19 +140,11 @@ impl<const N: usize, const S: usize> Peer<N, S> {
 /// Writes through a buffer of `size` bytes; returns the output.
 pub(crate) fn through<R>(
     size: usize,
-    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
 ) -> (R, Vec<u8>) {
-    let mut tx = TxBuffer::new(vec![0; size]);
-    let mut sent = Vec::new();
-    loop {
-        let result = call(&mut tx);
-        sent.extend_from_slice(tx.pending());
-        tx.advance(usize::MAX);
-        match result {
-            Ok(result) => return (result, sent),
-            Err(error) => assert_eq!(error, SendError::Full),
-        }
-    }
+    let mut line = Line::new(size);
+    let result = line.send(call).expect("it is sent");
+    (result, line.sent)
 }
 
 /// Leaks a text.

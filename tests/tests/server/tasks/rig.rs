@@ -14,6 +14,7 @@ use mcp_sansio::{
     SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::json::lines;
+use mcp_sansio_tests::line::Line;
 use serde_json::{Value, json};
 
 pub(super) static CONFIG: ServerConfig = ServerConfig::new(
@@ -165,26 +166,28 @@ impl Rig {
 
     /// Handles a message of a client; returns what is sent to it.
     pub(super) fn hear(&mut self, number: usize, owner: TaskOwner, line: &str) -> Vec<Value> {
-        let mut sent = Vec::new();
-        let mut tx = TxBuffer::with_limit(Vec::new(), self.room);
+        let mut out = self.line();
         let mut state = std::mem::replace(&mut self.servers[number], GrowingServerState::new(0, 0));
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         loop {
             let mut server = state.server(self.server_config);
             let now = Instant::from_millis(self.ms);
-            match server.next_event(now, &mut messages, &mut tx) {
+            match server.next_event(now, &mut messages, &mut out.tx) {
                 Ok(Some(ServerEvent::Request(request))) => {
-                    self.request(number, owner, &request, &mut state, &mut tx, &mut sent);
+                    self.request(number, owner, &request, &mut state, &mut out);
                 }
                 Ok(Some(event)) => self.log.extend(told(&event)),
                 Ok(None) => break,
-                Err(SendError::Full) => drain(&mut tx, &mut sent),
+                Err(SendError::Full) => out.drain(),
                 Err(error) => panic!("{error}"),
             }
         }
-        drain(&mut tx, &mut sent);
         self.servers[number] = state;
-        lines(&sent)
+        lines(out.take().as_bytes())
+    }
+
+    fn line(&self) -> Line {
+        Line { tx: TxBuffer::with_limit(Vec::new(), self.room), sent: Vec::new() }
     }
 
     fn request(
@@ -193,8 +196,7 @@ impl Rig {
         owner: TaskOwner,
         request: &Request<'_>,
         state: &mut GrowingServerState,
-        tx: &mut TxBuffer<Vec<u8>>,
-        sent: &mut Vec<u8>,
+        out: &mut Line,
     ) {
         let time = self.time();
         let mut tasks = self.state.tasks(&self.config);
@@ -202,7 +204,7 @@ impl Rig {
             Some(TaskStep::Respond(reply)) => reply,
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
-                return send(tx, sent, |tx| {
+                return send(out, |tx| {
                     state.server(self.server_config).respond_raw(request.handle, list.as_json(), tx)
                 });
             }
@@ -217,10 +219,10 @@ impl Rig {
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, number, request.handle)),
             Some(step) => panic!("{step:?}"),
-            None => return self.call(owner, request, state, tx, sent),
+            None => return self.call(owner, request, state, out),
         };
-        self.reply(&reply, request.handle, state, tx, sent);
-        self.end_waiting(state, number, tx, sent);
+        self.reply(&reply, request.handle, state, out);
+        self.end_waiting(state, number, out);
     }
 
     fn call(
@@ -228,14 +230,13 @@ impl Rig {
         owner: TaskOwner,
         request: &Request<'_>,
         state: &mut GrowingServerState,
-        tx: &mut TxBuffer<Vec<u8>>,
-        sent: &mut Vec<u8>,
+        out: &mut Line,
     ) {
         let config = self.server_config;
         if request.params.get("notifications").is_some() {
             let time = self.time();
             let tasks = self.state.tasks(&self.config);
-            return send(tx, sent, |tx| {
+            return send(out, |tx| {
                 let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, owner).is_some();
                 state.server(config).listen_to_tasks(request, &mut may_see, tx)
             });
@@ -251,12 +252,12 @@ impl Rig {
         let mode = state.server(config).task_mode(request, support);
         let ttl_ms = match mode {
             Err(error) => {
-                return send(tx, sent, |tx| {
+                return send(out, |tx| {
                     state.server(config).respond_error(request.handle, &error, tx)
                 });
             }
             Ok(TaskMode::Call) => {
-                return send(tx, sent, |tx| {
+                return send(out, |tx| {
                     state.server(config).respond(request.handle, &TextResult::new("plain"), tx)
                 });
             }
@@ -271,12 +272,12 @@ impl Rig {
             Ok(task) => TaskReply::created(tasks.info(task).unwrap()),
             Err(error) => {
                 let error = RpcError::internal(error.as_str());
-                return send(tx, sent, |tx| {
+                return send(out, |tx| {
                     state.server(config).respond_error(request.handle, &error, tx)
                 });
             }
         };
-        self.reply(&reply, request.handle, state, tx, sent);
+        self.reply(&reply, request.handle, state, out);
     }
 
     fn reply(
@@ -284,29 +285,22 @@ impl Rig {
         reply: &TaskReply,
         handle: RequestHandle,
         state: &mut GrowingServerState,
-        tx: &mut TxBuffer<Vec<u8>>,
-        sent: &mut Vec<u8>,
+        out: &mut Line,
     ) {
-        send(tx, sent, |tx| {
+        send(out, |tx| {
             reply.send(&self.content, &mut state.server(self.server_config), handle, tx)
         });
     }
 
     /// Answers the requests of a connection that wait for a task that has ended.
-    fn end_waiting(
-        &mut self,
-        state: &mut GrowingServerState,
-        number: usize,
-        tx: &mut TxBuffer<Vec<u8>>,
-        sent: &mut Vec<u8>,
-    ) {
+    fn end_waiting(&mut self, state: &mut GrowingServerState, number: usize, out: &mut Line) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|(task, at, handle)| {
             let tasks = self.state.tasks(&self.config);
             let is_over = tasks.info(*task).is_none_or(|info| !info.is_live());
             if *at == number && is_over {
                 let reply = tasks.result(*task);
-                self.reply(&reply, *handle, state, tx, sent);
+                self.reply(&reply, *handle, state, out);
             }
             *at != number || !is_over
         });
@@ -315,18 +309,16 @@ impl Rig {
 
     /// Returns the responses that a connection has waited for.
     pub(super) fn late(&mut self, number: usize) -> Vec<Value> {
-        let (mut sent, mut tx) = (Vec::new(), TxBuffer::with_limit(Vec::new(), self.room));
+        let mut out = self.line();
         let mut state = std::mem::replace(&mut self.servers[number], GrowingServerState::new(0, 0));
-        self.end_waiting(&mut state, number, &mut tx, &mut sent);
-        drain(&mut tx, &mut sent);
+        self.end_waiting(&mut state, number, &mut out);
         self.servers[number] = state;
-        lines(&sent)
+        lines(out.take().as_bytes())
     }
 
     /// Tells a connection of the state of a task.
     pub(super) fn publish(&mut self, number: usize, id: &str) -> Vec<Value> {
-        let (task, mut sent) = (self.key(id), Vec::new());
-        let mut tx = TxBuffer::with_limit(Vec::new(), self.room);
+        let (task, mut out) = (self.key(id), self.line());
         let tasks = self.state.tasks(&self.config);
         let info = tasks.info(task).unwrap();
         let all = ClientFeatures::SAMPLING.with(ClientFeatures::ELICITATION_FORM);
@@ -336,18 +328,12 @@ impl Rig {
         for mut change in
             [Change::task(id, details.as_json()), Change::session_task(id, status.as_json())]
         {
-            loop {
-                let mut server = self.servers[number].server(self.server_config);
-                match server.publish(&mut change, &mut tx) {
-                    Ok(remaining) if remaining.is_more() => {}
-                    Ok(_) => break,
-                    Err(SendError::Full) => drain(&mut tx, &mut sent),
-                    Err(error) => panic!("{error}"),
-                }
-            }
+            let state = &mut self.servers[number];
+            let mut publish =
+                || out.send(|tx| state.server(self.server_config).publish(&mut change, tx));
+            while publish().unwrap().is_more() {}
         }
-        drain(&mut tx, &mut sent);
-        lines(&sent)
+        lines(out.take().as_bytes())
     }
 
     /// Lets time pass, and says which tasks are over.
@@ -451,21 +437,6 @@ fn told(event: &ServerEvent<'_>) -> Option<String> {
     }
 }
 
-fn send(
-    tx: &mut TxBuffer<Vec<u8>>,
-    sent: &mut Vec<u8>,
-    mut call: impl FnMut(&mut mcp_sansio::Tx<'_>) -> Result<(), SendError>,
-) {
-    loop {
-        match call(tx) {
-            Ok(()) => return,
-            Err(SendError::Full) => drain(tx, sent),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-fn drain(tx: &mut TxBuffer<Vec<u8>>, sent: &mut Vec<u8>) {
-    sent.extend_from_slice(tx.pending());
-    tx.advance(tx.pending().len());
+fn send(out: &mut Line, call: impl FnMut(&mut mcp_sansio::Tx<'_>) -> Result<(), SendError>) {
+    out.send(call).unwrap();
 }
