@@ -24,9 +24,14 @@ static CONFIG: ServerConfig<'_> =
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// Ends after a third of the limit, or never.
+/// Ends after a third of the limit, or never, or with a long text.
 async fn handle(ctx: Context) -> HandlerResult {
-    match ctx.request()?.params.as_json().as_str().contains("slow") {
+    let request = ctx.request()?;
+    let params = request.params.as_json().as_str();
+    if params.contains("long") {
+        return ctx.text(&"x".repeat(10_000));
+    }
+    match params.contains("slow") {
         true => sleep(LIMIT / 3).await,
         false => future::pending().await,
     }
@@ -113,5 +118,28 @@ fn after_a_shutdown_calls_finish_until_the_limit() {
         assert_eq!((end.unwrap(), took), (ConnectionEnd::ShutDown, lasts));
         let count = |text| lines.lines().filter(|line| line.contains(text)).count();
         assert_eq!((count("done"), count("shutting down")), (1, tools.len()), "{lines}");
+    }
+}
+
+#[test]
+fn after_a_shutdown_a_client_that_does_not_read_is_waited_for_until_the_limit() {
+    let (wait, grace) = (LIMIT * 10, Duration::from_millis(500));
+    // The end of the input alone cuts nobody off who reads slowly.
+    for (has_input, how) in [(true, ConnectionEnd::ShutDown), (false, ConnectionEnd::Closed)] {
+        let app =
+            App::new(&CONFIG, handle).limits(Limits { shutdown_timeout: LIMIT, ..Limits::new() });
+        let (stream, mut client) = pipe(4096, 4096);
+        let work = async {
+            client.write_all(calls(&["long"]).as_bytes()).await.unwrap();
+            if !has_input {
+                client.close().await.unwrap();
+            }
+            sleep(wait).await;
+            app.broadcaster().shut_down();
+            sleep(LIMIT * 10).await;
+            panic!("it is still served");
+        };
+        let (end, took) = block_on(future::or(timed(Connection::new(&app, stream)), work));
+        assert_eq!((end.unwrap(), took), (how, wait + LIMIT + grace));
     }
 }

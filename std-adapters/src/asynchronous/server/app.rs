@@ -267,8 +267,8 @@ pub struct Limits {
     /// its connections before: on one that the server closes in the same moment a request is lost.
     pub idle_timeout: Option<Duration>,
     /// Time in which requests in flight can end after [`Broadcaster::shut_down`]; then the rest is
-    /// cancelled. Default: 5 seconds, half of what `docker stop` waits. [`Duration::MAX`]: no
-    /// limit.
+    /// cancelled, and clients have half a second to read what is left. Default: 5 seconds, half of
+    /// what `docker stop` waits. [`Duration::MAX`]: no limit.
     pub shutdown_timeout: Duration,
     /// The same after the end of the input of a stream. Default: half a second. The official SDKs
     /// terminate a server that still runs 2 seconds after they have closed its input.

@@ -228,7 +228,8 @@ struct Driver<T, M: Live> {
     /// Limit of [`Limits::idle_timeout`].
     idle_timeout: Option<Duration>,
     is_closing: bool,
-    /// When open requests are cancelled, after a shutdown or the end of the input.
+    /// When open requests are cancelled, after a shutdown or the end of the input. After a shutdown
+    /// also when a client that does not read what is left is waited for no longer.
     ends_at: Option<Instant>,
     end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
@@ -351,8 +352,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
                 ConnectionEnd::ShutDown
             });
         }
+        let closes_until = self.ends_at.and_then(|at| at.checked_add(LINGER));
         if let Some(end) = self.end
-            && (end == ConnectionEnd::Unresponsive || self.close(cx)?)
+            && (end == ConnectionEnd::Unresponsive
+                || self.close(cx)?
+                || closes_until.is_some_and(|until| until <= runtime::now()))
         {
             return Ok(Poll::Ready(Some(end)));
         }
@@ -364,9 +368,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         if moved {
             return Ok(Poll::Ready(None));
         }
-        let until = [self.until, self.ends_at];
-        let until = until.into_iter().flatten().min();
-        match until.filter(|_| self.end.is_none()).into_iter().chain(self.idle_at()).min() {
+        let until = match self.end {
+            None => [self.until, self.ends_at],
+            Some(_) => [closes_until, None],
+        };
+        match until.into_iter().flatten().chain(self.idle_at()).min() {
             Some(due) if self.timer.poll(cx, due) => Ok(Poll::Ready(None)),
             _ => Ok(Poll::Pending),
         }
@@ -519,6 +525,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
     fn end(&mut self, end: ConnectionEnd) {
         self.requests.end(());
         self.end = Some(end);
+        // At the end of the input, one who reads slowly still gets what is left.
+        self.ends_at = self.ends_at.filter(|_| self.is_closing);
     }
 }
 
@@ -547,6 +555,8 @@ fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
 
 /// Number of bytes that wait in each direction between a client and a server in memory.
 const MEMORY_CAPACITY: usize = 64 << 10;
+/// Time for a client to read what is left, after the limit of a shutdown.
+const LINGER: Duration = Duration::from_millis(500);
 /// Maximum number of lines of a round, and of steps for them.
 const LINES: usize = 16;
 const STEPS: usize = 64;
