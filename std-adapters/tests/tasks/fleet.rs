@@ -2,7 +2,7 @@
 
 use std::future::{pending, ready};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
 use futures_lite::future;
@@ -14,7 +14,8 @@ use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult
 use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::task::yield_now;
+use tokio::time::{Instant, advance, sleep};
 
 use super::client::legacy;
 use super::exchange::read_until;
@@ -121,14 +122,32 @@ impl TestBus {
 }
 
 /// A store that one server cannot reach, or whose answer it does not get: the next so many changes
-/// of records are made, and reported as failed. Each is tried twice, as if another server had been
-/// faster, or with `has_made` another thread that did the same.
+/// of records are made, and reported as failed; so many removals are not made. Each change is tried
+/// twice, as if another server had been faster, or with `has_made` another thread that did the
+/// same.
 struct Reached {
     records: Arc<MemoryStore>,
     is_reached: Arc<AtomicBool>,
     lost: Arc<AtomicUsize>,
+    unremoved: Arc<AtomicUsize>,
+    late: Arc<Late>,
     is_second: AtomicBool,
     has_made: Arc<AtomicBool>,
+}
+
+/// Lets the answer to `put` of a record be late, on a thread that waits for it.
+#[derive(Default)]
+struct Late {
+    is_late: AtomicBool,
+    has_put: AtomicBool,
+    may_answer: (Mutex<bool>, Condvar),
+}
+
+impl Late {
+    fn answer(&self) {
+        *self.may_answer.0.lock().unwrap() = true;
+        self.may_answer.1.notify_all();
+    }
 }
 
 impl Reached {
@@ -146,7 +165,13 @@ impl Store for Reached {
     }
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
-        self.of()?.put(key, bytes, ttl)
+        self.of()?.put(key, bytes, ttl)?;
+        if key.starts_with("task/") && self.late.is_late.swap(false, Ordering::SeqCst) {
+            self.late.has_put.store(true, Ordering::SeqCst);
+            let may_answer = self.late.may_answer.0.lock().unwrap();
+            drop(self.late.may_answer.1.wait_while(may_answer, |may_answer| !*may_answer).unwrap());
+        }
+        Ok(())
     }
 
     fn compare_and_put(
@@ -173,6 +198,10 @@ impl Store for Reached {
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
+        if self.unremoved.load(Ordering::SeqCst) > 0 {
+            self.unremoved.fetch_sub(1, Ordering::SeqCst);
+            return Err(StoreError::Unavailable("no route".into()));
+        }
         self.of()?.remove(key)
     }
 
@@ -181,7 +210,7 @@ impl Store for Reached {
     }
 
     fn blocks(&self) -> bool {
-        false
+        self.late.is_late.load(Ordering::SeqCst)
     }
 }
 
@@ -191,8 +220,10 @@ struct Fleet {
     /// Whether a server runs, and reaches the store.
     runs: [AtomicBool; 3],
     reaches: [Arc<AtomicBool>; 3],
-    /// Number of changes whose answers are lost.
+    /// Number of changes whose answers are lost, and of removals that are not made.
     lost: Arc<AtomicUsize>,
+    unremoved: Arc<AtomicUsize>,
+    late: Arc<Late>,
     has_made: Arc<AtomicBool>,
     broadcasters: [Broadcaster; 3],
     bus: Arc<TestBus>,
@@ -235,8 +266,12 @@ impl Fleet {
     }
 
     async fn until_begun_again(&self) {
+        self.until_begun(2).await;
+    }
+
+    async fn until_begun(&self, number: usize) {
         for _ in 0..60 {
-            if self.begun() > 1 {
+            if self.begun() >= number {
                 return;
             }
             sleep(Duration::from_secs(1)).await;
@@ -249,7 +284,12 @@ impl Fleet {
     }
 }
 
+/// Runs clients against a fleet whose clients have principals.
 fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
+    fleet_with(TaskOptions::new(), true, clients);
+}
+
+fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnOnce(&Fleet)) {
     block_on(async {
         let start = Instant::now();
         let records = MemoryStore::new(1 << 20).clock(move || start.elapsed());
@@ -257,12 +297,15 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
             (Arc::new(records), Arc::new(TestBus::default()), World::default());
         let reaches = [(); 3].map(|()| Arc::new(AtomicBool::new(true)));
         let lost = Arc::new(AtomicUsize::new(0));
+        let (unremoved, late) = (Arc::new(AtomicUsize::new(0)), Arc::new(Late::default()));
         let has_made = Arc::new(AtomicBool::new(false));
         let apps = reaches.each_ref().map(|reached| {
             let store = Reached {
                 records: Arc::clone(&records),
                 is_reached: Arc::clone(reached),
                 lost: Arc::clone(&lost),
+                unremoved: Arc::clone(&unremoved),
+                late: Arc::clone(&late),
                 is_second: AtomicBool::new(false),
                 has_made: Arc::clone(&has_made),
             };
@@ -270,10 +313,7 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
             App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
                 .catalog(&CATALOG)
                 .key_ring(RING)
-                .tasks(TaskOptions {
-                    store: Some(TaskStore::new(store, RING)),
-                    ..TaskOptions::new()
-                })
+                .tasks(TaskOptions { store: Some(TaskStore::new(store, RING)), ..options.clone() })
         });
         let mut names = ["a", "b", "c"].into_iter();
         let servers = apps.each_ref().map(|app| {
@@ -282,6 +322,9 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
                 bus: Some(bus.clone()),
                 ..HttpOptions::new()
             };
+            if !has_principals {
+                return HttpServer::new(app, options).unwrap();
+            }
             let options = options.authorize(|credentials: Credentials| {
                 let subject = credentials.token().unwrap_or_default();
                 ready(Ok(Principal::new("https://auth.example.com", subject)))
@@ -290,7 +333,18 @@ fn fleet(clients: impl AsyncFnOnce(&Fleet)) {
         });
         let runs = [(); 3].map(|()| AtomicBool::new(true));
         let broadcasters = apps.each_ref().map(|app| app.broadcaster().clone());
-        let fleet = Fleet { servers, runs, reaches, lost, has_made, broadcasters, bus, world };
+        let fleet = Fleet {
+            servers,
+            runs,
+            reaches,
+            lost,
+            unremoved,
+            late,
+            has_made,
+            broadcasters,
+            bus,
+            world,
+        };
         let run = async |number: usize| {
             let killed = async {
                 while fleet.runs[number].load(Ordering::SeqCst) {
@@ -493,6 +547,29 @@ fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
             assert_eq!(ended["result"]["content"][0]["text"], "run 2");
         }
         assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
+    fleet(async |fleet| {
+        sleep(Duration::from_secs(6)).await;
+        fleet.late.is_late.store(true, Ordering::SeqCst);
+        let exchange = fleet.client(0, "anna").post(&call(1, "again", json!({}))).await;
+        // The thread takes time of the computer.
+        while !fleet.late.has_put.load(Ordering::SeqCst) {
+            yield_now().await;
+        }
+        drop(exchange);
+        for _ in 0..15 {
+            advance(Duration::from_secs(1)).await;
+            for _ in 0..100 {
+                yield_now().await;
+            }
+        }
+        fleet.late.answer();
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(fleet.begun(), 0);
     });
 }
 

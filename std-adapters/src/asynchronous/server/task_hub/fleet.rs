@@ -147,7 +147,7 @@ impl TaskHub {
             let Some(id) = TaskId::parse(id) else { continue };
             // A task that the server has taken over without learning of it is left, too.
             let is_left = match from == node {
-                true => !self.lock().has(id),
+                true => !lock(&self.saving).contains(&id) && !self.lock().has(id),
                 false => is_gone(from)?,
             };
             if !is_left || !self.lock().has_room() {

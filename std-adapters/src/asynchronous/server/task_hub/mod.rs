@@ -6,6 +6,7 @@ mod work;
 pub(crate) use mcp_sansio_engine::internal::{TaskClient, TaskResponse, TaskResult};
 pub(crate) use work::{LiveTask, NewTask, TaskWork};
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
@@ -129,6 +130,8 @@ pub(crate) struct TaskHub {
     clock: Clock,
     owners: RandomState,
     state: Mutex<State>,
+    /// New tasks that a thread is saving, or removing again: they may be in the store only.
+    saving: Mutex<BTreeSet<TaskId>>,
 }
 
 type State = internal::TaskHub<Weak<dyn RequestSource>, Channel>;
@@ -163,6 +166,7 @@ impl TaskHub {
             clock: Clock::new(),
             owners: RandomState::new(),
             state: Mutex::new(State::new(limits)),
+            saving: Mutex::default(),
         }
     }
 

@@ -325,10 +325,12 @@ impl NewTask {
         let list = list_of(&request.origin).filter(|_| new.node.is_some());
         let stage = Arc::clone(&self.record);
         let save = move |store: &TaskStore| {
+            lock(&hub.saving).insert(new.id);
             let saved = hub.save_new(store, list.as_deref(), &new);
             if replace(&mut *lock(&stage), Record::Saved(list.clone())) == Record::Withdrawn {
                 hub.withdraw(store, list.as_deref(), new.id);
             }
+            lock(&hub.saving).remove(&new.id);
             saved
         };
         store.run(save).await
