@@ -550,6 +550,28 @@ fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
     });
 }
 
+/// A takeover that the server does not learn of, or whose mark of the server before stays behind.
+#[test]
+fn a_task_that_was_taken_over_is_found_again_whatever_its_takeover_has_left() {
+    for (lost, unremoved) in [(1, 0), (0, 1)] {
+        fleet(async |fleet| {
+            fleet.create(2, "again").await;
+            fleet.runs[2].store(false, Ordering::SeqCst);
+            // The other one has it next.
+            fleet.reaches[1].store(false, Ordering::SeqCst);
+            fleet.lost.store(lost, Ordering::SeqCst);
+            fleet.unremoved.store(unremoved, Ordering::SeqCst);
+            fleet.until_begun(2).await;
+            sleep(Duration::from_secs(10)).await;
+            let left = (&fleet.lost, &fleet.unremoved);
+            assert_eq!((left.0.load(Ordering::SeqCst), left.1.load(Ordering::SeqCst)), (0, 0));
+            fleet.reaches[1].store(true, Ordering::SeqCst);
+            fleet.runs[0].store(false, Ordering::SeqCst);
+            fleet.until_begun(3).await;
+        });
+    }
+}
+
 #[test]
 fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
     fleet(async |fleet| {

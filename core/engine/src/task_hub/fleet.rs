@@ -89,8 +89,9 @@ impl Claim {
         let is_saved = record.saved.is_some();
         let again = record.call.as_mut().filter(|call| call.is_repeatable || is_saved);
         let error = match again {
-            Some(call) if call.runs < MAX_RUNS => {
-                call.runs += 1;
+            // What a server has taken over without learning of it was not begun.
+            Some(call) if from == by || call.runs < MAX_RUNS => {
+                call.runs += u8::from(from != by);
                 record.node = Some(by.to_string());
                 return Self::Taken;
             }

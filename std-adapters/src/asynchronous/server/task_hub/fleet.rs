@@ -197,11 +197,14 @@ impl TaskHub {
         if from != node {
             let _ = store.store.remove(&left);
         }
-        if claim != Claim::Taken {
-            let _ = store.store.remove(&own);
-            return Ok(None);
+        if claim == Claim::Taken {
+            return Ok(self.adopt(&record).map(|task| (record, task)));
         }
-        Ok(self.adopt(&record).map(|task| (record, task)))
+        // It may be this server's already, with an earlier mark that has stayed behind.
+        if record.outcome.is_some() || record.node.as_deref() != Some(node) {
+            let _ = store.store.remove(&own);
+        }
+        Ok(None)
     }
 
     fn adopt(self: &Arc<Self>, record: &TaskRecord) -> Option<NewTask> {
