@@ -15,7 +15,7 @@ use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
 use tokio::task::yield_now;
-use tokio::time::{Instant, advance, sleep};
+use tokio::time::{Instant, advance, sleep, timeout};
 
 use super::client::legacy;
 use super::exchange::read_until;
@@ -570,6 +570,24 @@ fn a_task_that_was_taken_over_is_found_again_whatever_its_takeover_has_left() {
             fleet.until_begun(3).await;
         });
     }
+}
+
+#[test]
+fn tasks_of_other_servers_take_no_places_of_own_ones() {
+    fleet_with(TaskOptions { max_tasks: 2, ..TaskOptions::new() }, true, async |fleet| {
+        for server in [2, 1] {
+            let ids = [fleet.create(server, "again").await, fleet.create(server, "again").await];
+            let listen =
+                request(2, "subscriptions/listen", json!({"notifications": {"taskIds": ids}}));
+            let mut stream = fleet.client(0, "anna").post(&listen).await;
+            stream.next_piece().await.unwrap().unwrap();
+        }
+        sleep(Duration::from_secs(1)).await;
+        timeout(Duration::from_secs(1), fleet.create(0, "hold")).await.expect("it is a task");
+        // And none of those that are taken over.
+        fleet.runs[1].store(false, Ordering::SeqCst);
+        fleet.until_begun(6).await;
+    });
 }
 
 #[test]

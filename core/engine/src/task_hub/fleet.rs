@@ -327,6 +327,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if let Some(task) = self.tasks().find(record.id) {
             return Some(task);
         }
+        // As many places are for those of this server.
+        if self.tasks().len().saturating_sub(self.own) >= usize::from(self.limits.max_tasks) {
+            return None;
+        }
         let task = self.restore_shared(time, owner, record)?;
         self.read(time, task, record);
         self.compare_at(task, time.now.saturating_add(PERIOD));
@@ -340,7 +344,11 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         owner: TaskOwner,
         record: &TaskRecord,
     ) -> Option<(TaskKey, TaskInfo)> {
-        let task = self.load(time, owner, record)?;
+        self.expire(time);
+        let task = match self.tasks().find(record.id) {
+            Some(task) => task,
+            None => self.restore_shared(time, owner, record)?,
+        };
         self.read(time, task, record);
         let info = self.tasks().info(task)?;
         let kept = self.kept(task)?;
