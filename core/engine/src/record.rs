@@ -80,7 +80,8 @@ pub struct TaskCall {
     pub revision: String,
     /// Capabilities of the client, as the number that this version has for them.
     pub capabilities: u32,
-    /// The session of a client without a principal, in which the task is listed.
+    /// The session of a client without a principal, in which the task is listed; `u64::MAX` if its
+    /// connection is a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
     /// The agreement of `initialize` with the client, before 2026-07-28.

@@ -591,6 +591,21 @@ fn tasks_of_other_servers_take_no_places_of_own_ones() {
 }
 
 #[test]
+fn tasks_without_sessions_are_those_of_all_servers_also_if_tasks_are_bound_to_connections() {
+    let options = TaskOptions { bind_to_connection: true, ..TaskOptions::new() };
+    fleet_with(options, false, async |fleet| {
+        let id = fleet.create(0, "again").await;
+        assert_eq!(fleet.get(1, &id).await["result"]["status"], "working");
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.until_begun_again().await;
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        for server in 1..3 {
+            fleet.until(server, &id, "completed").await;
+        }
+    });
+}
+
+#[test]
 fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
     fleet(async |fleet| {
         sleep(Duration::from_secs(6)).await;

@@ -529,7 +529,8 @@ pub(super) fn call_of(request: &ActiveRequest) -> Option<TaskCall> {
     let is_repeatable = [hint("readOnlyHint"), hint("idempotentHint")].contains(&Some(true));
     let revision = as_request.revision;
     let mut call = TaskCall::new(revision, as_request.capabilities, is_repeatable);
-    call.session = session_of(&request.origin);
+    // A stream has no session: what is bound to it is nobody's at other servers.
+    call.session = request.origin.as_ref().map_or(Some(u64::MAX), |origin| origin.session);
     call.agreed = request.task.as_ref().and_then(|task| task.again.agreed);
     let meta = as_request.params.get("_meta").filter(|_| revision.is_modern());
     call.meta = meta.map(|meta| meta.as_str().to_owned());

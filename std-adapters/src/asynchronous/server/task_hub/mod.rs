@@ -362,9 +362,10 @@ impl TaskHub {
         if !self.options.bind_to_connection {
             return TaskOwner(0);
         }
-        let call = record.call.as_ref();
-        // Without a session in the fleet its connection is gone.
-        TaskOwner(call.and_then(|call| call.session).unwrap_or(u64::MAX))
+        // As in `client`. Without a session in the fleet its connection is gone.
+        let Some(call) = &record.call else { return TaskOwner(u64::MAX) };
+        let is_modern = Revision::parse(&call.revision).is_some_and(Revision::is_modern);
+        TaskOwner(call.session.unwrap_or(if is_modern { 0 } else { u64::MAX }))
     }
 }
 
