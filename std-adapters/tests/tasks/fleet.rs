@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
 use futures_lite::future;
+use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
 use mcp_sansio::{Catalog, RawJson, entries};
 use mcp_sansio_adapters::KeyRing;
@@ -625,6 +626,22 @@ fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
         fleet.late.answer();
         sleep(Duration::from_secs(60)).await;
         assert_eq!(fleet.begun(), 0);
+    });
+}
+
+#[test]
+fn a_server_whose_tasks_are_over_takes_over_what_others_have_left() {
+    let config = TasksConfig::new().ttl(Duration::from_secs(60));
+    let options = TaskOptions { config, max_tasks: 1, ..TaskOptions::new() };
+    fleet_with(options, true, async |fleet| {
+        fleet.runs[2].store(false, Ordering::SeqCst);
+        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.create(1, "hold").await;
+        sleep(Duration::from_secs(30)).await;
+        fleet.world.may_end.store(false, Ordering::SeqCst);
+        fleet.create(0, "again").await;
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.until_begun(3).await;
     });
 }
 

@@ -126,6 +126,8 @@ impl TaskHub {
         node: &str,
     ) -> Result<Vec<(TaskRecord, NewTask)>, StoreError> {
         let mut taken = Vec::new();
+        // Without requests nothing else makes room.
+        self.with(State::expire);
         // One server at a time is enough. One without room leaves it to others.
         let claim = |held: Option<&[u8]>| {
             store.store.compare_and_put(SWEEP, held, node.as_bytes(), Some(LEASE / 4))
