@@ -286,9 +286,13 @@ fn open_file<B: StorageBackend>(
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        drop(open(options.create_new(true), new.as_ref())?);
-        let linked = link(new.as_ref(), path);
-        fs::remove_file(&new)?;
+        let linked = open(options.create_new(true), new.as_ref()).map(|database| {
+            drop(database);
+            link(new.as_ref(), path)
+        });
+        let removed = fs::remove_file(&new);
+        let linked = linked?;
+        removed?;
         match linked {
             Ok(()) => sync_folder(path)?,
             // Another process was faster.
@@ -326,6 +330,17 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_left_of_a_file_that_cannot_be_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = |_| Err::<FileBackend, _>(io::Error::from(io::ErrorKind::StorageFull).into());
+        let made = open_file(&folder.path().join("store.redb"), full, |new, path| {
+            fs::hard_link(new, path)
+        });
+        assert!(made.unwrap_err().to_string().contains("storage"));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_file_is_created_where_there_are_no_hard_links() {
