@@ -64,7 +64,6 @@ impl<K, F> Tasks<K, F> {
     }
 
     /// Returns the number of futures that have been woken.
-    #[cfg(feature = "http")]
     pub(crate) fn ready(&self) -> usize {
         lock(&self.ready).places.len()
     }

@@ -1,8 +1,8 @@
 //! Input requests: one handler for both eras.
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use futures_lite::future;
 use mcp_sansio::types::{
@@ -16,7 +16,8 @@ use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
 
-use crate::script::{NOW, Session, call, play, text, tool};
+use crate::pipe::pipe;
+use crate::script::{NOW, Session, call, play, run, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const WHO: RequestedSchema<'_> =
@@ -252,5 +253,72 @@ fn questions_end_with_the_connection() {
             },
         );
         assert_eq!(count.load(Ordering::Relaxed), 0);
+    }
+}
+
+/// A handler that calls this tool of the same client before it answers, and the client.
+fn caller(tool: &'static str) -> (Arc<OnceLock<Client>>, Connector) {
+    let cell = Arc::new(OnceLock::<Client>::new());
+    let own = Arc::clone(&cell);
+    let connector = Connector::new(&CLIENT).on_input_request(move |question| {
+        let client = own.get().unwrap().clone();
+        async move {
+            call(&client, tool).await.unwrap();
+            answer(question).await
+        }
+    });
+    (cell, connector)
+}
+
+#[test]
+fn an_answer_may_need_a_call_of_the_same_client() {
+    for (config, expected) in [(&MODERN, "Hello, Ada at file:///home"), (&LEGACY, "Hello, Ada")] {
+        let mut greeter = Greeter::new(config);
+        let (cell, connector) = caller("echo");
+        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
+            event => greeter.event(event, session),
+        };
+        let (result, _) = play(connector, config, script, async |client| {
+            cell.set(client.clone()).unwrap();
+            let result = call(&client, "greet").await;
+            client.close();
+            result
+        });
+        assert_eq!(text(&result.unwrap()), expected);
+    }
+}
+
+#[test]
+fn a_connection_ends_while_an_answer_waits_for_a_call_of_the_same_client() {
+    for (config, is_dropped) in
+        [(&MODERN, false), (&LEGACY, false), (&MODERN, true), (&LEGACY, true)]
+    {
+        let mut greeter = Greeter::new(config);
+        let called = AtomicUsize::new(0);
+        let (cell, connector) = caller("never");
+        let (ours, theirs) = pipe(1 << 20, 1 << 20);
+        let (client, connection) = connector.connect(ours);
+        cell.set(client.clone()).unwrap();
+        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+            ServerEvent::Request(request) if tool(request) == "never" => {
+                called.fetch_add(1, Ordering::Relaxed);
+            }
+            event => greeter.event(event, session),
+        };
+        let is_called = || until(|| called.load(Ordering::Relaxed) > 0);
+        let server = serve(theirs, config, script);
+        let (result, ()) = run(future::zip(call(&client, "greet"), async {
+            if is_dropped {
+                future::or(async { drop(connection.await) }, future::or(server, is_called())).await;
+            } else {
+                let server = future::or(server, is_called());
+                let (end, ()) = future::zip(connection, server).await;
+                assert!(matches!(end.unwrap(), ConnectionEnd::ServerClosed));
+            }
+        }));
+        assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
     }
 }

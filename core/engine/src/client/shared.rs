@@ -16,9 +16,6 @@ use crate::errors::{CallError, ConnectError};
 pub trait ClientApplication: Driver {
     /// Returns the events of its calls.
     fn events(&mut self) -> &mut CallEvents;
-
-    /// Drops what answers questions: no answer is needed any more.
-    fn drop_inputs(&mut self);
 }
 
 /// The engine of a connection, and the application as that sees it. A connection and the handles of
@@ -138,10 +135,7 @@ impl<A: ClientApplication> SharedClient<A> {
         match command {
             Command::Connect(url) => self.connect(now, url),
             Command::Close => self.end(End::Closing),
-            Command::End => {
-                self.end(End::Over);
-                self.app.drop_inputs();
-            }
+            Command::End => self.end(End::Over),
             Command::Cancel(call) => {
                 app.events().close(call);
                 if let Some(Cancelled::Task(task)) = engine.cancel(now, call, None, app)

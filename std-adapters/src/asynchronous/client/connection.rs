@@ -10,16 +10,20 @@ use std::time::{self, Duration};
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{Era, Instant, OwnedJson, SendError};
-use mcp_sansio_engine::internal::{CallEvent, ClientApplication as _, SharedClient};
+use mcp_sansio_engine::internal::{CallEvent, SharedClient};
 pub(crate) use mcp_sansio_engine::internal::{Command, End};
-use mcp_sansio_engine::{CallError, CallId, Change, ClientEngine, ConnectState, Finished};
+use mcp_sansio_engine::{
+    CallError, CallId, Change, ClientEngine, ConnectState, Finished, InputId, InputRefusal,
+    InputResponse,
+};
 
-use super::connector::Application;
+use super::connector::{Application, InputFuture};
 use super::handle::ClientInner;
 use super::transport::{Link as _, Transport};
 use crate::client::{ClientLimits, ConnectError};
 use crate::lock::lock;
 use crate::runtime;
+use crate::runtime::tasks::Tasks;
 use crate::runtime::timer::{Clock, LazyTimer};
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
@@ -35,6 +39,10 @@ pub struct Connection<T: Transport> {
     number: u32,
     /// While the connection works with it.
     session: Option<Box<Session>>,
+    /// The futures of answers. They may own calls and clients of this session, so they are polled
+    /// while the clients have it, and never dropped behind their lock.
+    inputs: Tasks<InputId, InputFuture>,
+    answers: Vec<(InputId, InputResponse)>,
     timer: LazyTimer,
     /// Start of closing.
     closing_since: Option<time::Instant>,
@@ -67,6 +75,8 @@ impl<T: Transport> Connection<T> {
             inner,
             number,
             session: None,
+            inputs: Tasks::new(),
+            answers: Vec::new(),
             timer: LazyTimer::new(),
             closing_since: None,
             end: None,
@@ -109,12 +119,18 @@ impl<T: Transport> Connection<T> {
         let now = self.inner.clock.now();
         let mut moved = self.link.read(session, cx)?;
         moved |= self.link.handle(session, now);
-        while let Some((input, answer)) = session.app.poll_input(cx) {
+        for (input, answer) in self.answers.drain(..) {
             moved = true;
             session.engine.answer(now, input, answer, &mut session.app);
         }
         // An error is a call's own, which ends with it.
         let _ = session.engine.handle_timeout(now, true, &mut session.app);
+        for (input, answer) in session.app.asked.drain(..) {
+            self.inputs.insert(input, answer);
+        }
+        for withdrawn in session.app.withdrawn.drain(..) {
+            self.inputs.drop_where(|input| *input == withdrawn);
+        }
         moved |= self.link.write(session, now, cx)?;
         moved |= self.update_end(session, cx);
         if self.end.is_none()
@@ -147,7 +163,7 @@ impl<T: Transport> Connection<T> {
     /// read and discarded: closing a socket with unread input may reset it, and the server would
     /// lose what was sent last.
     fn close(&mut self, session: &mut Session, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
-        session.app.drop_inputs();
+        self.drop_inputs();
         self.link.discard(session);
         let since = *self.closing_since.get_or_insert_with(runtime::now);
         let has_ended = self.link.has_ended(session);
@@ -174,8 +190,23 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    fn poll_inputs(&mut self, cx: &Context<'_>) {
+        while let Poll::Ready(polled) = self.inputs.poll_next(cx) {
+            if let Some((input, answer)) = polled {
+                self.answers.push((input, answer.unwrap_or(Err(InputRefusal::Panicked))));
+            }
+        }
+    }
+
+    /// Drops what answers questions: no answer is needed any more.
+    fn drop_inputs(&mut self) {
+        self.answers.clear();
+        self.inputs = Tasks::new();
+    }
+
     /// Ends the session, and gives it back to the clients.
     fn over(&mut self) {
+        self.drop_inputs();
         self.give_back(Waker::noop());
         self.inner.end(self.number);
     }
@@ -186,6 +217,7 @@ impl<T: Transport> Future for Connection<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        this.poll_inputs(cx);
         // It is here already if somebody has caught a panic of the last round.
         if this.session.is_none() {
             this.session = ready!(this.inner.take(this.number, cx.waker()));
@@ -210,6 +242,9 @@ impl<T: Transport> Future for Connection<T> {
                     }
                     if !moved {
                         this.give_back(cx.waker());
+                        if this.inputs.ready() > 0 {
+                            cx.waker().wake_by_ref();
+                        }
                         return Poll::Pending;
                     }
                 }
@@ -553,7 +588,8 @@ mod tests {
     fn kept(connection: &Connection<Fickle>) -> usize {
         let taken = connection.inner.take(connection.number, Waker::noop());
         let Poll::Ready(Some(session)) = taken else { panic!() };
-        let kept = session.app.open_inputs() + session.engine.unsent();
+        let answers = connection.inputs.len() + connection.answers.len();
+        let kept = answers + session.engine.unsent();
         connection.inner.put(session, Waker::noop());
         kept
     }

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mcp_sansio::{ClientConfig, ClientEvent, Era};
 use mcp_sansio_engine::internal::{CallEvents, ClientApplication};
@@ -17,7 +16,6 @@ use super::handle::{Client, ClientInner};
 use super::transport::Transport;
 use crate::client::{Caught, ClientLimits, MIN_BUFFER, OwnedInputRequest, random, unix_ms};
 use crate::panics::{caught, caught_future};
-use crate::runtime::tasks::Tasks;
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///
@@ -115,7 +113,7 @@ impl Connector {
             input_handler: self.input_handler,
             on_event: self.on_event,
             layers: self.layers,
-            inputs: Tasks::new(),
+            asked: Vec::new(),
             withdrawn: Vec::new(),
             events: CallEvents::default(),
         };
@@ -144,40 +142,16 @@ pub struct Application {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,
     layers: Layers<'static>,
-    inputs: Tasks<InputId, InputFuture>,
-    /// Questions whose futures are to be dropped: not here, since that calls the application.
-    withdrawn: Vec<InputId>,
+    /// Futures for the connection, which polls them.
+    pub(crate) asked: Vec<(InputId, InputFuture)>,
+    /// Questions whose futures it is to drop: not here, since that calls the application.
+    pub(crate) withdrawn: Vec<InputId>,
     pub(crate) events: CallEvents,
-}
-
-impl Application {
-    /// Polls the futures that were woken. Returns an answer that is ready.
-    pub(crate) fn poll_input(&mut self, cx: &Context<'_>) -> Option<(InputId, InputResponse)> {
-        for withdrawn in std::mem::take(&mut self.withdrawn) {
-            self.inputs.drop_where(|input| *input == withdrawn);
-        }
-        while let Poll::Ready(polled) = self.inputs.poll_next(cx) {
-            if let Some((input, answer)) = polled {
-                return Some((input, answer.unwrap_or(Err(InputRefusal::Panicked))));
-            }
-        }
-        None
-    }
-
-    #[cfg(test)]
-    pub(crate) fn open_inputs(&self) -> usize {
-        self.inputs.len()
-    }
 }
 
 impl ClientApplication for Application {
     fn events(&mut self) -> &mut CallEvents {
         &mut self.events
-    }
-
-    fn drop_inputs(&mut self) {
-        self.withdrawn.clear();
-        self.inputs = Tasks::new();
     }
 }
 
@@ -193,7 +167,7 @@ impl Driver for Application {
     fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
         match OwnedInputRequest::try_from(&question) {
             Ok(request) => {
-                self.inputs.insert(question.id, (self.input_handler)(request));
+                self.asked.push((question.id, (self.input_handler)(request)));
                 None
             }
             Err(refusal) => Some(Err(refusal)),
