@@ -45,9 +45,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
             other => return Err(other.unexpected().into()),
         }
     }
+    let listener =
+        TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
+    let bound = listener.local_addr()?;
     if let Some(issuer) = issuer {
-        // The URL by which clients know the endpoint.
-        let resource = ProtectedResource::new(format!("http://{address}/mcp"), issuer);
+        // The URL by which clients know the endpoint: with the host as given, and the port that a
+        // 0 stands for.
+        let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
+        let url = format!("http://{host}:{}/mcp", bound.port());
+        let resource = ProtectedResource::new(url, issuer);
         well_known = resource.paths();
         options = options.protected_resource(resource);
     }
@@ -58,11 +64,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());
     let router =
         well_known.iter().fold(router, |router, path| router.route_service(path, server.clone()));
-    let listener =
-        TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
-    let address = listener.local_addr()?;
     eprintln!(
-        "axum-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse"
+        "axum-server: listening on http://{bound}/mcp, and for HTTP+SSE on http://{bound}/sse"
     );
     let broadcaster = app.broadcaster().clone();
     let stopped = async move {

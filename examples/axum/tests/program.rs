@@ -84,6 +84,7 @@ fn requests_need_the_token_and_ctrl_c_ends_the_program() {
     for path in ["", "/mcp"] {
         let answer = metadata(&format!("/.well-known/oauth-protected-resource{path}"));
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("auth.example.com"));
+        assert!(answer.contains(&format!(r#""http://{address}/mcp""#)), "{answer}");
         assert!(answer.contains("access-control-allow-origin: *"), "{answer}");
     }
     assert!(metadata("/mcp").starts_with("HTTP/1.1 403"), "the host is not ours");
