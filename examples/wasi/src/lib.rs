@@ -63,7 +63,7 @@ fn send(site: &mut Site<'_, Reply>, exchange: ExchangeKey, response: ResponseOut
                 if let Some(response) = response.take() {
                     sending = Some(begin(&head, response));
                 }
-                let Some((_, stream)) = &mut sending else { continue };
+                let Some((stream, _)) = &mut sending else { continue };
                 while let SiteBody::Piece(piece) = site.body(exchange) {
                     if stream.write_all(piece).and_then(|()| stream.flush()).is_err() {
                         return;
@@ -88,14 +88,14 @@ fn send(site: &mut Site<'_, Reply>, exchange: ExchangeKey, response: ResponseOut
             _ => {}
         }
     }
-    if let Some((body, stream)) = sending {
+    if let Some((stream, body)) = sending {
         drop(stream);
         let _ = OutgoingBody::finish(body, None);
     }
 }
 
-/// Begins the response.
-fn begin(head: &SiteResponse<'_>, to: ResponseOutparam) -> (OutgoingBody, OutputStream) {
+/// Begins the response. The stream is dropped first: hosts trap if the body ends before it.
+fn begin(head: &SiteResponse<'_>, to: ResponseOutparam) -> (OutputStream, OutgoingBody) {
     let fields = Headers::new();
     for (name, value) in head.fields() {
         fields.append(name, value.as_bytes()).expect("a field that responses may have");
@@ -108,7 +108,7 @@ fn begin(head: &SiteResponse<'_>, to: ResponseOutparam) -> (OutgoingBody, Output
     let body = response.body().expect("taken once");
     ResponseOutparam::set(to, Ok(response));
     let stream = body.write().expect("taken once");
-    (body, stream)
+    (stream, body)
 }
 
 /// The header fields of a request.
