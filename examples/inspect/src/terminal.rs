@@ -129,8 +129,8 @@ fn roots() -> Value {
     json!({"roots": [{"uri": uri, "name": "working directory"}]})
 }
 
-/// Returns the URI of an absolute path (RFC 8089). On Windows, `C:\a` is `file:///C:/a`, and a share
-/// `\\host\a` is `file://host/a`.
+/// Returns the URI of an absolute path (RFC 8089). On Windows, `C:\a` is `file:///C:/a`, and a
+/// share `\\host\a` is `file://host/a`.
 fn file_uri(path: &str, is_windows: bool) -> String {
     let path = if is_windows { path.replace('\\', "/") } else { path.to_owned() };
     let escaped: String = path

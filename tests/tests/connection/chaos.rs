@@ -411,8 +411,8 @@ fn two_connections_survive_chaos_and_send_what_they_send_at_leisure() {
     }
 }
 
-/// The server asks for roots and sends the result at once: both responses are longer than the output
-/// buffers and the line together, and meet.
+/// The server asks for roots and sends the result at once: both responses are longer than the
+/// output buffers and the line together, and meet.
 #[test]
 fn long_answers_that_meet_do_not_lock_up() {
     let long = 70_000;
