@@ -471,7 +471,8 @@ impl<'f> JsonStr<'f> {
         Chars::escaped(self.inner())
     }
 
-    /// Copies the decoded value into `out` and returns it; `None` if it does not fit.
+    /// Copies the decoded value into `out` and returns it; `None` if it does not fit, but `out` has
+    /// as much of it as does.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         let mut len = 0;
         for c in self.chars() {

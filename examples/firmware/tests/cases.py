@@ -123,6 +123,7 @@ async def every_tool(env: Env) -> None:
 @SUITE.case("arguments that do not fit are refused, and it is said why")
 async def bad_arguments(env: Env) -> None:
     async with env.open() as s:
+        before = (await s.read("board://name"))["contents"][0]["text"]
         for name, arguments, why in (
             ("read_pin", {"number": 31}, "number: must be an integer from 0 to "),
             ("read_pin", {"number": 7.9}, "number: must be an integer"),
@@ -136,6 +137,8 @@ async def bad_arguments(env: Env) -> None:
         ):
             seen = failure_of(await s.call(name, arguments))
             check(why in seen, f"{name} {arguments}", seen)
+        after = (await s.read("board://name"))["contents"][0]["text"]
+        check(after == before, "a name that is refused changes nothing", after)
         try:
             await s.call("output_31", {"on": True})
         except RpcError as error:

@@ -5,7 +5,7 @@ use mcp_sansio::{Instant, RequestHandle, ToolOutput};
 use crate::app::{App, Begun};
 use crate::board::{Board, Quantity};
 use crate::catalog::{NAME, OUTPUT_STATES};
-use crate::reply::{Body, Reply};
+use crate::reply::{Body, Name, Reply};
 use crate::sweep::Sweep;
 use crate::tools::{Call, Line, Measured, Pin, Stack, Switched, Uptime};
 
@@ -25,9 +25,9 @@ impl<B: Board> App<B> {
             Call::Sweep { steps, period } => {
                 return Begun::Job(Sweep::new(request, steps, period, now));
             }
-            Call::Rename { name } => match name.copy_to(&mut self.name.bytes).map(str::len) {
-                Some(len) => {
-                    self.name.len = len;
+            Call::Rename { name } => match Name::new(name) {
+                Some(name) => {
+                    self.name = name;
                     let reply = Reply::new(request, Body::text("The board has a new name"));
                     return Begun::Reply(reply.changes(NAME).log("renamed"));
                 }

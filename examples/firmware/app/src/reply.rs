@@ -58,6 +58,15 @@ pub(crate) struct Name {
     pub(crate) len: usize,
 }
 
+impl Name {
+    /// Copies a name; `None` if it is too long.
+    pub(crate) fn new(name: JsonStr<'_>) -> Option<Self> {
+        let mut bytes = [0; NAME_BYTES];
+        let len = name.copy_to(&mut bytes)?.len();
+        Some(Self { bytes, len })
+    }
+}
+
 impl<'f> Reply<'f> {
     pub(crate) const fn new(request: RequestHandle, body: Body<'f>) -> Self {
         Self { request, log: None, change: None, body }
