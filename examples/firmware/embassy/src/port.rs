@@ -67,7 +67,9 @@ impl<C: Chip> Port<C> {
     pub fn interrupt(&self) {
         self.chip.interrupt_on_room(false);
         self.writer.wake();
+        // After a gap, no byte may follow until the reader has got the error.
         while self.ring.free_capacity() > 0
+            && !self.has_lost.load(Ordering::Relaxed)
             && let Some(byte) = self.chip.take()
         {
             // There is room, and only this function writes.
@@ -76,7 +78,6 @@ impl<C: Chip> Port<C> {
         if self.chip.has_lost() {
             self.has_lost.store(true, Ordering::Relaxed);
         }
-        // After a gap, no byte may follow until the reader has got the error.
         if self.ring.free_capacity() == 0 || self.has_lost.load(Ordering::Relaxed) {
             self.chip.interrupt_on_byte(false);
         }
@@ -100,10 +101,13 @@ impl<C: Chip> Read for Receiver<C> {
         let port = self.0;
         poll_fn(|cx| {
             port.reader.register(cx.waker());
+            // Before the bytes, of which no more come once it is set: they precede the gap.
+            let has_lost = port.has_lost.load(Ordering::Relaxed);
             let read = port.ring.try_read(into).unwrap_or(0);
             let result = if read > 0 {
                 Poll::Ready(Ok(read))
-            } else if port.has_lost.swap(false, Ordering::Relaxed) {
+            } else if has_lost {
+                port.has_lost.store(false, Ordering::Relaxed);
                 Poll::Ready(Err(LineError))
             } else {
                 Poll::Pending

@@ -47,7 +47,6 @@ mod wires {
         wait_for(RX_READY)?;
         let byte = RXD.read().to_le_bytes()[0];
         wait_for(STOPPED)?;
-        SHORTCUTS.write(0);
         Some(byte)
     }
 
@@ -65,6 +64,8 @@ mod wires {
     const OPEN_DRAIN: u32 = 6 << 8 | 3 << 2;
 
     fn send(register: u8) -> Option<()> {
+        // That of a read, also of one that failed.
+        SHORTCUTS.write(0);
         TX_SENT.write(0);
         START_TX.write(1);
         TXD.write(u32::from(register));

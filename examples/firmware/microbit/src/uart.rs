@@ -46,7 +46,8 @@ impl Uart {
     /// reported as an error.
     pub(crate) fn interrupt() {
         while RX_READY.read() != 0 {
-            if RING.is_full() {
+            // After a gap, no byte may follow until the main loop has got the error.
+            if RING.is_full() || FAULT.load(Ordering::Relaxed) != 0 {
                 return INTERRUPT_OFF.write(RX_BIT);
             }
             RX_READY.write(0);
@@ -56,8 +57,6 @@ impl Uart {
         if errors != 0 {
             ERRORS.write(errors);
             FAULT.store(errors, Ordering::Relaxed);
-            // After a gap, no byte may follow until the main loop has got the error.
-            INTERRUPT_OFF.write(RX_BIT);
         }
     }
 
@@ -84,6 +83,8 @@ impl ReadReady for Uart {
 impl Read for Uart {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, LineError> {
         loop {
+            // Before the bytes, of which no more come once it is set: they precede the gap.
+            let fault = FAULT.load(Ordering::Relaxed);
             let mut read = 0;
             // Iterates over the room, so that no byte is taken without room for it.
             for place in into.iter_mut() {
@@ -91,8 +92,7 @@ impl Read for Uart {
                 *place = byte;
                 read += 1;
             }
-            let errors =
-                if read == 0 && RING.is_empty() { FAULT.load(Ordering::Relaxed) } else { 0 };
+            let errors = if read == 0 && RING.is_empty() { fault } else { 0 };
             if errors != 0 {
                 FAULT.store(0, Ordering::Relaxed);
             }

@@ -16,10 +16,13 @@ pub(crate) const CLAIM: Register<u32> = CLAIMED;
 pub struct Uart16550 {
     /// Value of the interrupt register.
     interrupts: AtomicU8,
+    /// Errors that [`Chip::has_lost`] has not returned yet. Each read of their register clears it.
+    lost: AtomicU8,
 }
 
 /// The port. There is only one.
-pub static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
+pub static PORT: Port<Uart16550> =
+    Port::new(Uart16550 { interrupts: AtomicU8::new(0), lost: AtomicU8::new(0) });
 
 /// Enables the port and its interrupt, but not its FIFOs: that would drop bytes that have been
 /// received already.
@@ -45,19 +48,29 @@ impl Uart16550 {
             INTERRUPTS.write(interrupts);
         });
     }
+
+    /// Returns whether the register of states has one of these bits.
+    fn has(&self, bits: u8) -> bool {
+        critical_section::with(|_| {
+            let state = STATE.read();
+            self.lost.fetch_or(state & LOST, Ordering::Relaxed);
+            state & bits != 0
+        })
+    }
 }
 
 impl Chip for Uart16550 {
     fn take(&self) -> Option<u8> {
-        (STATE.read() & RECEIVED != 0).then(|| DATA.read())
+        self.has(RECEIVED).then(|| DATA.read())
     }
 
     fn has_lost(&self) -> bool {
-        STATE.read() & LOST != 0
+        self.has(LOST);
+        self.lost.swap(0, Ordering::Relaxed) != 0
     }
 
     fn put(&self, byte: u8) -> bool {
-        let has_room = STATE.read() & HAS_ROOM != 0;
+        let has_room = self.has(HAS_ROOM);
         if has_room {
             DATA.write(byte);
         }
