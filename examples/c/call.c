@@ -52,6 +52,7 @@ static int run(const char *tool, const char *arguments) {
         case MCP_CONNECTED:
             SEND(made = mcp_client_call(&client, tool, arguments, NULL));
             if (made == MCP_OK) break;
+            if (made == MCP_FULL) return ended();
             fprintf(stderr, "the arguments are no JSON object\n");
             return 2;
         case MCP_CALL_PROGRESS: {
