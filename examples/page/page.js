@@ -59,7 +59,7 @@ export class Client {
             const { tag, val } = step;
             if (tag === 'send') this.#send(val);
             else if (tag === 'abort') this.#open.get(val)?.abort();
-            else if (tag === 'progress') this.#calls.get(val.call)?.onProgress?.(JSON.parse(val.params));
+            else if (tag === 'progress') this.#progress(val);
             else if (tag === 'report') console.warn(val);
             else this.#finished(val);
         }
@@ -69,6 +69,12 @@ export class Client {
         // A browser takes a longer delay for none.
         const delay = Math.min(Math.max(Number(due - now()), 0), 2 ** 31 - 1);
         this.#timer = setTimeout(() => this.#turn(), delay);
+    }
+
+    /** Not called here, where its error would look like one of the request. */
+    #progress({ call, params }) {
+        const onProgress = this.#calls.get(call)?.onProgress;
+        if (onProgress) queueMicrotask(() => onProgress(JSON.parse(params)));
     }
 
     #finished({ call, outcome: { tag, val } }) {
