@@ -66,6 +66,12 @@ impl HttpClient {
                     self.fail(job, HttpError::Invalid(LATE.to_owned()), now);
                     return None;
                 }
+                if self.is_renewing && job.errand.is_none() {
+                    // It has waited for credentials since the session was there.
+                    job.session = self.sessions;
+                    self.renew(job, now);
+                    return None;
+                }
                 let post = job.post()?;
                 let message = post.message();
                 if job.errand.is_none() && message.has_method("initialize") {

@@ -145,6 +145,25 @@ fn sess_06_tol_09_calls_whose_session_has_ended_open_another_one_together() {
 }
 
 #[test]
+fn sess_06_a_request_that_gets_credentials_while_a_session_is_opened_waits_for_it() {
+    let mut scene = Scene::legacy();
+    let (one, first) = scene.call("a");
+    let (two, second) = scene.call("b");
+    scene.heads(&second, 401, &[("www-authenticate", "Bearer")]);
+    scene.responds(&first, 404, &[], "");
+    scene.http.authorized(second.id);
+    assert!(scene.http.request(scene.now, second.id).is_none());
+    scene.opens("s-2");
+    for (call, name) in [(one, "a"), (two, "b")] {
+        let sent = scene.takes("POST /mcp tools/call");
+        assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
+        assert_eq!(sent.body["params"]["name"], name);
+        scene.responds_with(&sent, 200, &sent.ok(text(name)));
+        assert_eq!(scene.result(call), name);
+    }
+}
+
+#[test]
 fn a_session_is_renewed_once_for_a_call_and_must_have_the_same_revision() {
     let mut scene = Scene::legacy();
     let (call, sent) = scene.call("a");
