@@ -137,7 +137,13 @@ impl HttpClient {
                 let challenges = challenges.map(|value| String::from_utf8_lossy(value));
                 Phase::Refused { status, challenge: challenges.collect::<Vec<_>>().join(", ") }
             }
-            ResponseKind::EventStream => Phase::Events,
+            ResponseKind::EventStream => {
+                job.has_streamed = true;
+                Phase::Events
+            }
+            ResponseKind::SessionEnded if matches!(job.kind, Kind::Listen) && job.has_streamed => {
+                Phase::SessionEnded
+            }
             _ if job.ask != Ask::Message => Phase::Rest { is_complete: false },
             ResponseKind::Message => Phase::Message,
             ResponseKind::Accepted => {
@@ -502,7 +508,7 @@ impl HttpClient {
     /// Opens another session, unless that was done since the message was sent.
     fn renew(&mut self, mut job: Box<Job>, now: Instant) {
         if self.sessions != job.session {
-            self.ask(job, Ask::Message);
+            self.go_on(job, now);
         } else if self.is_renewing {
             job.phase = Phase::Renewal;
             job.limit = None;
@@ -528,8 +534,17 @@ impl HttpClient {
         self.listen(now);
         self.report(Diagnostic::SessionRenewed);
         job.errand = None;
-        self.ask(job, Ask::Message);
+        self.go_on(job, now);
         self.end_of_renewal(now);
+    }
+
+    /// Goes on in the next session, which has a stream of its own.
+    fn go_on(&mut self, job: Box<Job>, now: Instant) {
+        if matches!(job.kind, Kind::Listen) {
+            self.over(job, now);
+        } else {
+            self.ask(job, Ask::Message);
+        }
     }
 
     fn not_renewed(&mut self, job: Box<Job>, now: Instant) {

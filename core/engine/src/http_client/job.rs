@@ -28,8 +28,11 @@ pub(super) struct Job {
     pub(super) body: Vec<u8>,
     /// Number of bytes since the last event.
     pub(super) without_event: usize,
-    /// Number of the session in which the message was sent; of a response, that of its request.
+    /// Number of the session in which the message was sent; of a response, that of its request; of
+    /// a stream, its own.
     pub(super) session: u32,
+    /// Whether there has been a stream. Without one, 404 may say that the server offers none.
+    pub(super) has_streamed: bool,
     pub(super) tried: Tried,
     /// Time at which the exchange ends.
     pub(super) limit: Option<Instant>,
@@ -134,6 +137,7 @@ impl Job {
             body: Vec::new(),
             without_event: 0,
             session: 0,
+            has_streamed: false,
             tried: Tried::default(),
             limit: None,
             held: None,

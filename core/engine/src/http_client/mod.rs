@@ -422,7 +422,8 @@ impl HttpClient {
 
     /// Begins a job.
     fn start(&mut self, kind: Kind, exchange: Exchange, ask: Ask) -> HttpExchangeId {
-        let job = Box::new(Job::new(kind, exchange, self.limits.max_message));
+        let mut job = Box::new(Job::new(kind, exchange, self.limits.max_message));
+        job.session = self.sessions;
         self.one_way += usize::from(job.is_one_way());
         self.ask(job, ask)
     }

@@ -6,7 +6,7 @@ use mcp_sansio::CallOptions;
 use mcp_sansio_engine::{ConnectState, HttpError, Reading};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, EVENTS, Scene, event, initialized, text};
+use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized, text};
 
 #[test]
 fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_asked_for() {
@@ -124,6 +124,79 @@ fn tol_10_messages_arrive_on_the_get_stream_for_as_long_as_the_server_resumes_it
     let get = scene.takes("GET /mcp");
     scene.responds(&get, 405, &[], "");
     assert!(scene.http.poll_timeout().is_none());
+}
+
+#[test]
+fn sess_06_a_get_stream_whose_session_has_ended_opens_another_one() {
+    let mut scene = Scene::legacy();
+    let get = resumed_get(&mut scene);
+    scene.responds(&get, 404, &[], "");
+    scene.opens("s-2");
+    let ended = "session ended by the server; a new one was opened, without its subscriptions";
+    let opened = ["POST /mcp initialize", "POST /mcp notifications/initialized", "GET /mcp", ended];
+    assert_eq!(scene.trace[1..], opened);
+    let (call, sent) = scene.call("a");
+    assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
+    scene.responds_with(&sent, 200, &sent.ok(text("called")));
+    assert_eq!(scene.result(call), "called");
+
+    // There is one stream, too, if a call opens the session meanwhile.
+    let get = resumed_get(&mut scene);
+    let (call, sent) = scene.call("a");
+    scene.responds(&sent, 404, &[], "");
+    scene.responds(&get, 404, &[], "");
+    scene.opens("s-3");
+    let sent = scene.takes("POST /mcp tools/call");
+    scene.responds_with(&sent, 200, &sent.ok(text("called")));
+    assert_eq!(scene.result(call), "called");
+    assert!(scene.open.is_empty() && scene.http.poll_timeout().is_none());
+
+    // Where none can be opened, the next call tries.
+    let get = resumed_get(&mut scene);
+    scene.responds(&get, 404, &[], "");
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds(&initialize, 503, &[], "");
+    assert!(scene.open.is_empty() && scene.http.poll_timeout().is_none());
+    let (_, sent) = scene.call("a");
+    assert_eq!(sent.field("mcp-session-id"), Some("s-3"));
+    scene.responds(&sent, 404, &[], "");
+    scene.opens("s-4");
+}
+
+/// Ends the GET stream of the session, and returns the request that resumes it.
+fn resumed_get(scene: &mut Scene) -> Sent {
+    let get = scene.get.take().unwrap();
+    scene.ends(&get, Ok(()));
+    scene.trace.clear();
+    scene.later(Duration::from_secs(1));
+    scene.takes("GET /mcp")
+}
+
+/// A client in a session, and its first request for the GET stream.
+fn first_get() -> (Scene, Sent) {
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    let session = [JSON[0], ("mcp-session-id", "s-1")];
+    scene.responds(
+        &initialize,
+        200,
+        &session,
+        &initialize.ok(initialized("2025-11-25")).to_string(),
+    );
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.responds(&opened, 202, &[], "");
+    let get = scene.takes("GET /mcp");
+    (scene, get)
+}
+
+#[test]
+fn a_server_without_a_get_stream_keeps_its_session_and_is_not_asked_again() {
+    for status in [400, 404, 405, 500] {
+        let (mut scene, get) = first_get();
+        scene.responds(&get, status, &[], "");
+        assert!(scene.open.is_empty() && scene.http.poll_timeout().is_none(), "{status}");
+        assert_eq!(scene.call("a").1.field("mcp-session-id"), Some("s-1"));
+    }
 }
 
 #[test]
