@@ -50,6 +50,9 @@ mod client;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
+#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "auth"), allow(dead_code, reason = "a token alone needs less"))]
+mod flights;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod gone;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]

@@ -72,7 +72,10 @@ fn auth_89_calls_that_are_refused_at_once_ask_for_one_token() {
         |http| {
             http.bearer("old").authorize(move |_| {
                 count.fetch_add(1, Ordering::Relaxed);
-                async { Some("new".to_owned()) }
+                async {
+                    sleep(Duration::from_millis(20)).await;
+                    Some("new".to_owned())
+                }
             })
         },
         1 << 16,

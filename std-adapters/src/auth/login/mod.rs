@@ -18,7 +18,7 @@ use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Re
 
 use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
 use crate::asynchronous::client::http::connector::{Connector, HttpTransport};
-use crate::auth::flights::{Boxed, Flights};
+use crate::flights::{Boxed, Flights};
 use crate::lock::lock;
 use crate::panics::caught_future;
 use flow::{Fill, Random, now};

@@ -13,7 +13,7 @@ use super::dpop::sha256;
 use super::jwks::SourceError;
 use super::{Checker, Moment, Verified, Verifier, memory_for, written};
 use crate::asynchronous::http::Credentials;
-use crate::auth::flights::Flights;
+use crate::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
 use crate::runtime::turns::Turns;

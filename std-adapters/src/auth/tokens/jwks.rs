@@ -12,7 +12,7 @@ use super::memory_for;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::link::timeout;
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
-use crate::auth::flights::Flights;
+use crate::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
 

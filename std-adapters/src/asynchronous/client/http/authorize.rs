@@ -16,6 +16,7 @@ use super::link::{TransportState, timeout};
 #[cfg(feature = "auth")]
 use crate::auth::login::Login;
 use crate::client::HttpError;
+use crate::flights::{Boxed, Flights};
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 
@@ -112,8 +113,11 @@ impl Refused {
 
 /// A bearer token, and possibly the function of an application that returns another one.
 pub(crate) struct Bearer {
-    token: Mutex<(Option<String>, u32)>,
+    /// With its generation.
+    token: Arc<Mutex<(Option<String>, u32)>>,
     renew: Option<Renew>,
+    /// What the application was asked for, by the generation that was refused.
+    flights: Flights<u32, bool>,
 }
 
 /// Returns a token for a challenge.
@@ -122,15 +126,11 @@ type Renewing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 impl Bearer {
     pub(crate) fn new(token: Option<String>, renew: Option<Renew>) -> Self {
-        Self { token: Mutex::new((token, 0)), renew }
-    }
-
-    fn with<R>(&self, call: impl FnOnce(&mut (Option<String>, u32)) -> R) -> R {
-        call(&mut lock(&self.token))
+        Self { token: Arc::new(Mutex::new((token, 0))), renew, flights: Flights::new() }
     }
 
     fn credentials(&self) -> Credentials {
-        let (token, generation) = self.with(|state| state.clone());
+        let (token, generation) = lock(&self.token).clone();
         let fields = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
         Credentials { fields: fields.into_iter().collect(), generation }
     }
@@ -139,18 +139,27 @@ impl Bearer {
         let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else { return false };
         tried.is_asked = true;
         // Another request has got a token meanwhile.
-        if self.with(|state| state.1) != refused.generation {
+        let generation = refused.generation;
+        if lock(&self.token).1 != generation {
             return true;
         }
         // The function may ask a person.
         if tried.is_quiet {
             return false;
         }
-        let token = caught_future(caught(|| renew(refused.challenge())).ok()).await.flatten();
-        token.is_some_and(|token| {
-            self.with(|state| *state = (Some(token), state.1.wrapping_add(1)));
-            true
-        })
+        let begin = || -> Boxed<bool> {
+            let (token, renew) = (Arc::clone(&self.token), Arc::clone(renew));
+            let challenge = refused.challenge();
+            Box::pin(async move {
+                let new = caught_future(caught(|| renew(challenge)).ok()).await.flatten();
+                let is_new = new.is_some();
+                if is_new {
+                    *lock(&token) = (new, generation.wrapping_add(1));
+                }
+                is_new
+            })
+        };
+        self.flights.share(generation, begin).await
     }
 }
 
