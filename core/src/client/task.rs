@@ -443,7 +443,12 @@ impl<const K: usize> TaskPoll<K> {
                     Asked::Result => return PollStep::Done(*result),
                     Asked::State => {
                         self.errors = 0;
-                        return self.on_state(now, random, *result);
+                        let step = self.on_state(now, random, *result);
+                        if self.is_update_due && matches!(step, PollStep::Sleep(_)) {
+                            self.next_at = now;
+                            return self.next(now);
+                        }
+                        return step;
                     }
                     Asked::Update => {
                         self.errors = 0;

@@ -509,6 +509,24 @@ fn tex_25_a_response_during_an_update_is_sent_with_the_next_one() {
 }
 
 #[test]
+fn tex_25_a_response_while_the_state_is_asked_for_is_sent_at_once() {
+    let mut scene = Scene::new(E, "working", &every(E, 300));
+    assert_eq!(scene.sleeps(), (300, Said::Get));
+    let both = Said::Input(vec!["1".into(), "2".into()]);
+    assert_eq!(scene.hears_state("input_required", &form(&["1", "2"])), both);
+    scene.answers("1");
+    assert_eq!(scene.next(), Said::Update);
+    scene.hears("result", &json!({"resultType": "complete"}));
+    for status in ["input_required", "working"] {
+        assert!(matches!(scene.sleeps(), (_, Said::Get)));
+        scene.answers(status);
+        assert_eq!(scene.next(), Said::Wait);
+        assert_eq!(scene.hears_state(status, &form(&["2"])), Said::Update, "{status}");
+        scene.hears("result", &json!({"resultType": "complete"}));
+    }
+}
+
+#[test]
 fn tsk_33_notifications_end_the_wait_and_are_not_needed() {
     // 2026-07-28: the notification has what the state has.
     let mut scene = Scene::new(E, "working", &every(E, 400));
