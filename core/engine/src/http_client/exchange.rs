@@ -122,6 +122,9 @@ impl HttpClient {
         if !matches!(job.phase, Phase::Sending) {
             return self.put(id, job);
         }
+        if job.ask != Ask::Message && UNAVAILABLE.contains(&head.status) {
+            return self.failed(job, HttpError::ConnectionLost, now);
+        }
         let kind = self.session.classify_response(&mut job.exchange, head);
         let is_own = job.errand.is_none() && matches!(job.kind, Kind::Message(_));
         let accepts = self.endpoint.is_some() && is_own && (200..=299).contains(&head.status);
@@ -384,7 +387,7 @@ impl HttpClient {
     /// Handles that there is no response, or no valid one.
     pub(super) fn failed(&mut self, job: Box<Job>, error: HttpError, now: Instant) {
         let is_lost = matches!(error, HttpError::NotConnected(_) | HttpError::ConnectionLost);
-        if job.ask == Ask::Resumed && is_lost || matches!(job.kind, Kind::HttpSse(_)) {
+        if job.ask != Ask::Message && is_lost || matches!(job.kind, Kind::HttpSse(_)) {
             self.interrupted(job, Some(error), now);
         } else if is_lost {
             self.try_again(job, error, now);

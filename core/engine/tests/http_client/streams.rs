@@ -200,6 +200,52 @@ fn a_server_without_a_get_stream_keeps_its_session_and_is_not_asked_again() {
 }
 
 #[test]
+fn tol_10_a_get_that_is_lost_or_comes_at_a_bad_time_is_sent_again() {
+    let lost: [fn(&mut Scene, &Sent); 5] = [
+        |scene, get| scene.ends(get, Err(HttpError::ConnectionLost)),
+        |scene, get| scene.ends(get, Err(HttpError::NotConnected("no route".to_owned()))),
+        |scene, get| scene.responds(get, 502, &[], "<html>bad gateway</html>"),
+        |scene, get| scene.responds(get, 503, EVENTS, ""),
+        |scene, get| scene.responds(get, 504, &[], ""),
+    ];
+    for is_first in [true, false] {
+        let (mut scene, mut get) = first_get();
+        if !is_first {
+            scene.heads(&get, 200, EVENTS);
+            scene.get = Some(get);
+            get = resumed_get(&mut scene);
+        }
+        for lost in lost {
+            lost(&mut scene, &get);
+            let due = scene.http.poll_timeout().unwrap();
+            assert!(due.saturating_duration_since(scene.now) >= Duration::from_secs(1));
+            scene.later(due.saturating_duration_since(scene.now));
+            get = scene.takes("GET /mcp");
+            assert_eq!(get.field("mcp-session-id"), Some("s-1"));
+        }
+        scene.heads(&get, 200, EVENTS);
+        scene.says(
+            &get,
+            &event(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})),
+        );
+        assert_eq!(scene.nobody.changes, 1);
+    }
+    // So is the one that resumes the response to a call.
+    let mut scene = Scene::legacy();
+    let (call, sent) = scene.call("slow");
+    scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
+    for (wait, lost) in [1, 2, 4, 8, 16].into_iter().zip(lost) {
+        scene.later(Duration::from_secs(wait));
+        let get = scene.takes("GET /mcp");
+        lost(&mut scene, &get);
+    }
+    scene.later(Duration::from_secs(32));
+    let get = scene.takes("GET /mcp");
+    scene.responds(&get, 200, EVENTS, &event(&sent.ok(text("at last"))));
+    assert_eq!(scene.result(call), "at last");
+}
+
+#[test]
 fn bc_03_bc_06_old_03_old_05_old_06_a_server_of_2024_11_05_names_its_endpoint_first() {
     for (chunk, refusal) in CHUNKS.into_iter().zip([400, 404, 405]) {
         let mut scene = Scene::old();

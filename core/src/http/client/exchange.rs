@@ -98,9 +98,10 @@ impl Exchange {
     /// Handles the end of the body or of the connection. The result depends on whether the response
     /// has been received, and on the stream: the [id of its last
     /// event](crate::http::sse::EventReader::last_event_id) and the [reconnection
-    /// time](crate::http::sse::EventReader::retry) that the server asked for. Call it again if an
-    /// attempt to resume got no response. After 8 successive attempts without a message or a new
-    /// event id the response is lost. The time to wait is at least [`MIN_RETRY`].
+    /// time](crate::http::sse::EventReader::retry) that the server asked for. Call it also if the
+    /// GET of the standalone stream, or an attempt to resume any, got no response. After 8
+    /// successive attempts without a message or a new event id the response is lost. The time to
+    /// wait is at least [`MIN_RETRY`].
     pub fn end_of_body(
         &mut self,
         last_event_id: Option<&str>,

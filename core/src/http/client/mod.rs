@@ -167,7 +167,9 @@ impl HttpSession {
     /// offer](ResponseKind::NoStream) it. Even the stream of a server of 2024-11-05 is possible.
     pub fn begin_get(&self) -> Option<Exchange> {
         self.revision?;
-        Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::StandaloneGet) })
+        let in_session = self.id_len > 0;
+        // Until the server refuses it.
+        Some(Exchange { in_session, is_stream: true, ..Exchange::new(Purpose::StandaloneGet) })
     }
 
     /// Begins the DELETE that ends the session; `None` if there is no session id.
