@@ -7,7 +7,7 @@ use futures_lite::future;
 use mcp_sansio::types::ListRootsResult;
 use mcp_sansio::{CallOptions, Instant, RawJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallError, Connector, Direction, Error, Handler, InputResponse, OwnedInputRequest,
+    CallError, Connector, Direction, Error, Handler, InputResponse, OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -110,5 +110,46 @@ fn a_blocking_call_does_not_time_out_while_a_person_logs_in() {
         },
     );
     called.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(60));
+}
+
+#[test]
+fn the_limit_of_a_blocking_list_stands_still_while_a_person_logs_in() {
+    let runtime = virtual_time::runtime();
+    let _time = runtime.enter();
+    let begun = tokio::time::Instant::now();
+    let clock = move || Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap());
+    let slow = async |_| {
+        // So long that the client notices.
+        future::yield_now().await;
+        future::yield_now().await;
+        virtual_time::pass(Duration::from_secs(60));
+        Some("new".to_owned())
+    };
+    let script = |seen: &Seen| {
+        let cursor = seen.body["params"]["cursor"].as_str();
+        match (seen.message(), cursor, seen.field("authorization")) {
+            ("tools/list", Some(_), Some("Bearer old")) => {
+                Response::status(401).field("WWW-Authenticate", "Bearer")
+            }
+            ("tools/list", Some("3"), _) => modern(seen),
+            ("tools/list", cursor, _) => {
+                let next = if cursor.is_none() { "2" } else { "3" };
+                Response::result(
+                    seen,
+                    &json!({"resultType": "complete", "tools": [], "nextCursor": next}),
+                )
+            }
+            _ => modern(seen),
+        }
+    };
+    let (listed, seen) = play_blocking(
+        Connector::new(&MODERN).clock(clock),
+        |http| http.bearer("old").authorize(slow),
+        script,
+        |client| client.list::<Tools>(CallOptions::new().limit(Duration::from_secs(10))).map(drop),
+    );
+    listed.unwrap();
+    assert_eq!(seen.iter().filter(|seen| seen.message() == "tools/list").count(), 4);
     assert!(begun.elapsed() >= Duration::from_secs(60));
 }

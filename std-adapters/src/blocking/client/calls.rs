@@ -155,13 +155,23 @@ impl<'c> Client<'c> {
     pub(super) fn wait_with(
         &mut self,
         call: CallId,
-        mut each: impl FnMut(&mut Application<'c>),
+        each: impl FnMut(&mut Application<'c>),
     ) -> CallResult {
+        let over = self.finished(call, each)?;
+        self.result(over)
+    }
+
+    /// Waits for the end of a call.
+    pub(super) fn finished(
+        &mut self,
+        call: CallId,
+        mut each: impl FnMut(&mut Application<'c>),
+    ) -> Result<Finished, Error> {
         self.catch_up();
         loop {
             each(&mut self.app);
             if let Some(over) = self.engine.take(call) {
-                return self.result(over);
+                return Ok(over);
             }
             if !self.engine.is_known(call) {
                 return Err(Error::UnknownCall);
@@ -307,7 +317,7 @@ impl<'c> Client<'c> {
     }
 
     /// Returns the result of a call that has ended, with what its error lacks.
-    fn result(&self, over: Finished) -> CallResult {
+    pub(super) fn result(&self, over: Finished) -> CallResult {
         let Finished { method, result, .. } = over;
         result.map_err(|error| match error {
             CallError::Closed => Error::Closed(self.last_end.clone()),

@@ -49,6 +49,7 @@ impl BlockingHttpTransport {
         let exchange = poll_fn(|cx| {
             done.written += link.take_posts(client);
             link.work(cx);
+            client.set_logging_in(app.now(), link.is_logging_in());
             if client.reads() {
                 link.check()?;
                 (done.read, done.ended) = (usize::from(link.has_received()), link.is_over());

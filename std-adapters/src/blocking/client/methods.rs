@@ -243,15 +243,16 @@ impl Client<'_> {
         mut pager: Pager,
         options: CallOptions,
     ) -> Result<List<L>, Error> {
-        let limit = options.limit.unwrap_or(self.engine.core().config().call_limit);
-        let until = self.app.now().saturating_add(limit);
+        let mut left = options.limit.unwrap_or(self.engine.core().config().call_limit);
         let mut pages = Vec::new();
         while let Some(params) = pager.next_page() {
-            let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
                 return Err(Error::of(method, CallError::TimedOut));
             }
-            let page = self.request(method, &params, options.limit(left))?;
+            let call = self.begin(method, &params, options.limit(left))?;
+            let over = self.finished(call, |_| ())?;
+            left = left.saturating_sub(self.app.now().saturating_duration_since(over.started));
+            let page = self.result(over)?;
             pages.push(pager.check(page).map_err(|error| Error::of(method, error))?);
         }
         Ok(List::new(pages))

@@ -104,6 +104,11 @@ impl HttpLink {
         self.shared.with(|http, now| http.take_posts(now, client))
     }
 
+    /// Whether a request waits for an authorization: a person may be logging in.
+    pub(crate) fn is_logging_in(&self) -> bool {
+        self.shared.with(|http, _| http.is_logging_in())
+    }
+
     /// Whether there is something to [deliver](Self::deliver), or an [error](Self::check).
     pub(crate) fn has_received(&self) -> bool {
         self.shared.with(|http, _| http.has_received())
@@ -189,7 +194,7 @@ impl Link for HttpLink {
         cx: &mut Context<'_>,
     ) -> io::Result<bool> {
         let moved = self.take_posts(&mut session.engine) > 0;
-        let is_logging_in = self.shared.with(|http, _| http.is_logging_in());
+        let is_logging_in = self.is_logging_in();
         session.engine.set_logging_in(now, is_logging_in);
         let is_waiting = !session.engine.posts().is_empty();
         self.waits_since = match self.waits_since {
