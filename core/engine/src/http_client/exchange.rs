@@ -310,13 +310,12 @@ impl HttpClient {
                 job.phase = phase;
                 self.put(id, job);
             }
+            // The status says enough although the body is cut off.
+            (Phase::Error { status, location }, _) => self.rejected(job, status, &location, now),
             (_, Err(error)) => self.failed(job, error, now),
             (Phase::Sending, Ok(())) => self.failed(job, HttpError::ConnectionLost, now),
             (Phase::Refused { status, challenge }, Ok(())) => {
                 self.failed(job, HttpError::Unauthorized { status, challenge }, now);
-            }
-            (Phase::Error { status, location }, Ok(())) => {
-                self.rejected(job, status, &location, now);
             }
             (Phase::Message, Ok(())) => {
                 let body = mem::take(&mut job.body);

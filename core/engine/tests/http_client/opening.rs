@@ -1,7 +1,9 @@
 //! Opening: the revision of the server is found out.
 
+use std::time::Duration;
+
 use mcp_sansio::Revision;
-use mcp_sansio_engine::ConnectState;
+use mcp_sansio_engine::{ConnectState, HttpError};
 use serde_json::json;
 
 use crate::scene::{CHUNKS, JSON, Scene, Sent, initialized, text};
@@ -36,6 +38,16 @@ fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
             assert_eq!(scene.engine.core().revision(), Some(Revision::V2025_11_25));
         }
     }
+}
+
+#[test]
+fn ver_14_an_error_status_counts_although_its_body_is_cut_off() {
+    let mut scene = Scene::any();
+    let discover = scene.takes("POST /mcp server/discover");
+    scene.heads(&discover, 400, JSON);
+    scene.says(&discover, r#"{"jsonrpc":"2.0","id":"server-err"#);
+    scene.ends(&discover, Err(HttpError::ConnectionLost));
+    assert_eq!(scene.trace, ["POST /mcp server/discover", "POST /mcp initialize"]);
 }
 
 #[test]
