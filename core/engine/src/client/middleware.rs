@@ -263,6 +263,10 @@ impl<D: Driver> Turn<'_, D> {
     fn tell(&mut self, id: CallId, result: &mut Result<OwnedJson, CallError>) -> Option<Duration> {
         let middleware = self.driver.middleware()?;
         let pending = self.state.calls.open_mut(id)?;
+        // It waits for its turn: nothing was sent.
+        if pending.attempt.as_ref()?.until.is_some() {
+            return None;
+        }
         pending.outgoing(|call| middleware.after(call, result)).flatten()
     }
 

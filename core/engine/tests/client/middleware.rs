@@ -225,6 +225,29 @@ fn a_call_waits_until_it_may_be_sent() {
 }
 
 #[test]
+fn a_call_that_was_never_sent_has_no_result_for_the_middleware() {
+    let (watch, seen) = audit("audit");
+    let mut scene = Scene::new(E);
+    scene.person.layers.push(watch);
+    scene.person.layers.push(Limit::default());
+    let first = call(&mut scene, "one");
+    let request = scene.sent_one();
+    let short = CallOptions::new().limit(Duration::from_millis(300));
+    let second = scene.call("tools/call", json!({"name": "two"}), short);
+    let third = call(&mut scene, "three");
+    saw(&seen);
+    scene.gets(&ok(&request, content(E, "1")));
+    scene.take(first).unwrap();
+    assert_eq!(saw(&seen), ["0: audit ok tools/call 1"]);
+    // One ends while it waits for its turn, the other with the connection.
+    scene.later(300);
+    assert!(matches!(scene.take(second), Err(CallError::TimedOut)));
+    scene.engine.end(&mut scene.person);
+    assert!(matches!(scene.take(third), Err(CallError::Closed)));
+    assert_eq!(saw(&seen), [""; 0]);
+}
+
+#[test]
 fn a_call_is_changed_and_ended_without_the_server() {
     let (outer, seen) = audit("outer");
     let mut scene = Scene::new(E);
