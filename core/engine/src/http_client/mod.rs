@@ -320,6 +320,10 @@ impl HttpClient {
     pub fn next_step(&mut self, now: Instant) -> Option<HttpStep> {
         while let Some(mut queued) = self.queue.next(self.is_opening, self.one_way) {
             hold(&mut queued.held, queued.id.as_deref(), false, now, &mut self.inbox);
+            if queued.opens && queued.id.is_some() {
+                // A probe that timed out: its end would let other messages go.
+                self.drop_where(now, Job::is_handshake);
+            }
             self.is_opening |= queued.opens;
             let (kind, exchange) = (Kind::Message(queued.post), Exchange::http_sse());
             let id = self.start(kind, exchange, Ask::Message);

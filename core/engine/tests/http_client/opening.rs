@@ -51,6 +51,21 @@ fn ver_14_an_error_status_counts_although_its_body_is_cut_off() {
 }
 
 #[test]
+fn a_probe_that_timed_out_opens_nothing_when_it_ends() {
+    let mut scene = Scene::any();
+    scene.later(Duration::from_secs(10));
+    let closed = "closed: POST /mcp server/discover";
+    assert_eq!(scene.trace, ["POST /mcp server/discover", closed, "POST /mcp initialize"]);
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.calls("tools/call", json!({"name": "a"}));
+    assert!(scene.open.is_empty());
+    scene.responds(&opened, 202, &[], "");
+    scene.takes("POST /mcp tools/call");
+}
+
+#[test]
 fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
     for (code, data) in [
         (-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})),
