@@ -210,7 +210,8 @@ impl Link for HttpLink {
         self.is_over()
     }
 
-    fn discard(&mut self, _: &mut Session) {
+    fn discard(&mut self, session: &mut Session) {
+        session.engine.discard();
         self.shared.with(|http, _| http.discard());
         self.shared.wake();
     }
