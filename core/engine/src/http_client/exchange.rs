@@ -453,7 +453,7 @@ impl HttpClient {
         if !location.is_empty() && job.tried.redirects < MAX_REDIRECTS {
             job.tried.redirects += 1;
             // Another path of the same origin is taken from now on.
-            match self.resolve(self.endpoint.as_ref().unwrap_or(&self.target), location) {
+            match self.resolve(&job.target, location) {
                 Ok(target) => {
                     self.endpoint.as_mut().unwrap_or(&mut self.target).clone_from(&target);
                     self.report(Diagnostic::Redirected(target));

@@ -21,6 +21,8 @@ pub(super) struct Job {
     /// messages the latest is kept.
     pub(super) errand: Option<Errand>,
     pub(super) ask: Ask,
+    /// Path and query of the request.
+    pub(super) target: String,
     pub(super) phase: Phase,
     pub(super) exchange: Exchange,
     pub(super) events: EventReader<Vec<u8>>,
@@ -131,6 +133,7 @@ impl Job {
             kind,
             errand: None,
             ask: Ask::Message,
+            target: String::new(),
             phase: Phase::Sending,
             exchange,
             events: EventReader::with_limit(Vec::new(), max_message),

@@ -445,6 +445,7 @@ impl HttpClient {
             (Some(endpoint), "POST") => endpoint,
             _ => &self.target,
         };
+        job.target.clone_from(target);
         self.steps.push_back(HttpStep::Send { exchange, method, target: target.clone() });
         self.put(exchange, job);
         exchange

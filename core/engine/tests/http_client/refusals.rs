@@ -288,6 +288,18 @@ fn redirections_are_followed_within_the_origin_and_four_times() {
 }
 
 #[test]
+fn a_relative_redirection_is_beside_the_path_of_its_request() {
+    let mut scene = Scene::modern();
+    let calls = ["a", "b"].map(|name| scene.call(name));
+    for (call, sent) in calls {
+        scene.responds(&sent, 307, &[("location", "v2/mcp")], "");
+        let sent = scene.takes("POST /v2/mcp tools/call");
+        scene.responds_with(&sent, 200, &sent.ok(text("called")));
+        assert_eq!(scene.result(call), "called");
+    }
+}
+
+#[test]
 fn ver_15_a_version_that_is_supported_after_all_is_tried_once_more() {
     let mut scene = Scene::modern();
     let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
