@@ -595,31 +595,35 @@ impl Authorization<'_> {
     /// Keeps a URL for the error, without its query, if there is one.
     pub(super) fn show_url(&mut self, key: impl Into<Key>) {
         let key = key.into();
-        if self.arena.has(key) {
-            self.keep_failure(Tag::FailureUrl, |entries, out| {
-                let url = entries.get(key).and_then(|url| split(url, '?').next());
-                url.unwrap_or_default().chars().for_each(|c| write_to(out, c));
-            });
+        if !self.arena.has(key) {
+            return;
         }
+        // Without room the error has no URL.
+        let _ = self.arena.write(Tag::FailureUrl, |entries, out| {
+            let url = entries.get(key).and_then(|url| split(url, '?').next());
+            out.put(cut(url.unwrap_or_default(), MAX_ANSWER));
+            Ok::<_, Reason>(())
+        });
     }
 
-    /// Keeps what a server answered for the error.
+    /// Keeps what a server answered for the error. Its text is bounded.
     pub(super) fn explain(&mut self, answer: &dyn fmt::Display) {
-        self.keep_failure(Tag::FailureAnswer, |_, out| write_to(out, answer));
+        let mut text = [0; MAX_ANSWER];
+        let mut out = Writer::new(&mut text);
+        // A text without room is cut off.
+        write_to(&mut out, answer);
+        // Without room in the arena the error has no text.
+        let _ = self.arena.set(Tag::FailureAnswer, &out.as_str());
     }
+}
 
-    /// Keeps a text for the error. Its parts that have no room are cut off; without room in the
-    /// arena the error has no such text.
-    pub(super) fn keep_failure(
-        &mut self,
-        tag: Tag,
-        text: impl FnOnce(Entries<'_>, &mut Writer<'_>),
-    ) {
-        let mut memory = [0; MAX_ANSWER];
-        let mut out = Writer::new(&mut memory);
-        text(self.arena.entries(), &mut out);
-        let _ = self.arena.set(tag, &out.as_str());
+/// Returns so much of a text that it has at most so many bytes.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
+    text.get(..end).unwrap_or_default()
 }
 
 /// Requests of a flow.

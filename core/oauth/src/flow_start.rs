@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::arena::{Key, NoRoom, Tag, write_to};
 use super::dpop::{Proof, put_proof};
-use super::flow::{Attempts, Authorization, FlowResult, NotReady, Phase, Reaction, StepUp};
+use super::flow::{Attempts, Authorization, FlowResult, NotReady, Phase, Reaction, StepUp, cut};
 use super::flow_grant::DPOP;
 use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
@@ -214,13 +214,15 @@ impl Authorization<'_> {
         let number = self.flow.tokens;
         self.restart(Phase::Idle);
         self.show_url(Tag::Issuer.of(number));
-        self.keep_failure(Tag::FailureAnswer, |entries, out| {
+        // Without room the error says less.
+        let _ = self.arena.write(Tag::FailureAnswer, |entries, out| {
             let granted = entries.get(Tag::GrantedScope.of(number)).unwrap_or_default();
             for (before, text) in [("it gave `", granted), ("` and not `", missing)] {
                 out.put(before);
-                text.chars().take(MAX_SHOWN_SCOPE).for_each(|c| write_to(out, c));
+                out.put(cut(text, MAX_SHOWN_SCOPE));
             }
             out.put("`");
+            Ok::<_, NoRoom>(())
         });
         self.fail(Reason::ScopeNotGranted);
         Reaction::Authorize
