@@ -220,9 +220,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         // One place for the event, which is large: it would be moved from one to the other.
         let mut handled = Ok::<_, SendError>(None);
-        let is_due = || machine.poll_timeout().is_some_and(|due| due <= now);
         // A frame that has begun is continued whatever the time is.
-        if outbox.is_timing_out || begins_timeouts && (outbox.has_blocked_timeout() || is_due()) {
+        if outbox.has_blocked_timeout()
+            || begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now)
+        {
             handled = Ok(outbox.handle_timeout(&mut machine, now, waits));
         }
         self.awaits_entry &= machine.is_full() || admission == Admission::Hold;

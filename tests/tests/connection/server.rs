@@ -636,33 +636,6 @@ fn a_table_with_one_entry_is_not_left_to_a_subscription() {
 }
 
 #[test]
-fn a_timeout_that_waits_for_room_does_not_begin_before_what_was_received() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(50));
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    let cancel = cancel.to_owned() + "\n";
-    let (rx, tx) = (RxBuffer::new(vec![0; 1024]), TxBuffer::new(vec![0; 128]));
-    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
-    Pipe::new(&format!("{OPEN}{}", call(1)), WAYS[0]).run(&mut connection, 0, |_, _| {});
-    let feed = |connection: &mut Serving, text: &str| {
-        let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
-        read.spare()[..text.len()].copy_from_slice(text.as_bytes());
-        read.commit(text.len());
-        while matches!(connection.next(at(0)), Step::Again) {}
-    };
-    feed(&mut connection, &[ping(2), ping(3), ping(4)].concat());
-    let Step::Io { write, mut read, .. } = connection.next(at(60)) else { panic!() };
-    assert_eq!(write.last(), Some(&b'\n'), "the timeout waits for room");
-    let full = write.len();
-    read.spare()[..cancel.len()].copy_from_slice(cancel.as_bytes());
-    read.commit(cancel.len());
-    connection.wrote(full);
-    let Step::Event(event, _) = connection.catch_up(at(100)) else { panic!() };
-    assert!(matches!(event, ServerEvent::RequestCancelled { .. }), "{event:?}");
-}
-
-#[test]
 fn a_loop_that_comes_late_reads_before_it_handles_timeouts() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
