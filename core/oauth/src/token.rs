@@ -229,15 +229,19 @@ impl Authorization<'_> {
 
     /// Erases tokens that are bound to another key than the setup's: no proof is one for them.
     fn drop_tokens_of_another_key(&mut self) {
+        let number = self.flow.tokens;
+        if self.is_another_key(self.arena.get(Tag::TokenKey.of(number))) {
+            self.drop_tokens(number);
+        }
+    }
+
+    fn is_another_key(&self, thumbprint: Option<&str>) -> bool {
         let mut own = [0; THUMBPRINT];
         let mut own = Writer::new(&mut own);
         if let Some(key) = self.setup.dpop {
             put_thumbprint(key, &mut own);
         }
-        let number = self.flow.tokens;
-        if self.arena.get(Tag::TokenKey.of(number)).is_some_and(|kept| kept != own.as_str()) {
-            self.drop_tokens(number);
-        }
+        thumbprint.is_some_and(|kept| kept != own.as_str())
     }
 
     /// Erases what another program has removed from the record: the tokens, by a log-out, or a
@@ -256,13 +260,17 @@ impl Authorization<'_> {
         }
     }
 
-    /// Takes a record if it has another access token: another program has logged in, or renewed
-    /// it. That ends the flow. Returns whether the record was taken.
+    /// Takes a record if it has another access token that is of use with this setup's key: another
+    /// program has logged in, or renewed it. That ends the flow. Returns whether the record was
+    /// taken.
     pub fn load_newer(&mut self, record: &[u8]) -> bool {
         let is_newer = self.read(record).is_ok_and(|entries| {
-            let token_of = |number: u8| entries.get(Tag::AccessToken.of(number));
-            let other = (1..=MAX_ISSUERS).find_map(token_of);
-            other.is_some() && other != self.arena.get(Tag::AccessToken.of(self.flow.tokens))
+            let token_of = |number: &u8| entries.get(Tag::AccessToken.of(*number));
+            let own = self.arena.get(Tag::AccessToken.of(self.flow.tokens));
+            (1..=MAX_ISSUERS).find(|number| token_of(number).is_some()).is_some_and(|number| {
+                token_of(&number) != own
+                    && !self.is_another_key(entries.get(Tag::TokenKey.of(number)))
+            })
         });
         is_newer && self.load(record).is_ok()
     }
