@@ -22,7 +22,7 @@ impl<T: Serialize> Encode for Json<T> {
             if let Some(rule) = rule {
                 to.invalid(rule);
             }
-            // What is open ends behind the window, so that an object is known to be one.
+            // Ends what is open, behind the window, so that an object is known to be one.
             while to.state.depth > depth {
                 to.end_object();
             }

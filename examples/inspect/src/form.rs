@@ -248,6 +248,7 @@ mod tests {
         assert_eq!(filled("Ada\n!\n").0, json!({"action": "decline"}));
         assert_eq!(filled("Ada\n").0, json!({"action": "cancel"}));
     }
+
     #[test]
     fn a_form_without_fields_is_accepted_by_nobody_but_the_person() {
         let form =
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(answer("\n"), json!({"action": "accept", "content": {}}));
         assert_eq!(answer("!\n"), json!({"action": "decline"}));
         assert_eq!(answer(""), json!({"action": "cancel"}));
-        // What is neither is asked for again.
+        // Other text is no answer, and the question comes again.
         assert_eq!(answer("no\n!\n"), json!({"action": "decline"}));
     }
 }

@@ -24,11 +24,11 @@ pub(crate) struct Pending {
     pub(crate) kind: Kind,
     /// Whether it was sent before, and rejected by a server that had lost its session.
     pub(crate) again: bool,
-    /// What an acknowledged subscription covers.
+    /// The notifications that the server has acknowledged, of a subscription.
     pub(crate) covers: Option<Covered>,
 }
 
-/// What a server has said that it tells of.
+/// The changes that a server notifies of.
 #[derive(Clone, Debug)]
 pub(crate) struct Covered {
     pub(crate) lists: Vec<&'static str>,

@@ -309,8 +309,8 @@ fn misses_initialize(error: &PeerError<'_>) -> bool {
     message.is_some_and(|message| UNINITIALIZED.iter().any(|begin| message.starts_with(begin)))
 }
 
-/// How servers begin to say that they have no session: those with this library, and those with SDKs
-/// in TypeScript and in Python.
+/// The beginnings of errors of a server without a session, in lower case: of this library, and two
+/// of others, which no test has met.
 const UNINITIALIZED: [&str; 3] = [
     "not initialized",
     "server not initialized",

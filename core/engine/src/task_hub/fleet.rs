@@ -89,7 +89,7 @@ impl Claim {
         let is_saved = record.saved.is_some();
         let again = record.call.as_mut().filter(|call| call.is_repeatable || is_saved);
         let error = match again {
-            // What a server has taken over without learning of it was not begun.
+            // A server that has taken it over without learning of it has not begun it.
             Some(call) if from == by || call.runs < MAX_RUNS => {
                 call.runs += u8::from(from != by);
                 record.node = Some(by.to_string());

@@ -500,7 +500,7 @@ fn a_value_of_serde_goes_on_at_its_element_in_pieces_of_any_size() {
     ] {
         for text in [sent_by_all(&Json(variant())), sent_by_all(&Json(found(variant())))] {
             let result = RawJson::parse(&text).unwrap().get("result").unwrap();
-            // What is added comes behind.
+            // Members that the server adds come behind.
             assert!(result.get("resultType").is_some(), "{text}");
             assert!(result.get("_meta").is_some_and(|meta| meta.get("resultType").is_some()));
         }

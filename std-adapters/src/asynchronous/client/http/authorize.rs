@@ -116,7 +116,7 @@ pub(crate) struct Bearer {
     /// With its generation.
     token: Arc<Mutex<(Option<String>, u32)>>,
     renew: Option<Renew>,
-    /// What the application was asked for, by the generation that was refused.
+    /// Questions to the application, by the generation that was refused.
     flights: Flights<u32, bool>,
 }
 
