@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant,
-    RawJson, RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era,
+    Instant, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use crate::chaos::script::Script;
 use crate::frames::record;
-use crate::memory::new_client;
 use crate::pair::{Application, End, Line};
 
 /// Feeds `data` to a client in one of several states: connecting, or connected in either era with
@@ -28,7 +27,8 @@ pub fn client_survives(data: &[u8]) {
     let room = *script.pick(&[4096, 4096, 200, 64, 16, 3]);
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
     let chunk = *script.pick(&[usize::MAX, 100, 7, 1]);
-    let mut end = ClientEnd::new(new_client::<4>(&CONFIGS[state % 4]), room, App::default());
+    let mut memory = ClientState::<4>::new();
+    let mut end = ClientEnd::new(memory.client(&CONFIGS[state % 4]), room, App::default());
     end.bring_into(state);
     end.rx = RxBuffer::new(vec![0; size]);
     let mut now = 2;
@@ -69,7 +69,7 @@ fn input(script: &mut Script<'_>) -> Vec<u8> {
     line
 }
 
-type ClientEnd = End<Client<'static>, App>;
+type ClientEnd<'c> = End<Client<'c>, App>;
 
 #[derive(Default)]
 struct App {
@@ -79,7 +79,7 @@ struct App {
     requests: Vec<RequestHandle>,
 }
 
-impl ClientEnd {
+impl ClientEnd<'_> {
     /// Brings the client into a state: 0 to 3 is connecting; 4 to 7 is connected, with calls open.
     fn bring_into(&mut self, state: usize) {
         let at = Instant::from_millis(1);
@@ -163,10 +163,10 @@ impl ClientEnd {
     }
 }
 
-impl Application<Client<'static>> for App {
+impl<'c> Application<Client<'c>> for App {
     fn event(
         &mut self,
-        client: &mut Client<'static>,
+        client: &mut Client<'c>,
         _: &mut Line,
         _: Instant,
         event: &ClientEvent<'_>,

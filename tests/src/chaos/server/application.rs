@@ -8,13 +8,13 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress,
-    RawJson, Remaining, Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
+    RawJson, Remaining, Request, RequestHandle, RpcError, SendError, Server, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use super::ledger::Ledger;
-use super::world::{Machine, World, Writer};
+use super::world::{World, Writer};
 use crate::delivery::respond;
 
 /// State of the application.
@@ -39,14 +39,14 @@ impl Application {
         self.jobs.len() + self.listening.len()
     }
 
-    pub(super) fn all_open(&self, server: &Machine) -> bool {
+    pub(super) fn all_open(&self, server: &Server<'_>) -> bool {
         self.jobs.iter().all(|job| server.is_request_open(job.handle))
             && self.listening.iter().all(|listen| server.is_request_open(*listen))
             && self.calls.iter().all(|call| server.is_call_open(*call))
             && !self.gone.iter().any(|handle| server.is_request_open(*handle))
     }
 
-    pub(super) fn forget_all(&mut self, server: &Machine) {
+    pub(super) fn forget_all(&mut self, server: &Server<'_>) {
         assert!(!self.calls.drain(..).any(|call| server.is_call_open(call)));
         self.gone.extend(self.jobs.drain(..).map(|job| job.handle).chain(self.listening.drain(..)));
     }
@@ -55,7 +55,7 @@ impl Application {
     pub(super) fn event(
         &mut self,
         ledger: &mut Ledger,
-        server: &Machine,
+        server: &Server<'_>,
         event: &ServerEvent<'_>,
         id: Option<String>,
     ) {
@@ -121,7 +121,7 @@ struct Echo<'f> {
     text: &'f str,
 }
 
-impl World<'_> {
+impl<'d> World<'d> {
     /// Performs one random action.
     pub(super) fn act(&mut self) {
         let what = self.script.below(16);
@@ -321,7 +321,7 @@ impl World<'_> {
     fn respond(
         &mut self,
         handle: RequestHandle,
-        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<(), SendError>,
+        mut call: impl FnMut(&mut Server<'d>, &mut Tx<'_>) -> Result<(), SendError>,
     ) -> Result<Delivery, SendError> {
         self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call))
     }
@@ -516,7 +516,7 @@ impl World<'_> {
         let Some(handle) = self.application.gone.last().copied() else { return };
         let now = self.instant();
         let progress = Progress::of(1);
-        let gone = |server: &mut Machine, tx: &mut Tx<'_>| {
+        let gone = |server: &mut Server<'_>, tx: &mut Tx<'_>| {
             respond(server, handle, tx, |server, tx| {
                 server.respond(handle, &TextResult::new("late"), tx)
             })

@@ -6,6 +6,8 @@ mod ledger;
 mod tasks;
 mod world;
 
+use mcp_sansio::ServerState;
+
 use super::script::Script;
 
 /// Plays `data` as a script: what a client sends, how it arrives, what the application does, and
@@ -22,7 +24,8 @@ use super::script::Script;
 pub fn server_survives(data: &[u8]) {
     let mut script = Script::new(data);
     let mut rx = world::rx(&mut script);
-    let mut world = world::World::new(script);
+    let mut memory = ServerState::new();
+    let mut world = world::World::new(script, &mut memory);
     world.open(&mut rx);
     while !world.script.is_over() {
         world.step(&mut rx);

@@ -9,7 +9,7 @@ use mcp_sansio::tasks::{
 use mcp_sansio::types::{TaskSupport, TextResult};
 use mcp_sansio::{
     Change, ClientFeatures, Encode as _, Encoder, JsonStr, OwnedJson, RawJson, Request,
-    RequestHandle, Revision, RpcError, SendError,
+    RequestHandle, Revision, RpcError, SendError, Server,
 };
 
 use super::world::{World, Writer};
@@ -48,7 +48,7 @@ impl TaskContent for Content {
     }
 }
 
-impl World<'_> {
+impl<'d> World<'d> {
     fn time(&self) -> TaskTime {
         TaskTime::new(self.instant(), self.now)
     }
@@ -96,10 +96,7 @@ impl World<'_> {
     fn task_response(
         &mut self,
         handle: RequestHandle,
-        mut call: impl FnMut(
-            &mut super::world::Machine,
-            &mut mcp_sansio::Tx<'_>,
-        ) -> Result<(), SendError>,
+        mut call: impl FnMut(&mut Server<'d>, &mut mcp_sansio::Tx<'_>) -> Result<(), SendError>,
     ) {
         let sent =
             self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_sansio::types::{CacheScope, Implementation};
 use mcp_sansio::{
     Frame, Instant, Messages, Revision, Revisions, RxBuffer, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures as Can, Tx, TxBuffer, Violation,
+    ServerEvent, ServerFeatures as Can, ServerState, Tx, TxBuffer, Violation,
 };
 
 use super::super::script::Script;
@@ -15,14 +15,11 @@ use super::corpus;
 use super::ledger::{Heard, Ledger};
 use super::tasks;
 use crate::frames::record;
-use crate::memory::new_server;
-
-pub(super) type Machine = Server<'static>;
 
 /// All state but the receive buffer, which frames borrow.
 pub(super) struct World<'d> {
     pub(super) script: Script<'d>,
-    pub(super) server: Machine,
+    pub(super) server: Server<'d>,
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) ledger: Ledger,
     pub(super) application: Application,
@@ -76,12 +73,12 @@ fn tx(script: &mut Script<'_>) -> TxBuffer<Vec<u8>> {
 }
 
 impl<'d> World<'d> {
-    pub(super) fn new(mut script: Script<'d>) -> Self {
+    pub(super) fn new(mut script: Script<'d>, memory: &'d mut ServerState<4, 3>) -> Self {
         let config = script.pick(&CONFIGS);
         let tx = tx(&mut script);
         Self {
             script,
-            server: new_server::<4, 3>(config),
+            server: memory.server(config),
             tx,
             ledger: Ledger::default(),
             application: Application::default(),
@@ -223,9 +220,9 @@ impl<'d> World<'d> {
     /// Makes one call, and checks what it writes.
     pub(super) fn attempt<R>(
         &mut self,
-        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'d>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        let state = |server: &Machine| {
+        let state = |server: &Server<'_>| {
             (server.open_requests(), server.open_calls(), server.legacy_revision())
         };
         let (before, was) = (self.tx.pending().to_vec(), state(&self.server));
@@ -277,7 +274,7 @@ impl<'d> World<'d> {
     pub(super) fn send<R>(
         &mut self,
         writer: Writer,
-        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'d>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let mut begun = false;
         for _ in 0..20_000 {

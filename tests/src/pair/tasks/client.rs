@@ -74,9 +74,12 @@ enum Progress {
     Acknowledged,
 }
 
+/// A client does not follow a task that has more open questions.
+pub(super) const MAX_OPEN: usize = 8;
+
 enum Phase {
     Calling,
-    Following(Box<TaskPoll<8>>, String),
+    Following(Box<TaskPoll<MAX_OPEN>>, String),
     Over(Report, u64),
 }
 
@@ -341,7 +344,7 @@ impl ClientEnd {
         &mut self,
         index: usize,
         now: u64,
-        tell: impl FnOnce(&mut TaskPoll<8>) -> PollStep<'f>,
+        tell: impl FnOnce(&mut TaskPoll<MAX_OPEN>) -> PollStep<'f>,
     ) {
         let Phase::Following(poll, _) = &mut self.followed[index].phase else { return };
         let act = Act::of(tell(poll), poll);
@@ -511,7 +514,7 @@ impl Followed {
 }
 
 impl Act {
-    fn of(step: PollStep<'_>, poll: &TaskPoll<8>) -> Self {
+    fn of(step: PollStep<'_>, poll: &TaskPoll<MAX_OPEN>) -> Self {
         match step {
             PollStep::Get => Self::Request("tasks/get", false),
             PollStep::Result => Self::Request("tasks/result", false),

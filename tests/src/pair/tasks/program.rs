@@ -9,6 +9,7 @@ use mcp_sansio::tasks::{
 use mcp_sansio::types::{CallToolResult, ContentBlock};
 use mcp_sansio::{Encode as _, Encoder, RawJson, RpcError};
 
+use super::client::MAX_OPEN;
 use super::{at, question, show};
 use crate::chaos::script::Script;
 
@@ -169,7 +170,7 @@ impl Program {
         let index = script.below(self.works.0.len());
         match script.below(10) {
             0 => {}
-            1..=3 => _ = self.ask(index, now),
+            1..=3 if self.works.0[index].open().count() < MAX_OPEN => _ = self.ask(index, now),
             4 => self.say(index, &format!("{now}"), now),
             5 => self.withdraw(index, 1 + script.below(4) as u32, now),
             // Most of what a client wants to cancel is cancelled.
