@@ -187,8 +187,9 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Hands the answers in that are ready. Few rounds have one: inlined, this and the next function
-    /// make a call take 1,000 instructions more, since `round` gets too long for other inlining.
+    /// Hands the answers in that are ready. Few rounds have one: inlined, this and the next
+    /// function make a call take 1,000 instructions more, since `round` gets too long for other
+    /// inlining.
     #[inline(never)]
     fn answer_inputs(&mut self, session: &mut Session, now: Instant) {
         for (input, answer) in self.answers.drain(..) {
