@@ -1,5 +1,8 @@
 //! Code in the documentation equals the examples.
 
+use mcp_sansio_adapters::asynchronous::Limits;
+use mcp_sansio_adapters::blocking;
+
 #[test]
 fn cust_03_each_transport_documents_its_binding() {
     let adapters = [
@@ -99,6 +102,17 @@ fn the_guide_shows_the_source_of_the_gateway() {
 fn the_page_on_logs_shows_the_source_of_the_example_with_opentelemetry() {
     let source = include_str!("../../../examples/opentelemetry/src/main.rs");
     assert_eq!(assert_quotes(include_str!("../../../docs/deployment.md"), source), 1);
+}
+
+#[test]
+fn the_defaults_of_limits_are_those_of_the_guide() {
+    assert_eq!((blocking::MAX_LINE, blocking::MAX_PENDING), (16 << 20, 1 << 20));
+    assert_eq!((blocking::IN_FLIGHT, blocking::SUBSCRIPTIONS), (1024, 64));
+    let limits = Limits::new();
+    assert_eq!((limits.max_line, limits.max_pending), (4 << 20, 1 << 20));
+    assert_eq!((limits.max_in_flight, limits.max_running), (1024, 64));
+    assert_eq!((limits.max_connections, limits.max_params), (1024, 16 << 20));
+    assert_eq!(limits.address_share, 75);
 }
 
 /// The registry's own schema is not here. These are its rules, and those of its check of a package.
