@@ -54,7 +54,7 @@ impl AsyncToolHandler for Diary<'_> {
 }
 
 async fn handle(ctx: Context, all: &Diaries) -> HandlerResult {
-    let owner = ctx.principal().map(|principal| principal.subject.clone()).unwrap_or_default();
+    let owner = ctx.principal().ok_or("nobody is logged in")?.subject.clone();
     ctx.call_async_tool(&Diary { owner: &owner, all }).await
 }
 

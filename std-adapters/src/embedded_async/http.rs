@@ -2,6 +2,7 @@
 //! [embedded-io-async](::embedded_io_async): a device on the network.
 //!
 //! ```no_run
+//! # macro_rules! env { ($name:literal) => { $name } }
 //! use core::convert::Infallible;
 //!
 //! use embedded_io_async::{Read, Write};
@@ -19,7 +20,7 @@
 //! static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 //! const ACCESS: Access = Access::new()
 //!     .host_policy(HostPolicy::hosts(&["kettle.local"]).addresses())
-//!     .tokens(&["AIXZFw6bbMGpHsCyvPkIJw"]);
+//!     .tokens(&[env!("MCP_TOKEN")]); // chosen when it is built, not in the source
 //!
 //! #[derive(Tools)]
 //! enum Call {

@@ -59,7 +59,7 @@ fn options() -> HttpOptions {
 type Counts = RefCell<BTreeMap<String, u32>>;
 
 async fn count(ctx: Context, counts: &Counts) -> HandlerResult {
-    let user = ctx.principal().map(|user| user.subject.clone()).unwrap_or_default();
+    let user = ctx.principal().ok_or("nobody is logged in")?.subject.clone();
     let mut counts = counts.borrow_mut();
     let count = counts.entry(user).or_default();
     *count += 1;
@@ -119,10 +119,10 @@ fn one_program_serves_pipes_and_a_url() {
     let (listener, url) = listen();
     let (ours, theirs) = smol::block_on(super::pair()).unwrap();
     let client = async {
-        assert_eq!(call(&url, "").await.unwrap(), "1");
+        assert_eq!(call(&url, "").await.unwrap(), "nobody is logged in");
         let (client, connection) = Connector::new(&super::CONFIG).connect(ours);
         let result = connection.drive(client.call_tool("count", &RawJson::EMPTY)).await;
-        assert_eq!(content(&result.unwrap()), "2");
+        assert_eq!(content(&result.unwrap()), "nobody is logged in");
     };
     let pipes = async { Connection::new(&app, theirs).await.map(drop) };
     let both = serve_both(&app, pipes, listener);
@@ -152,6 +152,6 @@ fn a_server_ends_when_it_is_stopped() {
     let counts = Counts::default();
     let app = App::new(&CONFIG, |ctx| count(ctx, &counts)).catalog(&CATALOG);
     let (listener, url) = listen();
-    let stop = async { assert_eq!(call(&url, "").await.unwrap(), "1") };
+    let stop = async { assert_eq!(call(&url, "").await.unwrap(), "nobody is logged in") };
     smol::block_on(serve_until(&app, listener, stop)).unwrap();
 }

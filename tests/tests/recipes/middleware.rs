@@ -69,16 +69,17 @@ where
     next(ctx).await
 }
 
-/// Results by tool and arguments.
-type Kept = RefCell<BTreeMap<String, Reply>>;
+/// Results by user, tool and arguments.
+type Kept = RefCell<BTreeMap<(String, String, String), Reply>>;
 
-/// Runs a tool once for the same arguments.
+/// Runs a tool once for the same user and arguments.
 async fn cached<F>(ctx: Context, kept: &Kept, next: impl FnOnce(Context) -> F) -> HandlerResult
 where
     F: Future<Output = HandlerResult>,
 {
-    let key = ctx.request()?.params.as_json().get("arguments").map(|it| it.as_str().to_owned());
-    let key = format!("{} {}", ctx.name(), key.unwrap_or_default());
+    let user = ctx.principal().map(|who| who.subject.clone()).unwrap_or_default();
+    let call = ctx.request()?.params.as_json().get("arguments").map(|it| it.as_str().to_owned());
+    let key = (user, ctx.name().to_owned(), call.unwrap_or_default());
     if let Some(reply) = kept.borrow().get(&key) {
         return Ok(reply.clone());
     }
@@ -134,7 +135,9 @@ impl Middleware for Retry {
         result: &mut Result<OwnedJson, CallError>,
     ) -> Option<Duration> {
         let failed = matches!(result, Err(CallError::Server(error)) if error.code == -32603)
-            || result.as_ref().is_ok_and(|json| json.as_json().get("isError").is_some());
+            || result.as_ref().is_ok_and(|result| {
+                result.as_json().get("isError").and_then(RawJson::as_bool) == Some(true)
+            });
         (failed && call.attempt < 3).then(|| Duration::from_millis(1) * call.attempt)
     }
 }

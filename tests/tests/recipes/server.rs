@@ -140,7 +140,8 @@ fn delete(number: usize) -> ToolResult<'static> {
 }
 
 fn read_file(path: &str) -> ToolResult<'static> {
-    let text = std::fs::read_to_string(path).or_tool()?; // the model reads why
+    // A model chose `path`: check it. The model also reads why this fails.
+    let text = std::fs::read_to_string(path).or_tool()?;
     let first = text.lines().next().ok_or("The file is empty")?;
     Ok(first.to_owned().into())
 }
