@@ -1,7 +1,7 @@
 //! The everything server in an axum application: `cargo run -- --http 127.0.0.1:8080`
 //!
-//! With `--token TOKEN`, requests need this bearer token, and with `--issuer URL` clients are told
-//! which authorization server has it. Ctrl-C shuts it down.
+//! With `--token TOKEN`, requests need this bearer token, and with `--issuer URL` beside it clients
+//! are told which authorization server has it. Ctrl-C shuts it down.
 //!
 //! Its connections have limits: of their number, of the time for a head, and for output that a
 //! client does not read. `axum::serve` has none of them, and waits for the last connection.
@@ -33,22 +33,23 @@ use tokio_io_timeout::TimeoutStream;
 async fn main() -> Result<(), Box<dyn Error>> {
     let (mut address, mut options) =
         ("127.0.0.1:0".to_owned(), HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
-    let (mut issuer, mut well_known) = (None, Vec::new());
+    let (mut token, mut issuer, mut well_known) = (None::<String>, None, Vec::new());
     let mut arguments = Parser::from_env();
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Long("http") => address = arguments.value()?.parse()?,
-            Arg::Long("token") => {
-                options = options.authorize(one_user(arguments.value()?.parse()?))
-            }
+            Arg::Long("token") => token = Some(arguments.value()?.string()?),
             Arg::Long("issuer") => issuer = Some(arguments.value()?.string()?),
-            other => return Err(other.unexpected().into()),
+            other => return Err(format!("{}\n{USAGE}", other.unexpected()).into()),
         }
     }
     let listener =
         TcpListener::bind(&address).await.map_err(|error| format!("{address}: {error}"))?;
     let bound = listener.local_addr()?;
     if let Some(issuer) = issuer {
+        if token.is_none() {
+            return Err("--issuer needs --token: nothing checks tokens otherwise".into());
+        }
         // The URL by which clients know the endpoint: with the host as given, and the port that a
         // 0 stands for.
         let host = address.rsplit_once(':').map_or(&*address, |(host, _)| host);
@@ -56,6 +57,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let resource = ProtectedResource::new(url, issuer);
         well_known = resource.paths();
         options = options.protected_resource(resource);
+    }
+    if let Some(token) = token {
+        options = options.authorize(one_user(token));
     }
     let app = everything_server::app()
         .limits(Limits { shutdown_timeout: SHUTDOWN_TIMEOUT, ..Limits::new() });
@@ -122,6 +126,7 @@ fn one_user(token: String) -> impl Authorizer {
     }
 }
 
+const USAGE: &str = "usage: axum-server [--http ADDRESS] [--token TOKEN [--issuer URL]]";
 /// Maximum number of connections. Others are told to come later.
 const MAX_CONNECTIONS: usize = 1024;
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";

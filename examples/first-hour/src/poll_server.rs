@@ -92,10 +92,11 @@ fn ready<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let seconds = arguments.next().map_or(Ok(60), |text| text.parse());
-    let config = small::config(Duration::from_secs(seconds?));
-    let mut listener =
-        TcpListener::bind(address.parse()?).map_err(|error| format!("{address}: {error}"))?;
+    let usage = "usage: poll-server [IP:PORT [SECONDS]]";
+    let seconds = arguments.next().map_or(Ok(60), |text| text.parse()).map_err(|_| usage)?;
+    let config = small::config(Duration::from_secs(seconds));
+    let mut listener = TcpListener::bind(address.parse().map_err(|_| usage)?)
+        .map_err(|error| format!("{address}: {error}"))?;
     eprintln!("poll-server: listening on {}", listener.local_addr()?);
     let mut poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;

@@ -225,7 +225,11 @@ fn action(words: &[String], task: Task) -> Result<Action, Stop> {
         "watch" => Action::Watch { uris: rest.to_vec() },
         "login" => Action::Login,
         "logout" => Action::Logout,
-        _ => return Err(Stop::Wrong(format!("unknown command `{verb}`"))),
+        _ => {
+            return Err(Stop::Wrong(format!(
+                "unknown command `{verb}`: a program comes after `--`, as in `inspect -- {verb}`"
+            )));
+        }
     };
     match rest.get(taken) {
         Some(url) if url.contains("://") => Err(Stop::Wrong(format!(
@@ -292,7 +296,8 @@ options
                           default: detect
   --task                  ask for a task (2025-11-25; in 2026-07-28 the server decides)
   --detach                print a task as JSON and leave it to the server
-  --bearer TOKEN          bearer token for a server behind a URL
+  --bearer TOKEN          bearer token for a server behind a URL; other users of this computer
+                          can see it
   --no-browser            login: print the address of the page, and open nothing. Without a
                           terminal that is the default
   --paste                 login: ask for the address to which the browser returns, which may
@@ -445,7 +450,7 @@ mod tests {
             ("tools --task --tcp x:1", "options of `call`"),
             ("task --tcp x:1", "needs the file"),
             ("task a b --tcp x:1", "does not take `b`"),
-            ("dance --tcp x:1", "unknown command `dance`"),
+            ("dance --tcp x:1", "unknown command `dance`: a program comes after `--`"),
             ("--tcp", "missing argument"),
             ("--timeout -3 --tcp x:1", "seconds"),
             ("--frob -- x", "--frob"),

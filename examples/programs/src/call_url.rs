@@ -7,9 +7,9 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant as SystemInstant};
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio::types::Implementation;
+use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientFeatures, Instant, OwnedJson, Printable, RawJson,
+    CallOptions, ClientConfig, ClientFeatures, Encode, Instant, OwnedJson, Printable, RawJson,
 };
 use mcp_sansio_engine::{
     ClientEngine, ConnectState, Driver, HttpClient, HttpError, HttpExchangeId, HttpLimits,
@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let tools = server.call("tools/list", &RawJson::EMPTY)?;
     println!("{}", Printable::new(tools.as_json()));
-    let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
-    let result = server.call("tools/call", &RawJson::parse(&params)?)?;
+    let params = CallToolParams::new(tool).arguments(RawJson::parse(arguments)?);
+    let result = server.call("tools/call", &params)?;
     println!("{}", Printable::new(result.as_json()));
     server.http.close(server.now());
     while !server.http.is_closed() {
@@ -67,7 +67,7 @@ impl Server<'_> {
         Instant::from_millis(self.began.elapsed().as_millis() as u64)
     }
 
-    fn call(&mut self, method: &str, params: &RawJson<'_>) -> Result<OwnedJson, Box<dyn Error>> {
+    fn call(&mut self, method: &str, params: &impl Encode) -> Result<OwnedJson, Box<dyn Error>> {
         let options = CallOptions::new();
         let call = self.client.call(self.now(), method, params, options, &mut System)?;
         loop {

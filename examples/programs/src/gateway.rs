@@ -169,12 +169,17 @@ fn spawn(command: &str) -> io::Result<ChildProcess> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (executor, mut upstreams) = (LocalExecutor::new(), Vec::<Upstream>::new());
+    let usage = "usage: gateway NAME=COMMAND ..";
     for argument in std::env::args().skip(1) {
-        let (name, command) = argument.split_once('=').ok_or("usage: gateway NAME=COMMAND ..")?;
+        let (name, command) = argument.split_once('=').ok_or(usage)?;
         if upstreams.iter().any(|upstream| upstream.name == name) {
             return Err(format!("{name}: two servers have this name").into());
         }
-        upstreams.push(start(&executor, name, command.to_owned())?);
+        let failed = |error| format!("{name}: cannot start `{command}`: {error}");
+        upstreams.push(start(&executor, name, command.to_owned()).map_err(failed)?);
+    }
+    if upstreams.is_empty() {
+        return Err(usage.into());
     }
     let app = App::new(&SERVER, |ctx| handle(ctx, &upstreams));
     let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));

@@ -92,7 +92,7 @@ Example (2026-07-28, without a client or a handshake):
 
 In the configuration of a client:
 
-  { "mcpServers": { "everything": { "command": "everything-server", "args": ["--stdio"] } } }
+  { "mcpServers": { "everything": { "command": "/path/to/everything-server", "args": ["--stdio"] } } }
 
 Over HTTP, with a session (see the response header Mcp-Session-Id):
 
