@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Arg::Long("http") => address = arguments.value()?.parse()?,
             Arg::Long("token") => token = Some(arguments.value()?.string()?),
             Arg::Long("issuer") => issuer = Some(arguments.value()?.string()?),
-            other => return Err(format!("{}\n{USAGE}", other.unexpected()).into()),
+            other => return Err(format!("{}; {USAGE}", other.unexpected()).into()),
         }
     }
     let listener =
