@@ -345,7 +345,8 @@ impl<S: Storage> Window<S> {
 #[cfg(feature = "alloc")]
 impl Window<Vec<u8>> {
     pub(super) fn replace_storage(&mut self, mut storage: Vec<u8>) -> Vec<u8> {
-        let held = self.untaken();
+        self.move_to_front();
+        let held = self.storage.get(..self.end).unwrap_or_default();
         match storage.get_mut(..held.len()) {
             Some(front) => front.copy_from_slice(held),
             None => {
@@ -353,9 +354,6 @@ impl Window<Vec<u8>> {
                 storage.extend_from_slice(held);
             }
         }
-        let (start, len) = (self.start, held.len());
-        (self.start, self.end) = (0, len);
-        (self.scanned, self.line_start) = (self.scanned - start, self.line_start - start);
         core::mem::replace(&mut self.storage, storage)
     }
 }
@@ -413,7 +411,8 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Number of bytes that can still be kept.
     pub(super) fn room(&self) -> usize {
-        self.storage.bytes().len() - self.kept
+        let limit = if self.storage.can_grow() { self.limit } else { 0 };
+        self.storage.bytes().len().max(limit) - self.kept
     }
 
     pub(super) fn commit(&mut self, n: usize) {
@@ -431,8 +430,7 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Whether no more bytes can be held.
     pub(super) fn is_full(&self) -> bool {
-        self.kept + self.len()
-            >= self.storage.bytes().len().max(if self.storage.can_grow() { self.limit } else { 0 })
+        self.len() >= self.room()
     }
 
     pub(super) fn take(&mut self, n: usize) -> Taken {

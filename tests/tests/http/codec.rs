@@ -771,3 +771,31 @@ fn a_response_that_is_cut_off_before_its_head_promises_no_length() {
         assert_eq!(read.complete().len(), usize::from(has_end), "{sent}");
     }
 }
+
+#[test]
+fn a_reader_that_grows_collects_a_request_as_long_as_its_limit() {
+    let request =
+        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000\r\n\r\n{}", "x".repeat(4000));
+    for (lacks, replaces) in [(0, false), (0, true), (1, false)] {
+        let mut reader = RequestReader::with_limit(Vec::new(), request.len() - lacks);
+        let mut rest = request.as_bytes();
+        let collected = loop {
+            match reader.collect() {
+                Ok(Collected::Part) => {}
+                collected => break collected,
+            }
+            if replaces {
+                // What is kept moves, too.
+                reader.replace_storage(Vec::new());
+            }
+            let spare = reader.spare();
+            let (piece, behind) = rest.split_at(rest.len().min(spare.len()).min(100));
+            spare[..piece.len()].copy_from_slice(piece);
+            reader.commit(piece.len());
+            rest = behind;
+        };
+        let status = collected.map_err(|error| error.status());
+        assert_eq!(status, if lacks == 0 { Ok(Collected::Whole) } else { Err(413) });
+        assert_eq!(reader.whole().map(|(_, body)| body.len()), (lacks == 0).then_some(4000));
+    }
+}
