@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::task_hub::{TaskResult, is_error};
 
-/// First byte of the records that are written. Records of the version before it are read, too.
+/// First byte of records. Those of other versions are not read.
 const VERSION: u8 = 1;
 
 /// A task as it is stored: one byte with the version of the format, 1, and a JSON object with these
