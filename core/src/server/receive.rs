@@ -375,6 +375,19 @@ impl Messages<'_> {
         };
         method.is_for_application() || matches!(method, Method::SubscriptionsListen)
     }
+
+    /// Returns whether a message of the frame is a request for the application. Reads them from the
+    /// first one on.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub fn has_request(&self) -> bool {
+        let mut rest = Messages::new(self.frame());
+        while !rest.is_request_next() {
+            let mut envelope = rest.envelope();
+            let Some((_, next)) = rest.peek(&mut envelope) else { return false };
+            rest.advance(next);
+        }
+        true
+    }
 }
 
 #[cfg(all(feature = "http", feature = "alloc"))]

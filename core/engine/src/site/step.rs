@@ -649,16 +649,18 @@ impl<O> Site<'_, O> {
             return None;
         }
         let (head, principal) = (exchange.head.as_head(), exchange.principal.as_deref());
+        let body = Frame::Complete(&exchange.body);
+        let messages = Messages::over_http(body, &head, ExchangeId::new(1));
+        let is_late = self.closing.is_some() && messages.has_request();
         let Some(method) = method else {
             let found = id_in_query(&head).and_then(|id| self.find(id, principal, true));
             return Some(match (head.method, found) {
+                ("POST", Some(_)) if is_late => refused(&Refusal::service_unavailable()),
                 ("POST", Some(owner)) => Decision::Message(owner),
                 ("POST", None) => refused(&Refusal::session_not_found()),
                 _ => Decision::NewStream,
             });
         };
-        let body = Frame::Complete(&exchange.body);
-        let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
         let on_bus = self.fleet.as_ref().is_some_and(|fleet| fleet.node.is_on_bus);
         let (route, mut position) = BodyPosition::route(&self.endpoint, method, &head, &messages);
@@ -667,7 +669,7 @@ impl<O> Site<'_, O> {
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
             Route::NewSession => Decision::NewSession,
             Route::Session(id) => match found(id) {
-                Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
+                Some(owner) if !is_late => {
                     // The kind found above is not read again.
                     let mut kind = || MessageKind::of(&position.messages(&exchange.body, None));
                     Decision::Post(owner, on_bus.then(&mut kind).flatten())

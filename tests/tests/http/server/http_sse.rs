@@ -65,6 +65,10 @@ fn old_01_old_02_old_04_old_08_messages_are_accepted_and_their_responses_are_eve
         assert!(both.iter().all(|event| events.contains(event)), "{events}");
         let open = host.open.remove(0);
         assert!(host.site.turn(host.now, open.server).is_some());
+        host.site.shut_down(host.now.saturating_add(Duration::from_secs(1)));
+        for (body, status) in [(tool_call(5, "echo"), 503), (INITIALIZED.to_owned(), 202)] {
+            assert_eq!(host.send(&to(&target, &post(&[], &body))).status, status);
+        }
         stream.close(&mut host);
         host.run();
         assert!(host.site.turn(host.now, open.server).is_none());

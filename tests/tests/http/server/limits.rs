@@ -389,12 +389,14 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
     let mut host = Host::of(&CONFIG, |options| options.sse_path = Some("/sse"));
     let id = host.open("2025-11-25");
     let idle = host.open("2025-06-18");
+    let old = host.open("2025-03-26");
     let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
     let call = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     let sse = bare("GET", &[]).replace("/mcp", "/sse");
     let mut all = [slow, call, get, sse].map(|text| Connection::new(&text));
     host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let called = host.tool(&old, 2, "slow").exchange.unwrap();
     host.site.shut_down(host.now.saturating_add(Duration::from_secs(10)));
     host.serve(&mut all.iter_mut().collect::<Vec<_>>());
     assert_eq!(all.each_ref().map(|connection| connection.is_done), [false, false, true, true]);
@@ -406,6 +408,10 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
     // A session with an open request still takes what that request needs.
     assert_eq!(host.call(&id, &tool_call(3, "echo")).status, 503);
     assert_eq!(host.call(&id, PING).status, 200);
+    assert_eq!(host.call(&old, &format!("[{PING},{}]", tool_call(3, "echo"))).status, 503);
+    assert_eq!(host.call(&old, &format!("[{PING},{PING}]")).status, 200);
+    host.finish(host.open[2]);
+    assert!(host.rest(called).body.contains("done"));
     host.finish(host.open[0]);
     host.serve(&mut all.iter_mut().collect::<Vec<_>>());
     assert_eq!(all[0].answer.json()["id"], 2);
