@@ -478,11 +478,13 @@ impl<O> Site<'_, O> {
             return;
         }
         let len = exchange.control.len().saturating_add(events.len());
-        let is_lost = number > relay.next || len > max_pending.saturating_add(replay);
+        // A single envelope may be longer: its sender does not have the events any more.
+        let is_full = len > max_pending.saturating_add(replay) && !exchange.control.is_empty();
+        let is_lost = number > relay.next || is_full;
         if !is_lost {
             exchange.control.extend_from_slice(events);
             relay.next = number + 1;
-            relay.until = now.saturating_add(self.options.keep_alive * 2);
+            relay.until = now.saturating_add(self.options.keep_alive.saturating_mul(2));
         }
         if is_lost || then == Then::Ended as u64 {
             // The client asks again, with the last event that it has.

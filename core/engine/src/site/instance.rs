@@ -84,6 +84,20 @@ pub(super) struct Session {
     passed_until: Instant,
 }
 
+impl Session {
+    /// Copies the output of a stream for the exchange of another node that sends it: it may be
+    /// longer than what is recorded.
+    fn copy_to_nodes(&mut self, id: ExchangeId, is_own: bool, output: &[u8]) {
+        let own_stream = self.own_stream;
+        let readers = self.remote.iter_mut().filter(|reader| match is_own {
+            _ if reader.is_lost => false,
+            true => reader.stream == own_stream,
+            false => ExchangeId::new(reader.stream) == id,
+        });
+        readers.for_each(|reader| reader.events.extend_from_slice(output));
+    }
+}
+
 impl<O> Instance<O> {
     pub(super) fn new(
         options: &SiteOptions<'_>,
@@ -370,6 +384,9 @@ impl<O> Instance<O> {
             let has_output = !stream.outbox.tx.pending().is_empty();
             let is_recorded = stream.exchange.is_none() && has_output;
             if is_recorded {
+                if let InstanceKind::Session(session) = kind {
+                    session.copy_to_nodes(id, is_own, stream.outbox.tx.pending());
+                }
                 stream.advance(usize::MAX, kind);
                 has_recorded = true;
                 stream.waiting.drain(..).for_each(|key| schedule.turn(Work::Exchange(key)));
@@ -484,50 +501,43 @@ impl<O> Instance<O> {
         if session.remote.iter().any(|other| (other.node, other.exchange) == (node, exchange)) {
             return None;
         }
-        let (stream, cursor) = (after.stream, session.replay.read_after(after));
+        let (stream, mut cursor) = (after.stream, session.replay.read_after(after));
+        let mut events = Vec::new();
+        while let Ok(Some(parts)) = session.replay.next_part(&mut cursor) {
+            parts.iter().for_each(|part| events.extend_from_slice(part));
+        }
+        let goes_on = self.streams.of_number(stream, session.own_stream);
+        let is_mid_event = goes_on.is_some_and(|stream| stream.recorder.is_mid_event());
+        // If the start of an event is recorded no more, nothing can be made of its rest.
+        let is_lost = is_mid_event != cursor.is_mid_event();
         // The client has one connection for each stream.
         session.remote.retain(|other| other.stream != stream);
-        session.remote.push(RemoteReader {
-            node,
-            exchange,
-            stream,
-            cursor,
-            events: Vec::new(),
-            sent: 0,
-            has_ended: false,
-        });
+        let reader =
+            RemoteReader { node, exchange, stream, events, sent: 0, is_lost, has_ended: false };
+        session.remote.push(reader);
         if stream == session.own_stream { None } else { self.leave_exchange(stream) }
     }
 
-    /// Sends what was recorded to other nodes, in envelopes of so many bytes.
+    /// Sends the events that other nodes have asked for, in envelopes of at most so many bytes.
     pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet, limit: usize) {
         let Some(number) = self.session_number() else { return };
         let InstanceKind::Session(session) = &mut self.kind else { return };
         let Session { replay, remote, own_stream, own_cursor, .. } = session;
         for reader in &mut *remote {
-            let is_lost = loop {
-                match replay.next_part(&mut reader.cursor) {
-                    _ if reader.events.len() > limit => break true,
-                    Ok(Some(parts)) => parts.iter().for_each(|part| reader.events.extend(*part)),
-                    Ok(None) => break false,
-                    Err(_) => break true,
-                }
-            };
-            let is_own = reader.stream == *own_stream;
-            let is_over = is_own || self.streams.is_own(ExchangeId::new(reader.stream));
-            let then = match reader.cursor.is_mid_event() {
-                _ if is_lost => {
-                    // The client asks for what is left.
-                    reader.events.clear();
-                    Then::Ended
-                }
-                true => continue,
-                false if is_own => {
-                    *own_cursor = reader.cursor;
+            if reader.events.len() > limit {
+                // The client asks for what is left.
+                reader.events.clear();
+                reader.is_lost = true;
+            }
+            let then = match self.streams.of_number(reader.stream, *own_stream) {
+                None => Then::Ended,
+                Some(_) if reader.is_lost => Then::Ended,
+                Some(stream) if stream.recorder.is_mid_event() => continue,
+                Some(_) if reader.stream == *own_stream => {
+                    while let Ok(Some(_)) = replay.find_part(own_cursor) {}
                     Then::Own
                 }
-                false if is_over => Then::Ended,
-                false => Then::More,
+                Some(_) => Then::More,
             };
             reader.has_ended = !matches!(then, Then::More);
             if reader.has_ended || reader.sent == 0 || !reader.events.is_empty() {
@@ -585,17 +595,18 @@ impl Reader {
     }
 }
 
-/// The position of an exchange of another node in the recorded events of a stream.
+/// An exchange of another node that sends a stream.
 pub(super) struct RemoteReader {
     pub(super) node: u64,
     /// The key of the exchange there.
     pub(super) exchange: u64,
     stream: u32,
-    cursor: ReplayCursor,
-    /// Those that are not sent yet.
+    /// Those that are not sent yet, the last one perhaps in part.
     pub(super) events: Vec<u8>,
     /// Number of envelopes so far.
     pub(super) sent: u64,
+    /// Whether it lacks an event, or the start of one.
+    is_lost: bool,
     has_ended: bool,
 }
 
@@ -631,6 +642,13 @@ impl<O> Streams<O> {
 
     pub(super) fn get_mut(&mut self, id: ExchangeId) -> &mut Stream<O> {
         self.posts.get_mut(&id).map_or(&mut self.own, |stream| stream)
+    }
+
+    /// Returns the stream of a number that was given out, unless it has ended. `own` is the number
+    /// of that which belongs to no request.
+    fn of_number(&self, number: u32, own: u32) -> Option<&Stream<O>> {
+        let post = self.posts.get(&ExchangeId::new(number)).map(|stream| &**stream);
+        post.or((number == own).then_some(&self.own))
     }
 
     /// Returns whether the output of an exchange goes to the stream that belongs to no request.
