@@ -890,7 +890,7 @@ impl<O> Site<'_, O> {
     /// client can resume the stream.
     pub fn close(&mut self, now: Instant, exchange: ExchangeKey) {
         let key = exchange.0;
-        if self.goes_on(key, now) {
+        if self.goes_on(key, now, true) {
             return;
         }
         self.leave(key, now);
@@ -903,9 +903,9 @@ impl<O> Site<'_, O> {
         }
     }
 
-    /// Lets messages of a session that are yet to be handled have no connection. Returns whether
-    /// there are any.
-    fn goes_on(&mut self, key: SlabKey, now: Instant) -> bool {
+    /// Lets messages of a session that are yet to be handled have no connection: it is closed, or
+    /// does not take the output. Returns whether there are any.
+    pub(super) fn goes_on(&mut self, key: SlabKey, now: Instant, is_closed: bool) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
         let Stage::Messages(owner, Some(id)) = exchange.stage else { return false };
         let Some(instance) = self.instances.get_mut(owner) else { return false };
@@ -913,10 +913,11 @@ impl<O> Site<'_, O> {
             return false;
         };
         *active = now;
-        exchange.is_unconnected = true;
+        exchange.is_unconnected = is_closed;
         (exchange.is_asked, exchange.untaken) = (false, None);
         instance.streams.get_mut(id).exchange.take_if(|exchange| *exchange == key);
         instance.touch(id);
+        self.schedule.ready(key);
         self.schedule.turn(Work::Instance(owner));
         true
     }

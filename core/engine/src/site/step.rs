@@ -39,9 +39,9 @@ impl<'c, O> Site<'c, O> {
         if let Some(next) = next.filter(|at| *at > now).min() {
             self.schedule.wake_at(Work::Exchange(key), next);
         }
-        if is_expired
-            || is_over(untaken) && matches!(self.body(ExchangeKey(key)), SiteBody::Piece(_))
-        {
+        let is_untaken =
+            is_over(untaken) && matches!(self.body(ExchangeKey(key)), SiteBody::Piece(_));
+        if is_expired || is_untaken && !self.goes_on(key, now, false) {
             self.cut(key, now);
             return SiteStep::Again;
         }

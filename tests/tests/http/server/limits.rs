@@ -296,6 +296,32 @@ fn r3_h2_streams_that_are_not_taken_end_and_the_session_goes_on() {
 }
 
 #[test]
+fn bat_01_the_rest_of_a_batch_is_handled_although_its_responses_are_not_taken() {
+    let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
+    let id = host.open("2025-03-26");
+    let session = ("Mcp-Session-Id", id.as_str());
+    let [progress, long, slow] =
+        ["progress", "long", "slow"].map(|name| tool_call(name.len() as u32, name));
+    let batch = format!("[{progress},{long},{PING},{slow}]");
+    let mut called = Connection::new(&post(&[session], &batch));
+    take(&mut called, &mut host, 400);
+    host.run();
+    assert!(host.open.is_empty(), "the long response is in the way");
+    host.wait(Duration::from_secs(30));
+    host.serve(&mut [&mut called]);
+    assert!(called.is_done);
+    host.finish(host.open[0]);
+    host.run();
+    assert_eq!(host.site.exchanges(), 0);
+    let first = called.answer.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let rest = host.send(&bare("GET", &[session, ("Last-Event-ID", first)])).body;
+    assert!(
+        ["9\\n\"}]", "\"id\":9,\"result\"", "done"].iter().all(|it| rest.contains(it)),
+        "{rest}"
+    );
+}
+
+#[test]
 fn r3_l1_bodies_end_at_the_time_of_a_shutdown() {
     let mut host = Host::new();
     let request = modern("tools/list", "{}", &[]);
