@@ -140,6 +140,8 @@ pub(super) struct Exchange {
     pub(super) counted: usize,
     /// The next message of the body.
     pub(super) position: BodyPosition,
+    /// Whether a message of the body has been handled, or has a response that is written in part.
+    pub(super) is_begun: bool,
     /// Taken by the instance that the request creates.
     pub(super) principal: Option<Arc<Principal>>,
     /// Whose share it counts in.
@@ -241,6 +243,7 @@ impl Exchange {
             body: Vec::new(),
             counted: 0,
             position: BodyPosition::default(),
+            is_begun: false,
             principal: None,
             holder: None,
             has_place: false,

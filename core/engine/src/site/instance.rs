@@ -668,6 +668,8 @@ pub(super) struct Stream<O> {
     pub(super) exchange: Option<SlabKey>,
     /// The exchanges whose messages wait for room.
     pub(super) waiting: Vec<SlabKey>,
+    /// The one whose message has a response that is written in part.
+    pub(super) writer: Option<SlabKey>,
     /// Whether all messages of its exchange have been handled.
     pub(super) is_taken: bool,
     /// Whether its connection is to be closed although it goes on.
@@ -683,6 +685,7 @@ impl<O> Stream<O> {
             recorder: StreamRecorder::new(number),
             exchange,
             waiting: Vec::new(),
+            writer: None,
             is_taken: false,
             is_released: false,
             is_awaited: false,
@@ -693,7 +696,7 @@ impl<O> Stream<O> {
     pub(super) fn clear(&mut self) {
         self.outbox.clear();
         self.waiting.clear();
-        self.exchange = None;
+        (self.exchange, self.writer) = (None, None);
         (self.is_taken, self.is_released, self.is_awaited) = (false, false, false);
     }
 
@@ -903,16 +906,19 @@ impl<O> Site<'_, O> {
         }
     }
 
-    /// Lets messages of a session that are yet to be handled have no connection: it is closed, or
-    /// does not take the output. Returns whether there are any.
+    /// Lets messages of a session that are yet to be handled have no connection, and one of
+    /// HTTP+SSE that has begun: it is closed, or does not take the output. Returns whether there
+    /// are any.
     pub(super) fn goes_on(&mut self, key: SlabKey, now: Instant, is_closed: bool) -> bool {
         let Some(exchange) = self.exchanges.get_mut(key) else { return false };
-        let Stage::Messages(owner, Some(id)) = exchange.stage else { return false };
+        let Stage::Messages(owner, id) = exchange.stage else { return false };
         let Some(instance) = self.instances.get_mut(owner) else { return false };
-        let InstanceKind::Session(Session { id: Some(_), active, .. }) = &mut instance.kind else {
-            return false;
-        };
-        *active = now;
+        match &mut instance.kind {
+            InstanceKind::Session(Session { id: Some(_), active, .. }) => *active = now,
+            InstanceKind::Sse(_) if exchange.is_begun => {}
+            _ => return false,
+        }
+        let id = id.unwrap_or(ExchangeId::SESSION);
         exchange.is_unconnected = is_closed;
         (exchange.is_asked, exchange.untaken) = (false, None);
         instance.streams.get_mut(id).exchange.take_if(|exchange| *exchange == key);

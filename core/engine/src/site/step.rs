@@ -32,8 +32,10 @@ impl<'c, O> Site<'c, O> {
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
         let is_due = exchange.silent_until <= now || is_over(self.closing);
-        let is_expired = is_over(exchange.expires);
-        let is_awaited = exchange.stage.is_awaited();
+        // The others wait for a message of HTTP+SSE that has begun, so that it has no limit.
+        let is_begun = exchange.is_begun && exchange.stage.is_awaited();
+        let is_expired = is_over(exchange.expires) && !is_begun;
+        let is_awaited = exchange.stage.is_awaited() && !is_begun;
         let silent_until = Some(exchange.silent_until).filter(|_| is_awaited);
         let next = [untaken, self.closing, silent_until].into_iter().flatten();
         if let Some(next) = next.filter(|at| *at > now).min() {
@@ -131,7 +133,8 @@ impl<'c, O> Site<'c, O> {
         let stream_id = id.unwrap_or(ExchangeId::SESSION);
         let Instance { state, streams, .. } = &mut **instance;
         let stream = streams.get_mut(stream_id);
-        if !stream.outbox.may_handle() {
+        let is_next = stream.writer.is_none_or(|writer| writer == key);
+        if !is_next || !stream.outbox.may_handle() {
             stream.waiting.push(key);
             return SiteStep::Again;
         }
@@ -143,7 +146,10 @@ impl<'c, O> Site<'c, O> {
             messages.await_entries();
         }
         let waits = stream.outbox.has_blocked_outcome();
+        let is_free = stream.writer.is_some() || !stream.outbox.tx.is_mid_frame();
         let event = stream.outbox.handle(&mut server, now, &mut messages, waits);
+        stream.writer = (is_free && stream.outbox.tx.is_mid_frame()).then_some(key);
+        exchange.is_begun |= stream.writer.is_some() || matches!(event, Ok(Some(_)));
         let is_last = messages.is_done();
         let is_listen = match &event {
             Err(SendError::Full) if messages.lacks_entry() => {
