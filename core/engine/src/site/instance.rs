@@ -744,6 +744,8 @@ impl<O> Site<'_, O> {
                         Some(instance) if instance.sends(*id, key) => {
                             instance.decided(self.config, *id, exchange.has_fault)
                         }
+                        // It has a turn in which it is refused, or ends.
+                        None if matches!(exchange.stage, Stage::Messages(..)) => None,
                         // Ended, or another exchange has resumed the stream.
                         _ => Some((OutgoingResponse::EVENT_STREAM, None)),
                     }

@@ -54,7 +54,7 @@ impl<'c, O> Site<'c, O> {
             Stage::Unpermitted(method) => return self.ask_permission(key, method),
             Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
                 exchange.stage = Stage::Ended;
-                if id.is_none() {
+                if id.is_none() || !exchange.is_begun && exchange.sent.is_none() {
                     self.refuse(key, &Refusal::session_not_found());
                 }
                 self.schedule.ready(key);

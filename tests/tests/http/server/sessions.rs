@@ -66,6 +66,19 @@ fn sess_04_sess_05_sess_11_requests_without_a_session_or_with_a_foreign_one_are_
 }
 
 #[test]
+fn sess_05_a_request_that_waits_when_its_session_ends_is_refused() {
+    let mut host = Host::of(&CONFIG, |options| options.max_in_flight = 1);
+    let id = host.open("2025-11-25");
+    let mut all = [tool_call(2, "slow"), tool_call(3, "echo")]
+        .map(|body| Connection::new(&post(&[("Mcp-Session-Id", &id)], &body)));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert_eq!(all.each_ref().map(|one| one.answer.status), [200, 404]);
+    assert_eq!(host.site.exchanges(), 0);
+}
+
+#[test]
 fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
     let mut host = Host::new();
     let id = host.open("2025-06-18");
