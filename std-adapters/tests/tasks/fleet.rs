@@ -125,7 +125,7 @@ impl TestBus {
 /// A store that one server cannot reach, or whose answer it does not get: the next so many changes
 /// of records are made, and reported as failed; so many removals are not made. Each change is tried
 /// twice, as if another server had been faster, or with `has_made` another thread that did the
-/// same.
+/// same. With `vanishes` the record of the next one is removed instead.
 struct Reached {
     records: Arc<MemoryStore>,
     is_reached: Arc<AtomicBool>,
@@ -134,6 +134,7 @@ struct Reached {
     late: Arc<Late>,
     is_second: AtomicBool,
     has_made: Arc<AtomicBool>,
+    vanishes: Arc<AtomicBool>,
 }
 
 /// Lets the answer to `put` of a record be late, on a thread that waits for it.
@@ -187,6 +188,9 @@ impl Store for Reached {
             if self.has_made.load(Ordering::SeqCst) {
                 self.of()?.compare_and_put(key, expected, bytes, ttl)?;
             }
+            if self.vanishes.swap(false, Ordering::SeqCst) {
+                self.of()?.remove(key)?;
+            }
             return Ok(false);
         }
         let put = self.of()?.compare_and_put(key, expected, bytes, ttl)?;
@@ -226,6 +230,7 @@ struct Fleet {
     unremoved: Arc<AtomicUsize>,
     late: Arc<Late>,
     has_made: Arc<AtomicBool>,
+    vanishes: Arc<AtomicBool>,
     broadcasters: [Broadcaster; 3],
     bus: Arc<TestBus>,
     world: World,
@@ -300,6 +305,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
         let lost = Arc::new(AtomicUsize::new(0));
         let (unremoved, late) = (Arc::new(AtomicUsize::new(0)), Arc::new(Late::default()));
         let has_made = Arc::new(AtomicBool::new(false));
+        let vanishes = Arc::new(AtomicBool::new(false));
         let apps = reaches.each_ref().map(|reached| {
             let store = Reached {
                 records: Arc::clone(&records),
@@ -309,6 +315,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
                 late: Arc::clone(&late),
                 is_second: AtomicBool::new(false),
                 has_made: Arc::clone(&has_made),
+                vanishes: Arc::clone(&vanishes),
             };
             let world = world.clone();
             App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
@@ -342,6 +349,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
             unremoved,
             late,
             has_made,
+            vanishes,
             broadcasters,
             bus,
             world,
@@ -571,6 +579,18 @@ fn a_task_that_was_taken_over_is_found_again_whatever_its_takeover_has_left() {
             fleet.until_begun(3).await;
         });
     }
+}
+
+#[test]
+fn a_task_whose_record_vanishes_while_it_is_taken_over_is_not_begun() {
+    fleet(async |fleet| {
+        fleet.create(0, "again").await;
+        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.vanishes.store(true, Ordering::SeqCst);
+        sleep(Duration::from_secs(60)).await;
+        assert!(!fleet.vanishes.load(Ordering::SeqCst));
+        assert_eq!(fleet.begun(), 1);
+    });
 }
 
 #[test]

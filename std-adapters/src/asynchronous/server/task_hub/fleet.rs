@@ -185,28 +185,26 @@ impl TaskHub {
         // Before the record says so: otherwise nobody finds it if this server ends in between.
         let own = run_of(node, id);
         store.store.put(&own, &[], Some(record.remaining()))?;
-        let mut claimed = (Claim::None, record);
-        self.change(store, id, |record| {
+        let mut claim = Claim::None;
+        let record = self.change(store, id, |record| {
             let mut record = record.clone();
-            let claim = Claim::of(&mut record, from, node);
+            claim = Claim::of(&mut record, from, node);
             record.updated_unix_ms = self.time().unix_ms;
-            claimed = (claim, record.clone());
             (claim != Claim::None).then_some(record)
         })?;
-        let (claim, record) = claimed;
         // Those that stay behind are removed with the next search, and one that has no room here by
         // now is found again.
         if from != node {
             let _ = store.store.remove(&left);
         }
-        if claim == Claim::Taken {
-            return Ok(self.adopt(&record).map(|task| (record, task)));
-        }
-        // It may be this server's already, with an earlier mark that has stayed behind.
-        if record.outcome.is_some() || record.node.as_deref() != Some(node) {
+        // It may be this server's already, with an earlier mark that has stayed behind, or be gone.
+        let is_own = |it: &TaskRecord| it.outcome.is_none() && it.node.as_deref() == Some(node);
+        let Some(record) = record.filter(is_own) else {
             let _ = store.store.remove(&own);
-        }
-        Ok(None)
+            return Ok(None);
+        };
+        let task = (claim == Claim::Taken).then(|| self.adopt(&record)).flatten();
+        Ok(task.map(|task| (record, task)))
     }
 
     fn adopt(self: &Arc<Self>, record: &TaskRecord) -> Option<NewTask> {
