@@ -30,6 +30,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("ask", ToolAnnotations::new()),
     tool("hold", ToolAnnotations::new()),
     tool("count", ToolAnnotations::new()),
+    tool("large", ToolAnnotations::new()),
     tool("again", ToolAnnotations::new().idempotent_hint(true)),
     tool("ask-again", ToolAnnotations::new().read_only_hint(true)),
 ]);
@@ -83,6 +84,7 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
             }
             return ctx.reply(&TextResult::new(&format!("{begun} runs, from {done} on")));
         }
+        "large" => return ctx.reply(&TextResult::new(&"x".repeat(20 << 10))),
         _ => wait().await,
     }
     ctx.reply(&TextResult::new(&format!("run {begun}")))
@@ -764,6 +766,21 @@ fn a_subscription_is_told_of_a_task_of_another_server() {
         read_until(&mut stream, r#""status":"working""#).await;
         fleet.world.may_end.store(true, Ordering::SeqCst);
         read_until(&mut stream, r#""status":"completed""#).await;
+    });
+}
+
+#[test]
+fn a_result_without_room_is_none_at_all_servers() {
+    let options = TaskOptions { max_results: 30 << 10, ..TaskOptions::new() };
+    fleet_with(options, true, async |fleet| {
+        for status in ["completed", "failed"] {
+            let id = fleet.create(0, "large").await;
+            fleet.until(0, &id, status).await;
+            sleep(Duration::from_secs(1)).await;
+            for server in 0..3 {
+                assert_eq!(fleet.get(server, &id).await["result"]["status"], status);
+            }
+        }
     });
 }
 

@@ -508,11 +508,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             // An end of its own that the store did not take does not count. Whether it has taken
             // it is known later.
             kept.shared.is_end_stored = kept.shared.is_foreign;
-            let size = |outcome: &Option<_>| outcome.as_deref().map_or(0, len);
-            let (new, owner) = (size(&outcome), kept.owner);
-            let old = size(&replace(&mut kept.outcome, outcome));
-            self.results.give_back(old, owner.as_ref());
-            let _ = self.results.take(new, owner.as_ref(), PlaceLimit::UNLIMITED);
+            let len = outcome.as_deref().map_or(0, len);
+            kept.outcome = outcome;
+            let _ = self.take_room(task, len, PlaceLimit::UNLIMITED);
         }
         self.tasks().set_stored(task, &record.stored().open_inputs(&open));
         let Some(after) = self.tasks().info(task) else { return };

@@ -95,6 +95,8 @@ struct Kept<S, C> {
     /// Wakes the life of its call, which is told of the end and of changes.
     life: Option<Waker>,
     outcome: Option<Arc<TaskResult>>,
+    /// Number of bytes that its result takes, or is going to take.
+    len: usize,
     progress: Option<Arc<Progress<'static>>>,
     /// Whose share its result is in; `None` if everybody is the owner.
     owner: Option<TaskOwner>,
@@ -313,9 +315,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let restored = self.tasks().restore(time, record.id, owner, &record.stored());
         let Ok(Some(key)) = restored else { return false };
         let outcome = record.outcome.as_ref().and_then(TaskOutcome::result);
-        let (len, owner) = (outcome.as_ref().map_or(0, len), share_of(owner));
-        let _ = self.results.take(len, owner.as_ref(), PlaceLimit::UNLIMITED);
-        self.keep(Kept { outcome: outcome.map(Arc::new), owner, ..Kept::new(key) });
+        let len = outcome.as_ref().map_or(0, len);
+        let outcome = outcome.map(Arc::new);
+        self.keep(Kept { outcome, owner: share_of(owner), ..Kept::new(key) });
+        let _ = self.take_room(key, len, PlaceLimit::UNLIMITED);
         true
     }
 
@@ -335,10 +338,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let kept = self.kept.get_mut(task.index()).and_then(Option::take);
         let Some(kept) = kept else { return };
         self.own -= usize::from(kept.is_run_here());
-        let Kept { outcome, owner, waiting, .. } = kept;
-        if let Some(outcome) = outcome {
-            self.results.give_back(len(&outcome), owner.as_ref());
-        }
+        let Kept { len, owner, waiting, .. } = kept;
+        self.results.give_back(len, owner.as_ref());
         for Waiting { client, waker, .. } in waiting {
             self.waiting.give_back(1, client.as_ref());
             self.woken.extend(waker);
@@ -401,24 +402,39 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         }
     }
 
-    /// Ends a task with the outcome of its handler. Returns `false` if it has ended already. A
-    /// result that has no room makes it fail.
-    pub fn finish(&mut self, time: TaskTime, task: TaskKey, outcome: TaskResult) -> bool {
+    /// Takes the room for the result of a task that is going to end with it: an owner may have one
+    /// of any length. Does nothing for a task that has ended.
+    ///
+    /// # Errors
+    /// The error with which the task is to end: there is no room.
+    pub fn keep_room(
+        &mut self,
+        time: TaskTime,
+        task: TaskKey,
+        outcome: &TaskResult,
+    ) -> Result<(), RpcError<'static>> {
         // Results whose time is over take no room.
+        self.expire(time);
+        if !self.is_live(task) {
+            return Ok(());
+        }
+        let mut limit = PlaceLimit::percent(self.limits.max_results, CLIENT_SHARE);
+        let owner = self.kept(task).and_then(|kept| kept.owner);
+        if owner.is_some_and(|owner| self.results.taken_by(&owner) == 0) {
+            limit.share = limit.total;
+        }
+        self.take_room(task, len(outcome), limit)
+            .map_err(|_| RpcError::internal("There is no room for the result of the task"))
+    }
+
+    /// Ends a task with the outcome of its handler, after [`keep_room`](Self::keep_room) if that is
+    /// a result. Returns `false` if it has ended already.
+    pub fn finish(&mut self, time: TaskTime, task: TaskKey, outcome: TaskResult) -> bool {
         self.expire(time);
         if !self.is_run_here(task) {
             return false;
         }
-        let owner = self.kept(task).and_then(|kept| kept.owner);
-        let outcome = match self.keep_result(len(&outcome), owner) {
-            Ok(()) => outcome,
-            Err(_) => Err(RpcError::internal("There is no room for the result of the task").into()),
-        };
-        let (end, message) = match &outcome {
-            Ok(result) if !is_error(result.as_json()) => (TaskEnd::Completed, None),
-            Ok(result) => (TaskEnd::ToolFailed, failure(result.as_json())),
-            Err(error) => (TaskEnd::Failed, Some(error.as_error().message.to_owned())),
-        };
+        let (end, message) = end_of(&outcome);
         let mut tasks = self.tasks();
         if let Some(message) = message {
             tasks.set_message(time, task, &message);
@@ -430,8 +446,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
             }
             self.ended(task);
             self.differs(task, time);
-        } else {
-            self.results.give_back(len(&outcome), owner.as_ref());
         }
         is_first
     }
@@ -705,17 +719,23 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         }
     }
 
-    /// Counts the bytes of a result in the share of its owner, who may have one of any length.
-    fn keep_result(&mut self, len: usize, owner: Option<TaskOwner>) -> Result<(), NoPlace> {
-        let mut limit = PlaceLimit::percent(self.limits.max_results, CLIENT_SHARE);
-        if owner.is_some_and(|owner| self.results.taken_by(&owner) == 0) {
-            limit.share = limit.total;
-        }
-        self.results.take(len, owner.as_ref(), limit)
+    /// Counts the bytes of the result of a task in the share of its owner, in place of those that
+    /// it has.
+    fn take_room(&mut self, task: TaskKey, len: usize, limit: PlaceLimit) -> Result<(), NoPlace> {
+        let Self { kept, results, .. } = self;
+        let kept = kept.get_mut(task.index()).and_then(Option::as_mut);
+        let Some(kept) = kept.filter(|kept| kept.key == task) else { return Ok(()) };
+        results.give_back(replace(&mut kept.len, 0), kept.owner.as_ref());
+        results.take(len, kept.owner.as_ref(), limit)?;
+        kept.len = len;
+        Ok(())
     }
 
     /// The handler is not needed any more, and the result can be told.
     fn ended(&mut self, task: TaskKey) {
+        let Some(kept) = self.kept(task) else { return };
+        let len = kept.outcome.as_deref().map_or(0, len);
+        let _ = self.take_room(task, len, PlaceLimit::UNLIMITED);
         let Some(kept) = self.kept(task) else { return };
         let (life, inputs) = (kept.life.take(), take(&mut kept.inputs));
         let waiting = kept.waiting.iter_mut().filter_map(|waiting| waiting.waker.take());
@@ -738,6 +758,7 @@ impl<S, C> Kept<S, C> {
             key,
             life: None,
             outcome: None,
+            len: 0,
             progress: None,
             owner: None,
             inputs: BTreeMap::new(),
@@ -921,6 +942,16 @@ pub fn listened_ids(request: &Request<'_>) -> BTreeSet<TaskId> {
     let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
     let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
     ids.take(MAX_LISTENED).filter_map(|id| TaskId::parse(id.as_string()?)).collect()
+}
+
+/// Returns how a task ends with the result of its handler, and its status message then, unless it
+/// keeps the one that it has.
+pub(crate) fn end_of(outcome: &TaskResult) -> (TaskEnd, Option<String>) {
+    match outcome {
+        Ok(result) if !is_error(result.as_json()) => (TaskEnd::Completed, None),
+        Ok(result) => (TaskEnd::ToolFailed, failure(result.as_json())),
+        Err(error) => (TaskEnd::Failed, Some(error.as_error().message.to_owned())),
+    }
 }
 
 /// Returns the number of bytes of a result.

@@ -201,7 +201,7 @@ where
         // It may be over since it was created: nothing would stop its handler.
         match self.before(poll_fn(|cx| task.poll_over(cx))).await {
             Some(Outcome(result)) => {
-                let (outcome, how) = TaskWork::outcome(request, result);
+                let (outcome, how) = work.outcome(request, result);
                 let (outcome, how) = match task.save(request, Some(&outcome)).await {
                     Ok(is_decided) => (outcome, (how, is_decided)),
                     // Without a record of it, the task has failed for the next process.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, ErrorCode, OwnedJson, Progress, Request, Revision, RpcError, SendError,
-    Server, Target, ToolError,
+    Amount, ClientFeatures, OwnedJson, Progress, Request, Revision, RpcError, SendError, Server,
+    Target, ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
@@ -168,10 +168,11 @@ impl TaskWork {
 
     /// Returns how the task ends with the result of its handler, and what an observer is told.
     pub(crate) fn outcome(
+        &self,
         request: &ActiveRequest,
         result: Result<HandlerResult, Panic>,
     ) -> (TaskResult, Ended) {
-        let outcome = match result {
+        let mut outcome = match result {
             Ok(Ok(Reply(json))) => Ok(json),
             Ok(Err(error)) => error.task_result(request.revision()),
             Err(panic) => {
@@ -179,6 +180,12 @@ impl TaskWork {
                 return (Err(RpcError::internal(PANICKED).into()), Ended::Panicked);
             }
         };
+        // Before it is saved: other servers read that, and so does the next process.
+        let keep_room = |task| self.hub.with(|hub, time| hub.keep_room(time, task, &outcome));
+        if let Some(Err(error)) = self.key().map(keep_room) {
+            request.tell(|observed| observed.because(&error));
+            outcome = Err(error.into());
+        }
         let how = match &outcome {
             Ok(json) if is_error(json.as_json()) => Ended::ToolFailed,
             Ok(_) => Ended::Responded,
@@ -196,18 +203,9 @@ impl TaskWork {
         (how, is_decided): (Ended, bool),
     ) -> bool {
         let Some(task) = self.key() else { return false };
-        let is_failed = outcome.is_err();
         let is_first = self.hub.with(|hub, time| hub.finish(time, task, outcome)) || is_decided;
         if is_first {
-            request.tell(|observed| match self.hub.lock().info(task) {
-                // There is no room for the result.
-                Some(info) if info.end() == Some(TaskEnd::Failed) && !is_failed => {
-                    observed.because(&info.message());
-                    observed
-                        .ended(Ended::Error(ErrorCode::InternalError.number(request.revision())));
-                }
-                _ => observed.ended(how),
-            });
+            request.tell(|observed| observed.ended(how));
         }
         is_first
     }
