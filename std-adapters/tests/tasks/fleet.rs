@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
-use mcp_sansio::{Catalog, RawJson, entries};
+use mcp_sansio::{Catalog, Progress, RawJson, entries};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer, Principal};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, TaskOptions};
@@ -30,6 +30,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("ask", ToolAnnotations::new()),
     tool("hold", ToolAnnotations::new()),
     tool("count", ToolAnnotations::new()),
+    tool("copy", ToolAnnotations::new()),
     tool("large", ToolAnnotations::new()),
     tool("again", ToolAnnotations::new().idempotent_hint(true)),
     tool("ask-again", ToolAnnotations::new().read_only_hint(true)),
@@ -83,6 +84,12 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
                 }
             }
             return ctx.reply(&TextResult::new(&format!("{begun} runs, from {done} on")));
+        }
+        "copy" => {
+            for done in 1..=3 {
+                tool.progress(&Progress::of(done).total(3).message("copies")).await?;
+                sleep(Duration::from_secs(10)).await;
+            }
         }
         "large" => return ctx.reply(&TextResult::new(&"x".repeat(20 << 10))),
         _ => wait().await,
@@ -758,14 +765,27 @@ fn tasks_are_listed_and_waited_for_at_any_server() {
 
 #[test]
 fn a_subscription_is_told_of_a_task_of_another_server() {
-    fleet(async |fleet| {
-        let id = fleet.create(0, "hold").await;
-        let listen =
-            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
-        let mut stream = fleet.client(1, "anna").post(&listen).await;
-        read_until(&mut stream, r#""status":"working""#).await;
-        fleet.world.may_end.store(true, Ordering::SeqCst);
-        read_until(&mut stream, r#""status":"completed""#).await;
+    let config = TasksConfig::new().ttl(Duration::from_secs(60));
+    fleet_with(TaskOptions { config, ..TaskOptions::new() }, true, async |fleet| {
+        for (tool, end) in [("hold", "failed"), ("hold", "cancelled"), ("copy", "completed")] {
+            let id = fleet.create(0, tool).await;
+            let listen =
+                request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+            let mut stream = fleet.client(1, "anna").post(&listen).await;
+            let mut told = async |part: &str| {
+                let told = read_until(&mut stream, part);
+                timeout(Duration::from_secs(70), told).await.expect(part);
+            };
+            told(r#""status":"working""#).await;
+            if end == "cancelled" {
+                let cancel = request(4, "tasks/cancel", json!({"taskId": id}));
+                fleet.client(1, "anna").ask(&cancel).await;
+            }
+            if tool == "copy" {
+                told(r#""progress":2"#).await;
+            }
+            told(&format!(r#""status":"{end}""#)).await;
+        }
     });
 }
 

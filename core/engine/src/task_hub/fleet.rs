@@ -502,7 +502,9 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 kept.inputs.extend(request);
             }
         }
-        kept.progress = record.numbers().map(Arc::new);
+        let progress = record.numbers().map(Arc::new);
+        let is_further = progress != kept.progress;
+        kept.progress = progress;
         if let Some(outcome) = record.outcome.as_ref().filter(|_| !kept.shared.is_end_stored) {
             let outcome = outcome.result().map(Arc::new);
             // An end of its own that the store did not take does not count. Whether it has taken
@@ -520,6 +522,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if before.updated_unix_ms() != after.updated_unix_ms()
             || before.is_live() != after.is_live()
             || !before.open_inputs().eq(after.open_inputs())
+            || is_further
         {
             self.changed(task);
             self.wake_askers(task);

@@ -742,6 +742,10 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         let woken: Vec<Waker> = waiting.chain(life).collect();
         self.woken.extend(woken);
         self.woken.extend(inputs.into_values().filter_map(|input| input.waker));
+        // The life of one that runs here tells it.
+        if !self.is_run_here(task) {
+            self.changed(task);
+        }
     }
 
     /// Wakes the requests that questions can be sent with.
