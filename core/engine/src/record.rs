@@ -12,7 +12,7 @@ use mcp_sansio::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::task_hub::{TaskResult, is_error};
+use crate::task_hub::{TaskResult, end_of, is_error};
 
 /// First byte of records. Those of other versions are not read.
 const VERSION: u8 = 1;
@@ -256,6 +256,14 @@ impl TaskRecord {
         self.updated_unix_ms = self.updated_unix_ms.max(info.updated_unix_ms());
         self.ttl_ms = info.ttl_ms();
         info.message().clone_into(&mut self.message);
+    }
+
+    /// Ends the task with the result of its handler, at this time in milliseconds since 1970: its
+    /// message is that of the error.
+    pub fn end(&mut self, unix_ms: u64, result: &TaskResult) {
+        self.updated_unix_ms = self.updated_unix_ms.max(unix_ms);
+        self.message = end_of(result).1.unwrap_or_else(|| core::mem::take(&mut self.message));
+        self.outcome = TaskOutcome::of(result);
     }
 
     /// Returns what [`Tasks::restore`](mcp_sansio::tasks::Tasks::restore) takes, without input

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
-use mcp_sansio::{Catalog, Progress, RawJson, entries};
+use mcp_sansio::{Catalog, Progress, RawJson, RpcError, entries};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer, Principal};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, TaskOptions};
@@ -31,6 +31,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("hold", ToolAnnotations::new()),
     tool("count", ToolAnnotations::new()),
     tool("copy", ToolAnnotations::new()),
+    tool("refuse", ToolAnnotations::new()),
     tool("large", ToolAnnotations::new()),
     tool("again", ToolAnnotations::new().idempotent_hint(true)),
     tool("ask-again", ToolAnnotations::new().read_only_hint(true)),
@@ -90,6 +91,12 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
                 tool.progress(&Progress::of(done).total(3).message("copies")).await?;
                 sleep(Duration::from_secs(10)).await;
             }
+        }
+        "refuse" => {
+            tool.set_status("2 of 3");
+            // Records have the time of the system.
+            std::thread::sleep(Duration::from_millis(2));
+            return Err(RpcError::invalid_params("Not this one").into());
         }
         "large" => return ctx.reply(&TextResult::new(&"x".repeat(20 << 10))),
         _ => wait().await,
@@ -790,6 +797,20 @@ fn a_subscription_is_told_of_a_task_of_another_server() {
 }
 
 #[test]
+fn tsk_47_all_servers_say_why_and_when_a_task_has_failed() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "refuse").await;
+        let failed = fleet.until(0, &id, "failed").await;
+        assert_eq!(failed["statusMessage"], "Not this one", "{failed}");
+        assert!(failed["lastUpdatedAt"].as_str() > failed["createdAt"].as_str(), "{failed}");
+        sleep(Duration::from_secs(1)).await;
+        for server in 0..3 {
+            assert_eq!(fleet.get(server, &id).await["result"], failed);
+        }
+    });
+}
+
+#[test]
 fn a_result_without_room_is_none_at_all_servers() {
     let options = TaskOptions { max_results: 30 << 10, ..TaskOptions::new() };
     fleet_with(options, true, async |fleet| {
@@ -886,9 +907,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                 assert!(["completed", "failed", "cancelled"].contains(&status), "{seed}: {first}");
                 assert!(status != "cancelled" || cancelled.contains(id), "{seed}: {first}");
                 for server in 1..3 {
-                    let mut other = says(server).await;
-                    other["lastUpdatedAt"] = first["lastUpdatedAt"].clone();
-                    assert_eq!(other, first, "{seed}");
+                    assert_eq!(says(server).await, first, "{seed}");
                 }
             }
             let (begun, ended) = (fleet.begun(), fleet.world.ended.load(Ordering::SeqCst));

@@ -129,8 +129,11 @@ fn tasks_survive_the_process() {
     let without = App::new(&CONFIG, handle);
     assert_eq!(without.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 0);
     let store = Arc::new(MemoryStore::new(1 << 20));
+    // Records have the time of the system.
+    let pass = || std::thread::sleep(Duration::from_millis(2));
     let early = |ctx: Context| {
         assert!(ctx.name() != "must", "before it returns a future");
+        pass();
         handle(ctx)
     };
     let app = App::new(&CONFIG, early).catalog(&CATALOG).tasks(stored(&store));
@@ -148,6 +151,7 @@ fn tasks_survive_the_process() {
         }
         ids
     });
+    pass();
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
     assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 6);
     talk(&app, WIDE, async |mut client| {
@@ -155,11 +159,19 @@ fn tasks_survive_the_process() {
         let ended = state(&mut client, wait).await;
         assert_eq!(ended["result"]["content"][0]["text"], "done", "{ended}");
         assert_eq!(state(&mut client, fail).await["result"]["isError"], true);
-        assert_eq!(state(&mut client, refuse).await["error"]["code"], -32602);
+        let refused = state(&mut client, refuse).await;
+        assert_eq!(
+            (&refused["error"]["code"], &refused["statusMessage"]),
+            (&json!(-32602), &json!("Not this one"))
+        );
         assert_eq!(state(&mut client, must).await["error"]["message"], "The handler panicked");
         let lost = state(&mut client, hold).await;
         assert_eq!((&lost["status"], &lost["error"]["code"]), (&json!("failed"), &json!(-32603)));
         assert_eq!(lost["statusMessage"], "The server was restarted");
+        for ended in [ended, refused, lost] {
+            let time = |name| ended[name].as_str().unwrap();
+            assert!(time("lastUpdatedAt") > time("createdAt"), "{ended}");
+        }
         assert_eq!(state(&mut client, cancelled).await["status"], "cancelled");
     });
 }

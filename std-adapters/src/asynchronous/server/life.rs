@@ -203,13 +203,13 @@ where
             Some(Outcome(result)) => {
                 let (outcome, how) = work.outcome(request, result);
                 let (outcome, how) = match task.save(request, Some(&outcome)).await {
-                    Ok(is_decided) => (outcome, (how, is_decided)),
+                    Ok(decided) => (outcome, (how, decided)),
                     // Without a record of it, the task has failed for the next process.
                     Err(error) => {
                         request.tell(|observed| observed.because(&error));
                         let error = RpcError::internal("The result of the task cannot be stored");
                         let code = error.code.number(request.revision());
-                        (Err(error.into()), (Ended::Error(code), false))
+                        (Err(error.into()), (Ended::Error(code), None))
                     }
                 };
                 if work.end(request, outcome, how) {

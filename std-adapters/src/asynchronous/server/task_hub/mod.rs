@@ -27,7 +27,7 @@ use super::source::RequestSource;
 use crate::client::unix_ms;
 use crate::lock::lock;
 use crate::runtime::timer::Clock;
-use crate::store::{DamagedRecord, StoreError, TaskOutcome, TaskRecord, TaskStore};
+use crate::store::{DamagedRecord, StoreError, TaskRecord, TaskStore};
 
 /// Limits and times of the tasks of an [`App`](crate::asynchronous::App). New versions add fields,
 /// so a value ends with `..TaskOptions::new()`.
@@ -339,8 +339,7 @@ impl TaskHub {
             }
             if record.outcome.is_none() {
                 let error = RpcError::internal("The server was restarted");
-                record.message = error.message.to_owned();
-                record.outcome = TaskOutcome::of(&Err(error.into()));
+                record.end(unix_ms(), &Err(error.into()));
                 result = result.and(store.save(&record));
                 lost(&record);
             }

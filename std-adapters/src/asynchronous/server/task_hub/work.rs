@@ -195,15 +195,19 @@ impl TaskWork {
     }
 
     /// Ends the task, and tells the observer. Returns `false` if it has ended already, unless that
-    /// is this end, which the store had first.
+    /// is this end, which the store had first, with its time.
     pub(crate) fn end(
         &self,
         request: &ActiveRequest,
         outcome: TaskResult,
-        (how, is_decided): (Ended, bool),
+        (how, decided): (Ended, Option<u64>),
     ) -> bool {
         let Some(task) = self.key() else { return false };
-        let is_first = self.hub.with(|hub, time| hub.finish(time, task, outcome)) || is_decided;
+        let is_first = self.hub.with(|hub, mut time| {
+            time.unix_ms = decided.unwrap_or(time.unix_ms);
+            hub.finish(time, task, outcome)
+        });
+        let is_first = is_first || decided.is_some();
         if is_first {
             request.tell(|observed| observed.ended(how));
         }
@@ -349,12 +353,17 @@ fn record(
     record.owner = owner_text(&request.origin);
     record.node = hub.node();
     record.call = record.node.as_ref().and_then(|_| call_of(request));
-    record.outcome = match end {
-        None => None,
-        Some(Some(end)) => TaskOutcome::of(end),
-        Some(None) if info.end() == Some(TaskEnd::Cancelled) => Some(TaskOutcome::Cancelled),
-        Some(None) => TaskOutcome::of(&Err(RpcError::internal("The task has expired").into())),
-    };
+    match end {
+        None => {}
+        Some(Some(end)) => record.end(hub.time().unix_ms, end),
+        Some(None) if info.end() == Some(TaskEnd::Cancelled) => {
+            record.outcome = Some(TaskOutcome::Cancelled);
+        }
+        Some(None) => {
+            let expired = RpcError::internal("The task has expired");
+            record.end(info.updated_unix_ms(), &Err(expired.into()));
+        }
+    }
     record
 }
 
@@ -426,18 +435,19 @@ impl LiveTask<'_> {
 
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
     ///
-    /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns
-    /// whether the end in the store is now this one, whatever happens here.
+    /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns the
+    /// time of this end if that is now the one in the store, whatever happens here.
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
         outcome: Option<&TaskResult>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let hub = Arc::clone(&self.new.hub);
         let (Some(store), Some(info)) = (hub.store(), hub.lock().info(self.new.key)) else {
-            return Ok(false);
+            return Ok(None);
         };
         let record = record(&hub, request, &info, Some(outcome));
+        let unix_ms = record.updated_unix_ms;
         let saver = Arc::clone(&hub);
         let mut saving = pin!(store.run(move |store| saver.save_end(store, &record)));
         let saved = poll_fn(|cx| {
@@ -450,7 +460,7 @@ impl LiveTask<'_> {
         if let Ok(false) = saved {
             hub.with(|hub, _| hub.leave_to_others(self.new.key));
         }
-        Ok(saved? && hub.node().is_some())
+        Ok((saved? && hub.node().is_some()).then_some(unix_ms))
     }
 }
 
