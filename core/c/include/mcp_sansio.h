@@ -354,7 +354,7 @@ uint8_t *mcp_server_input(struct mcp_server *server, size_t *size);
 void mcp_server_read(struct mcp_server *server, size_t count);
 
 // Records that bytes were lost, by an overrun of a serial port for example: the line that they
-// belong to is refused.
+// belong to is refused. The bytes that `mcp_server_read` reports next came after them.
 void mcp_server_lost(struct mcp_server *server);
 
 // Records that nothing more can be read. `mcp_server_next` goes on until `MCP_CLOSED`.

@@ -1,7 +1,7 @@
 //! A client: it connects, calls, and reads results.
 
 use core::ffi::c_char;
-use core::mem::transmute;
+use core::mem::{take, transmute};
 use core::ptr::null_mut;
 
 use mcp_sansio::internal::{Named, bits_of_call, call_of_bits};
@@ -12,7 +12,7 @@ use mcp_sansio::{
 };
 
 use crate::arguments::{copy, follow, json, string, typed};
-use crate::memory::{ClientLive, begin, buffers, finish, lend, live, mcp_client};
+use crate::memory::{ClientLive, begin, buffers, finish, lend, live, mcp_client, read};
 use crate::raw::{self, put};
 use crate::replies::{or_busy, status};
 use crate::server::mcp_status::{self, *};
@@ -187,8 +187,11 @@ pub unsafe extern "C" fn mcp_client_next(
 
 fn next(live: &mut ClientLive) -> (mcp_step, mcp_client_event) {
     (live.value, live.message) = (None, None);
-    let now = live.now;
+    let (now, has_ended) = (live.now, live.has_ended);
     let Some(link) = live.free_link() else { return (MCP_WRONG, NO_EVENT) };
+    if has_ended {
+        link.end_of_input();
+    }
     let received = match link.next(now) {
         Step::Event(received, _) => received,
         Step::Again => return (MCP_AGAIN, NO_EVENT),
@@ -367,7 +370,9 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client, size: *mut us
 pub unsafe extern "C" fn mcp_client_read(client: *mut mcp_client, count: usize) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
-        live.link.rx().commit(count);
+        let is_free = live.value.is_none() && live.message.is_none();
+        let has_gap = count > 0 && is_free && take(&mut live.has_gap);
+        read(&mut live.link, has_gap, count);
     }
 }
 
@@ -385,8 +390,7 @@ pub unsafe extern "C" fn mcp_client_lost(client: *mut mcp_client) {
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client) {
     // SAFETY: the caller says that it is one.
     if let Some(live) = unsafe { live(client) } {
-        (live.value, live.message, live.has_ended) = (None, None, true);
-        live.link.end_of_input();
+        live.has_ended = true;
     }
 }
 

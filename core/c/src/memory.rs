@@ -5,7 +5,7 @@ use core::ptr::addr_of_mut;
 use core::slice::from_raw_parts_mut;
 
 use mcp_sansio::{
-    ClientConfig, ClientState, Connection, Instant, JsonStr, RawJson, Request, RxBuffer,
+    ClientConfig, ClientState, Connection, Instant, JsonStr, Memory, RawJson, Request, RxBuffer,
     ServerConfig, ServerState, TxBuffer,
 };
 
@@ -133,8 +133,8 @@ pub(crate) struct ClientLive {
     /// The subject of the latest event. It is in the receive buffer until the next step.
     pub(crate) value: Option<RawJson<'static>>,
     pub(crate) message: Option<JsonStr<'static>>,
+    /// Both as for a server.
     pub(crate) has_ended: bool,
-    /// Whether bytes were lost at the end of what was read, as for a server.
     pub(crate) has_gap: bool,
 }
 
@@ -256,6 +256,16 @@ pub(crate) unsafe fn buffers(
         tx.write_bytes(0, tx_size);
         Some((from_raw_parts_mut(rx, rx_size), from_raw_parts_mut(tx, tx_size)))
     }
+}
+
+/// Records that bytes were read. After a gap that the receive buffer does not know, their memory was
+/// lent before that.
+pub(crate) fn read<S: Memory>(link: &mut Link<S>, has_gap: bool, count: usize) {
+    if has_gap && let Some(first) = link.rx().spare().first_mut() {
+        // No UTF-8 text has this byte.
+        *first = 0xff;
+    }
+    link.rx().commit(count);
 }
 
 impl ClientLive {

@@ -1,6 +1,6 @@
 //! The life of a server: its configuration, its steps, its bytes.
 
-use core::mem::transmute;
+use core::mem::{take, transmute};
 use core::ptr::null_mut;
 use core::time::Duration;
 
@@ -11,7 +11,9 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Target, Tx,
 };
 
-use crate::memory::{Live, Stage, begin, buffers, configuration, finish, live, mcp_server, opened};
+use crate::memory::{
+    Live, Stage, begin, buffers, configuration, finish, live, mcp_server, opened, read,
+};
 use crate::raw::{array, put, text};
 use crate::tables::{
     CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template,
@@ -501,13 +503,16 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server, size: *mut us
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_read(server: *mut mcp_server, count: usize) {
     // SAFETY: the caller says that it is one.
-    if let Some(link) = unsafe { live(server) }.and_then(Live::link) {
-        link.rx().commit(count);
+    if let Some(live) = unsafe { live(server) } {
+        let has_gap = count > 0 && live.request.is_none() && take(&mut live.has_gap);
+        if let Some(link) = live.link() {
+            read(link, has_gap, count);
+        }
     }
 }
 
 /// Records that bytes were lost, by an overrun of a serial port for example: the line that they
-/// belong to is refused.
+/// belong to is refused. The bytes that `mcp_server_read` reports next came after them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_lost(server: *mut mcp_server) {
     // SAFETY: the caller says that it is one.

@@ -224,22 +224,31 @@ fn bytes_may_be_lost_while_an_event_is_handled() {
     // SAFETY: it is a client.
     assert_eq!(pair.send(|client| unsafe { mcp_client_connect(client, 0) }), MCP_OK);
     assert_eq!(pair.next(0).0, MCP_CONNECTED);
-    for is_cut in [false, true] {
+    for (cut, ends) in [("no line", false), ("a line", false), ("the end", true)] {
         let call = pair.call(c"{\"n\":1}");
         while pair.flush() {}
         let sent = std::mem::take(&mut pair.host.sent);
         let line = sent.iter().position(|byte| *byte == b'\n').expect("progress") + 1;
-        let (first, rest) = sent.split_at(if is_cut { line + 20 } else { line });
+        let (first, rest) = sent.split_at(match cut {
+            "no line" => line,
+            "a line" => line + 20,
+            _ => sent.len() - 1,
+        });
         pair.host.sent = first.to_vec();
         let (step, event) = pair.next(0);
         assert_eq!((step, event.call), (MCP_CALL_PROGRESS, call));
         // SAFETY: it is a client.
         unsafe { mcp_client_lost(pair.client) }
         pair.host.sent = rest.to_vec();
+        if ends {
+            // SAFETY: it is a client.
+            unsafe { mcp_client_end_of_input(pair.client) }
+        }
         let (step, _) = pair.next(0);
-        assert_eq!(step, if is_cut { MCP_VIOLATION } else { MCP_RESULT });
+        assert_eq!(step, if cut == "no line" { MCP_RESULT } else { MCP_VIOLATION });
     }
-    assert_eq!(pair.next(0).0, MCP_IO);
+    let rest = [pair.next(0).0, pair.next(0).0, pair.next(0).0];
+    assert_eq!(rest, [MCP_CALL_FAILED, MCP_CALL_FAILED, MCP_CLOSED]);
 }
 
 #[test]

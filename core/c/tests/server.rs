@@ -426,6 +426,25 @@ fn bytes_may_be_lost_while_an_event_is_handled_or_a_response_has_no_room() {
 }
 
 #[test]
+fn a_line_is_refused_before_whose_bytes_some_were_lost() {
+    let (line, mut size) = (call(1, "time", "{}"), 0);
+    for (head, rest) in [line.split_at(0), line.split_at(30)] {
+        let mut host = Host::new(&CONFIG, 1024, 256);
+        assert_eq!((host.next().0, host.read(head)), (MCP_IO, head.len()));
+        // SAFETY: it is a server, whose memory is larger.
+        unsafe {
+            let into = mcp_server_input(host.server, &mut size);
+            mcp_server_lost(host.server);
+            into.copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+            mcp_server_read(host.server, rest.len());
+        }
+        let mut steps = Vec::new();
+        host.feed(&call(2, "time", "{}"), &mut |_, step, _| steps.push(step));
+        assert_eq!(steps, [MCP_VIOLATION, MCP_TOOL]);
+    }
+}
+
+#[test]
 fn the_input_may_end_while_an_event_is_handled() {
     let mut host = with_everything();
     let line = request(1, "resources/read", r#""uri":"board://pins/12""#);
