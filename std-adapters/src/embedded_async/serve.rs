@@ -72,6 +72,7 @@ pub struct Connection<
     slots: [Slot<REQUEST>; N],
     /// Number of responses so far.
     responses: Cell<u64>,
+    /// In the order in which they were published.
     changes: RefCell<[Option<Change<'static>>; MAX_CHANGES]>,
     /// The change of which not all subscribers have been notified.
     change: Cell<Option<Change<'static>>>,
@@ -294,7 +295,11 @@ impl<
 
     /// Notifies subscribers of the change that waits longest, if there is room.
     fn publish_next(&self, has_begun: &mut bool) {
-        let queued = || self.changes.borrow_mut().iter_mut().find_map(Option::take);
+        let queued = || {
+            let mut changes = self.changes.borrow_mut();
+            changes.rotate_left(1);
+            changes.last_mut().and_then(Option::take)
+        };
         let Some(mut change) = self.change.get().or_else(queued) else { return };
         let mut is_more = false;
         let sent = self.attempt(has_begun, &mut |server, tx| {

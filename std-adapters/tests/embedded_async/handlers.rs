@@ -354,6 +354,36 @@ fn changes_are_sent_once_however_often_they_are_published() {
     assert_eq!(stage.log(), ["< notifications/resources/updated test://r"]);
 }
 
+/// A change that is published again and again leaves the others their turn.
+#[test]
+fn changes_are_sent_in_the_order_in_which_they_were_published() {
+    let stage = Stage::new(64);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
+    stage.send(&initialize());
+    stage.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    for uri in ["a:1", "a:2"] {
+        stage.send(&legacy(1, "resources/subscribe", json!({"uri": uri})));
+    }
+    player.run();
+    stage.log();
+    stage.takes(0);
+    let publish = |uri| assert!(connection.publish(mcp_sansio::Change::resource(uri)));
+    for _ in 0..10 {
+        publish("a:1");
+        player.run();
+    }
+    publish("a:2");
+    let mut told = Vec::new();
+    for _ in 0..100 {
+        stage.takes(20);
+        player.run();
+        told.extend(stage.log());
+        publish("a:1");
+    }
+    assert!(told.iter().any(|line| line.contains("a:2")), "{told:?}");
+}
+
 #[test]
 fn m1_pending_changes_have_a_limit() {
     let stage = Stage::new(64);
