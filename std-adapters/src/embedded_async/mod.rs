@@ -110,7 +110,9 @@
 //! cancellations and timeouts continue meanwhile as long as they send nothing.
 //!
 //! A link that changes or loses bytes without an error needs a checksum: [`CheckedReader`] and
-//! [`CheckedWriter`] are put around its port, and the other end does the same.
+//! [`CheckedWriter`] are put around its port, and the other end does the same. It begins with an
+//! empty line, as the `serial-bridge` of this library does, so that its first line is not taken for
+//! the rest of one that the peer before has left unfinished.
 //!
 //! # Memory
 //!

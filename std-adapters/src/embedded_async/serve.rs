@@ -122,8 +122,9 @@ impl<
         self
     }
 
-    /// Sets after how long a silence an unfinished line is ended. Default: never, as with
-    /// `Duration::MAX`. Some seconds are right for people who type, less for programs.
+    /// Sets after how long a silence an unfinished line is ended, and rejected whatever it
+    /// contains. Default: never, as with `Duration::MAX`. Some seconds are right for people who
+    /// type, less for programs.
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
         self
@@ -244,6 +245,8 @@ impl<
         let now = self.wire.now.get();
         let line_due = self.line_due(core.rx().is_mid_line());
         if line_due.is_some_and(|due| due <= now) {
+            // A checked line would be handled without its checksum.
+            core.rx().lost();
             core.rx().end_of_input();
         }
         loop {

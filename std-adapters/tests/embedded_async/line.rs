@@ -10,6 +10,13 @@ use serde_json::{Value, json};
 use crate::app::{call, connection, list, play};
 use crate::stage::{Player, Stage};
 
+fn checked(id: u32, text: &str) -> Vec<u8> {
+    let line = call(id, "echo", json!({"text": text})).to_string().into_bytes();
+    let mut checksum = LineChecksum::new();
+    line.iter().for_each(|byte| checksum.add(*byte));
+    [&line[..], &checksum.end()].concat()
+}
+
 #[test]
 fn lines_with_checksums_come_whole_or_not_at_all() {
     for chunk in [1, 7, 1000] {
@@ -20,12 +27,6 @@ fn lines_with_checksums_come_whole_or_not_at_all() {
                 (CheckedReader::new(stage.port()), CheckedWriter::new(stage.port()));
             connection.serve(reader, writer, &stage).await
         });
-        let checked = |id, text: &str| {
-            let line = call(id, "echo", json!({"text": text})).to_string().into_bytes();
-            let mut checksum = LineChecksum::new();
-            line.iter().for_each(|byte| checksum.add(*byte));
-            [&line[..], &checksum.end()].concat()
-        };
         stage.bytes(checked(1, "before"));
         // A valid message with another meaning.
         let changed = String::from_utf8(checked(2, "do it")).unwrap().replace("do it", "do  x");
@@ -61,6 +62,27 @@ fn lines_with_checksums_come_whole_or_not_at_all() {
         ];
         assert_eq!(ids, expected, "{chunk}: {sent}");
         assert_eq!(stage.notes().iter().filter(|note| *note == "fault InvalidData").count(), 3);
+    }
+}
+
+/// The core has all of it but the checksum.
+#[test]
+fn a_changed_line_without_its_end_is_not_handled() {
+    for ends in [false, true] {
+        let stage = Stage::new(1000);
+        let connection = connection::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
+        let reader = CheckedReader::new(stage.port());
+        let mut player = Player::new(connection.serve(reader, stage.port(), &stage));
+        let changed = String::from_utf8(checked(1, "do it")).unwrap().replace("do it", "do  x");
+        stage.bytes(changed.trim_end());
+        player.run();
+        if ends {
+            stage.end();
+        } else {
+            stage.pass(2000);
+        }
+        player.run();
+        assert_eq!(stage.log(), ["< - error -32700 Parse error: the message is not UTF-8"]);
     }
 }
 
@@ -105,10 +127,7 @@ fn half_a_line_and_then_silence_is_ended() {
     player.run();
     stage.send(&call(2, "echo", json!({"text": "the next peer"})));
     player.run();
-    let expected = [
-        "< - error -32700 Parse error: the message is not JSON: on a stream it takes one line",
-        "< 2 the next peer",
-    ];
+    let expected = ["< - error -32700 Parse error: the message is not UTF-8", "< 2 the next peer"];
     assert_eq!(stage.log(), expected);
     stage.pass(10_000);
     player.run();
