@@ -159,11 +159,7 @@ impl Authorization<'_> {
             // There is room: the record is not longer than the arena.
             let _ = self.arena.set(key, &text);
         }
-        let has_token = |number: &u8| {
-            self.arena.has(Tag::AccessToken.of(*number))
-                || self.arena.has(Tag::RefreshToken.of(*number))
-        };
-        self.flow.tokens = (1..=MAX_ISSUERS).find(has_token).unwrap_or(0);
+        self.flow.tokens = issuer_of_tokens(self.arena.entries());
         self.drop_tokens_of_another_key();
         self.flow.by_refresh = false;
         self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
@@ -210,6 +206,8 @@ impl Authorization<'_> {
         let entries = Entries::of_record(rest);
         let is_text = |(key, text): (Key, &[u8])| {
             key.is_valid_in_record()
+                // Without it no client of the issuer would be found.
+                && (key.group == 0 || entries.get(Tag::Issuer.of(key.group)).is_some())
                 && core::str::from_utf8(text).is_ok_and(|text| {
                     // It goes into a header field as it is.
                     !key.is_within(Tag::AccessToken, Tag::AccessToken) || is_access_token(text)
@@ -265,15 +263,21 @@ impl Authorization<'_> {
     /// taken.
     pub fn load_newer(&mut self, record: &[u8]) -> bool {
         let is_newer = self.read(record).is_ok_and(|entries| {
-            let token_of = |number: &u8| entries.get(Tag::AccessToken.of(*number));
-            let own = self.arena.get(Tag::AccessToken.of(self.flow.tokens));
-            (1..=MAX_ISSUERS).find(|number| token_of(number).is_some()).is_some_and(|number| {
-                token_of(&number) != own
-                    && !self.is_another_key(entries.get(Tag::TokenKey.of(number)))
-            })
+            let number = issuer_of_tokens(entries);
+            let token = entries.get(Tag::AccessToken.of(number));
+            token.is_some()
+                && token != self.arena.get(Tag::AccessToken.of(self.flow.tokens))
+                && !self.is_another_key(entries.get(Tag::TokenKey.of(number)))
         });
         is_newer && self.load(record).is_ok()
     }
+}
+
+/// Returns the number of the issuer whose tokens are used; 0 without tokens.
+fn issuer_of_tokens(entries: Entries<'_>) -> u8 {
+    let has = |tag: Tag, number| entries.get(tag.of(number)).is_some();
+    let has_token = |n: &u8| has(Tag::AccessToken, *n) || has(Tag::RefreshToken, *n);
+    (1..=MAX_ISSUERS).find(has_token).unwrap_or(0)
 }
 
 mcp_sansio::error_type!(RecordError {

@@ -280,6 +280,11 @@ fn auth_85_a_record_is_checked_before_it_is_taken() {
         changed[at + 6] = byte;
         assert_eq!(load(&changed), Err(RecordError::Damaged));
     }
+    // The URL of the issuer becomes one of its endpoints.
+    let mut changed = record.clone();
+    let at = record.windows(15).position(|part| part == b"https://as.test").unwrap();
+    assert_eq!(std::mem::replace(&mut changed[at - 4], 5), 4);
+    assert_eq!(load(&changed), Err(RecordError::Damaged));
     for at in 0..record.len() {
         for flip in [0x01, 0x80, 0xff] {
             let mut changed = record.clone();

@@ -138,6 +138,24 @@ fn auth_89_tokens_of_another_program_are_taken_at_the_start_of_a_flow() {
 }
 
 #[test]
+fn auth_89_a_record_with_tokens_of_two_issuers_is_not_newer_for_ever() {
+    let mut program = Program::logged_in(SETUP);
+    let mut record = program.store.clone().unwrap();
+    // Before a text are its tag and the number of its issuer. The second one has an access token,
+    // and the first one keeps its refresh token.
+    for (text, tag, by) in [("https://as.test/authorize", 6, 4), ("access-secret-1", 16, 16)] {
+        let at = record.windows(text.len()).position(|part| part == text.as_bytes()).unwrap();
+        assert_eq!(record[at - 4..at - 2], [tag, 1]);
+        record[at - 4..at - 2].copy_from_slice(&[by, 2]);
+        record[at] += 1;
+    }
+    program.store = Some(record);
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    assert!(program.trace().starts_with("lock\nPOST https://as.test/token refresh_token 200"));
+}
+
+#[test]
 fn auth_88_a_refresh_token_without_a_successor_is_kept() {
     let mut program = Program::logged_in(SETUP);
     program.world.gives_refresh = false;
