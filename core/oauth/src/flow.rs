@@ -56,7 +56,7 @@ pub(super) struct Flow {
     pub(super) by_refresh: bool,
     /// The generation whose refresh failed before its end. It is not tried again.
     pub(super) refresh_failed: u32,
-    /// The last requests for more scope.
+    /// The last requests for more scope since the last login.
     pub(super) step_ups: [StepUp; 4],
 }
 

@@ -349,6 +349,9 @@ impl Authorization<'_> {
         }
         if !is_refresh {
             self.arena.rename(Tag::NewAsked.into(), Tag::AskedScope.of(issuer));
+            if !self.flow.tried.step_up {
+                self.flow.step_ups = Default::default();
+            }
         }
         self.drop_flow();
         self.flow.is_unused = true;

@@ -102,6 +102,18 @@ fn auth_98_a_403_without_end_takes_at_most_three_pages() {
 }
 
 #[test]
+fn auth_95_auth_98_after_another_login_the_same_scope_is_asked_for_again() {
+    let mut program = program();
+    program.world.needs = "write";
+    for _ in 0..3 {
+        program.world.valid.clear();
+        program.world.refresh = None;
+        assert_eq!(program.request(), Ok(200));
+    }
+    assert_eq!(scopes(&program).join(", "), ["basic, basic write"; 3].join(", "));
+}
+
+#[test]
 fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
     for (grants, shown) in [("", ""), ("basic", "basic"), ("basic,other", "basic,other")] {
         let mut program = program();
