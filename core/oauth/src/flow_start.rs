@@ -164,20 +164,18 @@ impl Authorization<'_> {
     }
 
     /// Begins the flow after a 403 that names scopes: they are asked for with those that were asked
-    /// for before. One that was asked for and, as the authorization server says, not granted ends
-    /// it. Where the server does not say what it granted, it is asked for once more.
+    /// for before. If all of them were, one that the authorization server, as it says, did not
+    /// grant ends it. Where the server does not say what it granted, it is asked for once more.
     fn begin_step_up(&mut self, challenge: Option<Challenge<'_>>) -> Reaction {
         let wanted = challenge.and_then(|challenge| challenge.get("scope"));
+        let wanted = wanted.filter(|wanted| scope::is_valid(wanted)).unwrap_or_default();
         let narrow = self.setup.scope;
-        let Some(wanted) = wanted.filter(|wanted| {
-            scope::is_valid(wanted)
-                && scope::tokens(wanted)
-                    .any(|token| narrow.is_none_or(|narrow| scope::contains(narrow, token)))
-        }) else {
-            return Reaction::Report;
-        };
-        if self.flow.tokens > 0
-            && let Some(missing) = scope::tokens(wanted).find(|token| self.is_refused(token))
+        let is_allowed = |token: &&str| narrow.is_none_or(|narrow| scope::contains(narrow, token));
+        let asked = self.arena.get(Tag::AskedScope.of(self.flow.tokens)).unwrap_or_default();
+        let are_new =
+            scope::tokens(wanted).filter(is_allowed).map(|it| !scope::contains(asked, it));
+        let Some(is_new) = are_new.max() else { return Reaction::Report };
+        if !is_new && let Some(missing) = scope::tokens(wanted).find(|token| self.is_refused(token))
         {
             return self.end_ungranted(missing);
         }

@@ -148,6 +148,31 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
 }
 
 #[test]
+fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_granted() {
+    // In the second setup nothing is new that may be asked for.
+    for (scope, pages) in [(None, 2), (Some("basic read"), 1)] {
+        let mut program = Program::new(Setup { scope, ..SETUP });
+        program.world.challenge = "Bearer scope=\"basic read\"".to_owned();
+        program.world.grants = Some("basic");
+        assert_eq!(program.request(), Ok(200));
+        // What this server calls `read` is part of `basic` by now.
+        program.world.grants = Some("basic write");
+        let challenge = "Bearer error=\"insufficient_scope\", scope=\"read write\"";
+        let answer = Answer::new(403, "").field("www-authenticate", challenge);
+        program.world.answer_next(ENDPOINT, answer.clone());
+        assert_eq!(program.request().is_ok(), pages == 2);
+        program.world.answer_next(ENDPOINT, answer);
+        assert!(
+            program
+                .request()
+                .unwrap_err()
+                .ends_with("and not `read`; log in again to give the permission")
+        );
+        assert_eq!(scopes(&program), ["basic read", "basic read write"][..pages]);
+    }
+}
+
+#[test]
 fn auth_84_auth_96_what_a_failed_login_asked_for_was_not_refused() {
     let mut program = program();
     program.world.grants = Some("basic");
