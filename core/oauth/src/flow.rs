@@ -370,13 +370,15 @@ pub enum Reaction {
 }
 
 /// Attempts for one MCP request, to be kept beside it. There are at most two authorizations for a
-/// 401, two for a 403, four repetitions with a token of another request, and one with a nonce.
+/// 401, two for a 403, four repetitions with a token of another request, and one with a nonce for
+/// each token.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Attempts {
     pub(super) unauthorized: u8,
     pub(super) forbidden: u8,
     pub(super) again: u8,
-    pub(super) nonce: bool,
+    /// The generation that was sent again with a nonce. Nonces end while a person logs in.
+    pub(super) nonce: Option<u32>,
 }
 
 /// Reason why there are no fields for a request.
@@ -706,6 +708,8 @@ impl Authorization<'_> {
     /// Looks for a client id (2025-11-25 and later, basic/authorization, client registration
     /// approaches): configured or kept, with a metadata document, registered now, or asked for.
     fn choose_client(&mut self) -> FlowResult<()> {
+        // The nonce of an earlier request may end while a person logs in.
+        self.flow.tried.nonce = false;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         if is_code && !self.arena.has(Tag::Redirect) {
             self.flow.phase = Phase::Redirect;

@@ -117,7 +117,7 @@ impl Authorization<'_> {
         }
         if error == Some("use_dpop_nonce") && !is_step_up {
             let has_nonce = self.setup.dpop.is_some() && self.arena.has(Tag::ResourceNonce);
-            return if has_nonce && !core::mem::replace(&mut attempts.nonce, true) {
+            return if has_nonce && attempts.nonce.replace(generation) != Some(generation) {
                 Reaction::SendAgain
             } else {
                 Reaction::Report
@@ -271,7 +271,7 @@ impl Authorization<'_> {
 impl Attempts {
     /// Creates the attempts of a request that was not sent yet.
     pub const fn new() -> Self {
-        Self { unauthorized: 0, forbidden: 0, again: 0, nonce: false }
+        Self { unauthorized: 0, forbidden: 0, again: 0, nonce: None }
     }
 
     fn take_again(&mut self) -> Reaction {

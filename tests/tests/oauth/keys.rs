@@ -245,6 +245,19 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
         last.map(|asked| parts(asked.field("dpop").unwrap())[1]["nonce"].clone()).collect();
     assert_eq!(nonces, ["resource-2".into(), "resource-1".into(), Value::Null]);
 
+    // A nonce may end at either end while a person logs in.
+    program.world.valid.clear();
+    program.world.refresh = None;
+    let over = Answer::new(401, "").field("www-authenticate", "DPoP");
+    for answer in [refused("resource-3"), over, refused("resource-4")] {
+        program.world.answer_next(ENDPOINT, answer);
+    }
+    for answer in [ask("server-2"), Answer::error(400, "invalid_grant"), ask("server-3")] {
+        program.world.answer_next("https://as.test/token", answer);
+    }
+    assert_eq!(program.request(), Ok(200));
+    program.trace();
+
     // Neither end can ask without end.
     for at in 0..9 {
         program.world.answer_next(ENDPOINT, refused(&format!("resource-{at}")));
@@ -258,8 +271,8 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
         program.world.answer_next("https://as.test/token", ask(&format!("server-{at}")));
     }
     assert!(program.request().unwrap_err().contains("use_dpop_nonce"));
-    // A refresh that goes on as a flow shares the one repetition with it.
-    assert_eq!(program.trace().matches("POST https://as.test/token").count(), 3);
+    // The refresh is sent twice, and so is the code.
+    assert_eq!(program.trace().matches("POST https://as.test/token").count(), 4);
 }
 
 #[test]
