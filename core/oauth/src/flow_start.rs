@@ -10,7 +10,7 @@ use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
 use super::setup::{Grant, Reason, Setup, TokenEndpointAuth};
 use super::token::UnixTime;
-use super::url::{AUTHORIZATION_SERVER, Url, WellKnownPath, resource_matches};
+use super::url::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, Url, WellKnownPath, resource_matches};
 use mcp_sansio::RawJson;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Challenge, UrlError, challenges};
@@ -692,6 +692,5 @@ fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
 
 /// The authorization servers of a resource that are looked at.
 const MAX_LISTED_ISSUERS: usize = 16;
-const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
 /// An authorization server's metadata is used for this many seconds.
 const METADATA_AGE: u64 = 3600;

@@ -221,7 +221,11 @@ pub struct WellKnown<'u> {
 
 impl fmt::Display for WellKnown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = without_slash(self.url.path());
+        let path = match self.url.path() {
+            // Only behind the host it loses its slash (RFC 9728, 3.1).
+            path if self.suffix == PROTECTED_RESOURCE && path != "/" => path,
+            path => without_slash(path),
+        };
         f.write_str(self.url.origin_text())?;
         if self.place == WellKnownPath::Appended {
             f.write_str(path)?;
@@ -401,6 +405,7 @@ fn digits(part: &str) -> (impl Iterator<Item = Option<u32>>, u32) {
 
 /// Suffix of an authorization server's metadata (RFC 8414, 3).
 pub(super) const AUTHORIZATION_SERVER: &str = "oauth-authorization-server";
+pub(super) const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
 
 #[cfg(test)]
 mod url_tests {
@@ -531,10 +536,19 @@ mod url_tests {
         ] {
             let url = Url::parse(of).unwrap();
             let all = [WellKnownPath::Inserted, WellKnownPath::Appended, WellKnownPath::Root]
-                .map(|place| url.well_known("oauth-protected-resource", place).to_string());
+                .map(|place| url.well_known(AUTHORIZATION_SERVER, place).to_string());
             let expected = [inserted, appended, root]
-                .map(|text| text.replace('W', ".well-known/oauth-protected-resource"));
+                .map(|text| text.replace('W', ".well-known/oauth-authorization-server"));
             assert_eq!(all, expected, "{of}");
+        }
+        for (of, inserted) in
+            [("a/", "a/W"), ("a/?y=z", "a/W?y=z"), ("a/x/", "a/W/x/"), ("a/x/?y=z", "a/W/x/?y=z")]
+        {
+            let of = std::format!("https://{of}");
+            let url = Url::parse(&of).unwrap();
+            let inserted = inserted.replace('W', ".well-known/oauth-protected-resource");
+            let url = url.well_known(PROTECTED_RESOURCE, WellKnownPath::Inserted).to_string();
+            assert_eq!(url, std::format!("https://{inserted}"), "{of}");
         }
     }
 
