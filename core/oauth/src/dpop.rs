@@ -108,7 +108,7 @@ impl ProvenRequest<'_> {
     ) -> Result<CheckedProof<'m>, InvalidProof> {
         let memory = &mut Memory::new(memory);
         let jws = Jws::parse(proof, memory).map_err(malformed)?;
-        let header = jws.header().map_err(|refusal| InvalidProof(refusal.description()))?;
+        let header = jws.header(memory).map_err(|refusal| InvalidProof(refusal.description()))?;
         if !header.typ.eq_ignore_ascii_case("dpop+jwt") {
             return Err(InvalidProof("the type is not dpop+jwt"));
         }

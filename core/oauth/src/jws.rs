@@ -1,7 +1,7 @@
 //! Signed JSON (RFC 7515, compact serialization): assertions of clients, proofs of possession for
 //! [`dpop`](super::dpop), and what servers read of both and of access tokens.
 
-use super::access_token::Refusal;
+use super::access_token::{Refusal, text};
 use super::arena::{Base64, Object, Writer, base64url, decode_base64url, put_base64url};
 use super::jwk::{Algorithm, PublicKey, Signature};
 use super::setup::{MAX_SIGNATURE, SignError, Signer};
@@ -117,17 +117,15 @@ impl<'m> Jws<'m> {
         Some(Self { header, claims, signed, signature: memory.base64url(signature)? })
     }
 
-    pub(super) fn header(&self) -> Result<Header<'m>, Refusal> {
+    pub(super) fn header(&self, memory: &mut Memory<'m>) -> Result<Header<'m>, Refusal> {
         // An extension that must be understood is not (RFC 7515, 4.1.11).
         if self.header.get("crit").is_some() {
             return Err(Refusal::Critical);
         }
-        let text = |name| match self.header.get(name) {
-            None => Ok(None),
-            Some(value) => {
-                let text = value.as_string().and_then(|text| text.as_plain());
-                text.filter(|text| text.len() <= MAX_NAME).ok_or(Refusal::Malformed).map(Some)
-            }
+        let mut text = |name| {
+            let decode = |text| memory.text(text).filter(|text| text.len() <= MAX_NAME);
+            let decoded = text(self.header, name)?.map(decode);
+            decoded.map(|text| text.ok_or(Refusal::Malformed)).transpose()
         };
         let algorithm = text("alg")?.ok_or(Refusal::Malformed)?;
         Ok(Header {
@@ -151,7 +149,8 @@ impl<'m> Jws<'m> {
 }
 
 /// Memory that a caller lends for decoded text. A token is decoded in three quarters of its length,
-/// and names are compared in 8/5 of the length of their text, of which nothing stays.
+/// strings in it in no more, and names are compared in 8/5 of the length of their text, of which
+/// nothing stays.
 pub(super) struct Memory<'m>(&'m mut [u8]);
 
 impl<'m> Memory<'m> {
@@ -166,8 +165,8 @@ impl<'m> Memory<'m> {
     }
 
     /// Decodes a string; `None` if it finds no room.
-    pub(super) fn text(&mut self, text: JsonStr<'_>) -> Option<&str> {
-        text.copy_to(self.0)
+    pub(super) fn text(&mut self, text: JsonStr<'_>) -> Option<&'m str> {
+        text.copy_to(self.0.split_off_mut(..text.inner().len())?)
     }
 }
 
