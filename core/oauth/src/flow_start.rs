@@ -140,14 +140,20 @@ impl Authorization<'_> {
         reaction
     }
 
-    /// Returns the challenge to be met: one for proofs if there is a key for it, else `Bearer`.
+    /// Returns the challenge to be met: one for proofs if there is a key for it, else `Bearer`. Of
+    /// several, the first with an error or a URL: a proxy may add one that says less.
     fn challenge_of<'h>(&self, head: &ResponseHead<'h>) -> Option<Challenge<'h>> {
-        let of = |scheme: &str| {
-            challenges(head).find(|challenge| challenge.scheme.eq_ignore_ascii_case(scheme))
-        };
-        let (first, second) =
-            if self.setup.dpop.is_some() { (DPOP, "Bearer") } else { ("Bearer", DPOP) };
-        of(first).or_else(|| of(second))
+        let has_key = self.setup.dpop.is_some();
+        let (mut best, mut found) = (u8::MAX, None);
+        for challenge in challenges(head) {
+            let is = |scheme| challenge.scheme.eq_ignore_ascii_case(scheme);
+            let says_more = challenge.get("error").or(challenge.get("resource_metadata")).is_some();
+            let rank = u8::from(is(DPOP) != has_key) * 2 + u8::from(!says_more);
+            if rank < best && (is(DPOP) || is("Bearer")) {
+                (best, found) = (rank, Some(challenge));
+            }
+        }
+        found
     }
 
     /// Begins the flow after a 401: the metadata is read anew, since the authorization server may

@@ -28,8 +28,10 @@ fn auth_18_the_url_of_a_challenge_is_read_and_no_other() {
     let custom = "https://mcp.test/custom/metadata.json?x=y";
     let metadata = program.world.resource().clone();
     *program.world.document(custom) = metadata;
-    program.world.challenge =
-        format!("Basic realm=\"a\", Bearer scope=\"b\", resource_metadata=\"{custom}\"");
+    // The first two are of a proxy.
+    program.world.challenge = format!(
+        "Basic realm=\"a\", Bearer realm=\"a\", Bearer scope=\"b\", resource_metadata=\"{custom}\""
+    );
     let (read, end) = discovery(&mut program);
     assert_eq!(read[0], format!("{custom} 200"));
     assert!(!read.iter().any(|url| url.contains("oauth-protected-resource")));
