@@ -543,20 +543,33 @@ fn note(notes: &Mutex<Vec<String>>, what: &str, store: &MemoryStore) {
 }
 
 #[test]
-fn other_programs_do_not_wait_for_the_person_of_this_one() {
-    let (store, notes) = (Arc::new(MemoryStore::new(1 << 16)), Arc::<Mutex<Vec<_>>>::default());
+fn other_programs_do_not_wait_for_the_person_or_the_platform_of_this_one() {
+    let stores = [(); 2].map(|()| Arc::new(MemoryStore::new(1 << 16)));
+    let (person, platform) = (&stores[0], &stores[1]);
+    let notes = Arc::<Mutex<Vec<_>>>::default();
     // The second time the token is refused, and cannot be renewed.
-    for is_second in [false, true] {
-        let browser = Watched(Person::new(0, "code=c-1"), Arc::clone(&store), Arc::clone(&notes));
-        let oauth = OAuth::new("client").store(Arc::clone(&store)).browser(browser);
-        let (mut other, kept, noting) = (protected(calls), Arc::clone(&store), Arc::clone(&notes));
+    for (store, is_second) in [(person, false), (person, true), (platform, false), (platform, true)]
+    {
+        let watched = Watched(Person::new(0, "code=c-1"), Arc::clone(store), Arc::clone(&notes));
+        let oauth = OAuth::new("client").store(Arc::clone(store));
+        let oauth = if Arc::ptr_eq(store, person) {
+            oauth.browser(watched)
+        } else {
+            let clients = vec![OAuthClient::new("client-1")];
+            let oauth = OAuth { grant: OAuthGrant::WorkloadIdentity, clients, ..oauth };
+            oauth.assertion(move |_, _| {
+                note(&watched.2, "assertion", &watched.1);
+                ready(Ok("jwt-1".to_owned()))
+            })
+        };
+        let (mut other, kept, noting) = (protected(calls), Arc::clone(store), Arc::clone(&notes));
         let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
             (Some(form), _) if form.contains("grant_type=refresh_token") => {
                 note(&noting, "renewal", &kept);
-                Response::json(&json!({"error": "invalid_grant"})).with_status(400)
+                Response::json(&json!({"error": "invalid_request"})).with_status(400)
             }
             (Some(_), _) => {
-                note(&noting, "code", &kept);
+                note(&noting, "token", &kept);
                 let token = if is_second { "t-2" } else { "t-1" };
                 let body = json!({"access_token": token, "token_type": "Bearer",
                     "refresh_token": "r"});
@@ -573,8 +586,9 @@ fn other_programs_do_not_wait_for_the_person_of_this_one() {
         assert_eq!(played.result.unwrap(), "called");
     }
     // A renewal is under the lock, a login is not.
-    let expected = ["page 0", "code 0", "renewal 1", "page 0", "code 0"];
-    assert_eq!(*notes.lock().unwrap(), expected);
+    let expected = ["page 0", "token 0", "renewal 1", "page 0", "token 0"];
+    let of_platform = expected.map(|note| note.replace("page", "assertion"));
+    assert_eq!(*notes.lock().unwrap(), [expected.map(str::to_owned), of_platform].concat());
 }
 
 #[test]

@@ -94,6 +94,8 @@ impl Login {
                     let assertion = assertion.ok_or_else(|| {
                         io::Error::other("an assertion is needed: set OAuth::assertion")
                     })?;
+                    // The platform may take longer than others should wait.
+                    release(lease).await;
                     let jwt = assertion(audience, token_endpoint).await?;
                     self.with(|machine| machine.assertion(&jwt));
                 }
