@@ -456,7 +456,8 @@ impl Authorization<'_> {
 
     /// Answers [`Step::Lock`](super::Step::Lock) with the record that the store has now: another
     /// program may have renewed the tokens, or found that they cannot be renewed. `None` says that
-    /// no other program has the store. A store without a record gives an empty one: another program
+    /// no other program has changed it since it was read or written: tokens that could not be saved
+    /// are newer than it. A store without a record gives an empty one: another program
     /// has logged out, and the tokens are forgotten. Ignored when none is due.
     pub fn locked(&mut self, record: Option<&[u8]>) {
         if self.flow.phase != Phase::Lock {

@@ -363,6 +363,46 @@ fn auth_89_a_renewal_is_kept_although_another_program_registers_meanwhile() {
 }
 
 #[test]
+fn auth_89_auth_90_a_renewal_that_was_not_saved_is_the_one_that_is_renewed() {
+    let (key, record) = login_of_another();
+    let store = Arc::new(MemoryStore::new(1 << 12));
+    store.put(&key, &record, None).unwrap();
+    let (elsewhere, mut number) = (Arc::clone(&store), 1);
+    let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
+        (Some(_), _) => {
+            number += 1;
+            if number == 2 {
+                let fills = |len: &usize| elsewhere.put("other", &vec![0; *len], None).is_ok();
+                assert!((0..1 << 12).rev().any(|len| fills(&len)));
+            }
+            let [access, refresh] = ["t", "r"].map(|kind| format!("{kind}-{number}"));
+            let body = json!({"access_token": access, "token_type": "Bearer",
+                "refresh_token": refresh});
+            Response::json(&body)
+        }
+        (_, Some("Bearer t-1" | "Bearer t-2")) if seen.message() == "tools/call" => {
+            Response::status(401)
+        }
+        _ => protected(calls)(seen),
+    };
+    let oauth = OAuth::new("client").store(Arc::clone(&store));
+    let login = |http: HttpTransport| http.oauth(oauth);
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+        let why = call(&client, "a", &json!({})).await.unwrap_err().to_string();
+        assert!(why.contains("the store is full"), "{why}");
+        store.remove("other").unwrap();
+        call(&client, "a", &json!({})).await
+    });
+    assert_eq!(played.result.unwrap(), "called");
+    let forms: Vec<_> = played.seen.iter().filter_map(|seen| seen.body.as_str()).collect();
+    let [first, second] = forms[..] else { panic!("{forms:?}") };
+    assert!(first.contains("&refresh_token=r&") && second.contains("&refresh_token=r-2&"));
+    let kept = store.get(&store.keys("oauth/").unwrap()[0]).unwrap().unwrap();
+    assert!(kept.windows(3).any(|part| part == b"r-3"));
+}
+
+#[test]
 fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
     let store = Arc::new(MemoryStore::new(1 << 16));
     let mut tokens = 0;

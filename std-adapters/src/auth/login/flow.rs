@@ -12,6 +12,7 @@ use super::settings::key;
 use super::{Login, MEMORY};
 use crate::asynchronous::client::http::connector::Purpose;
 use crate::asynchronous::client::http::fetch::{FetchError, Limits, Request, fetch};
+use crate::lock::lock;
 use crate::runtime;
 use crate::runtime::timer::Timer;
 use crate::store::{self, Lease, Store, StoreError};
@@ -34,9 +35,12 @@ impl Login {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let known = self.stored().await?;
+        let is_new = self.is_new(&known);
         self.with(|machine| {
             // Another program has tokens already: the person is not asked for them.
-            machine.load_newer(&known);
+            if is_new {
+                machine.load_newer(&known);
+            }
             if is_login {
                 machine.begin();
             }
@@ -68,11 +72,12 @@ impl Login {
                 OwnedStep::Lock => {
                     *lease = self.acquire().await?;
                     known = self.stored().await?;
-                    let has_store = lease.is_some();
-                    self.with(|machine| machine.locked(has_store.then_some(&*known)));
+                    let is_new = lease.is_some() && self.is_new(&known);
+                    self.with(|machine| machine.locked(is_new.then_some(&*known)));
                 }
                 OwnedStep::Keep => {
                     known = self.keep(known, lease.is_some()).await?;
+                    self.see(&known);
                     release(lease).await;
                 }
                 OwnedStep::Forget => {
@@ -196,6 +201,16 @@ impl Login {
         Ok(self.on_store(|store, key| store.get(&key)).await?.unwrap_or_default())
     }
 
+    /// Whether another program has changed the record. Else its tokens are those of the machine, or
+    /// older than them, if they could not be saved: its refresh token must not be sent again.
+    fn is_new(&self, known: &[u8]) -> bool {
+        lock(&self.seen).as_deref() != Some(known)
+    }
+
+    fn see(&self, known: &[u8]) {
+        *lock(&self.seen) = Some(known.to_vec());
+    }
+
     /// Saves the record in place of the `known` one, and returns what the store then has, as far as
     /// is known. Other programs do not wait for the lock when they register, log in or log out. If
     /// one has done so, a renewal (`is_locked`) gives way to its log-out and to its tokens, tokens
@@ -208,6 +223,7 @@ impl Login {
         let len = self.with(|machine| machine.record(&mut record)).map_err(io::Error::other)?;
         record.truncate(len);
         loop {
+            self.see(&known);
             let (old, new) = (known.clone(), record.clone());
             let put = move |store: Arc<dyn Store>, key: String| {
                 let old = Some(&*old).filter(|old| !old.is_empty());

@@ -34,7 +34,8 @@ pub(crate) struct Login {
     machine: Mutex<AuthorizationState<Box<[u8]>>>,
     /// The flow that runs.
     flights: Flights<(), Outcome>,
-    is_loaded: Mutex<bool>,
+    /// The record that this program has read from the store, or written to it, last. `None` before.
+    seen: Mutex<Option<Vec<u8>>>,
     fill: Fill,
 }
 
@@ -67,7 +68,7 @@ impl Login {
             connector,
             machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
             flights: Flights::new(),
-            is_loaded: Mutex::default(),
+            seen: Mutex::default(),
             fill: getrandom::fill,
         }
     }
@@ -138,14 +139,15 @@ impl Login {
 
     /// Takes what the store has, before the first request.
     async fn load(&self) -> io::Result<()> {
-        if *lock(&self.is_loaded) {
+        if lock(&self.seen).is_some() {
             return Ok(());
         }
         let record = self.stored().await?;
-        let mut is_loaded = lock(&self.is_loaded);
-        if !std::mem::replace(&mut *is_loaded, true) {
+        let mut seen = lock(&self.seen);
+        if seen.is_none() {
             // One that cannot be used is as none: the person logs in again.
             let _ = self.with(|machine| machine.load(&record));
+            *seen = Some(record);
         }
         Ok(())
     }
