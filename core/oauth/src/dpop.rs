@@ -139,7 +139,8 @@ impl ProvenRequest<'_> {
             return Err(InvalidProof("the token is bound to another key"));
         }
         let made = time(jws.claims, "iat").map_err(malformed)?;
-        let made = made.filter(|made| *made <= later(now, AHEAD) && now <= later(*made, MAX_AGE));
+        let made =
+            made.filter(|made| *made <= later(now, MAX_AHEAD) && now <= later(*made, MAX_AGE));
         let made = made.ok_or(InvalidProof("the proof is too old, or from the future"))?;
         let jti = claim("jti")?.filter(|jti| !jti.inner().is_empty());
         let jti = jti.ok_or(InvalidProof("the proof has no jti"))?;
@@ -190,7 +191,7 @@ fn is_same(htu: &str, url: &str) -> bool {
 /// A proof is good for this many seconds.
 pub const MAX_AGE: u64 = 5 * 60;
 /// A proof may be made this many seconds after now: clocks differ.
-const AHEAD: u64 = 30;
+pub const MAX_AHEAD: u64 = 30;
 /// Members of private and of symmetric keys (RFC 7518, 6).
 const SECRETS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
@@ -329,11 +330,12 @@ mod tests {
         write!(id, "{jkt} BwcHBwcHBwcHBwcHBwcHBw").unwrap();
         assert_eq!(check(request, at, true), Ok(id.finish()));
         assert!(
-            check(request, at - AHEAD, true).is_ok() && check(request, at + MAX_AGE, true).is_ok()
+            check(request, at - MAX_AHEAD, true).is_ok()
+                && check(request, at + MAX_AGE, true).is_ok()
         );
         let refused = |request, at, is_valid| check(request, at, is_valid).unwrap_err().0;
         assert_eq!(refused(request, at, false), "the signature of the proof is invalid");
-        for at in [at - AHEAD - 1, at + MAX_AGE + 1] {
+        for at in [at - MAX_AHEAD - 1, at + MAX_AGE + 1] {
             assert_eq!(refused(request, at, true), "the proof is too old, or from the future");
         }
         for (request, why) in [

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use mcp_sansio_engine::internal::{SeenProof, SeenProofs};
-use mcp_sansio_oauth::dpop::{InvalidProof, MAX_AGE, ProvenRequest};
+use mcp_sansio_oauth::dpop::{InvalidProof, MAX_AGE, MAX_AHEAD, ProvenRequest};
 use mcp_sansio_oauth::{UnixTime, decode_base64url, put_base64url};
 use ring::digest::{SHA256, digest};
 use ring::hmac;
@@ -120,13 +120,15 @@ fn nonce(key: &hmac::Key, now: u64) -> String {
     written(2 * nonce.len(), |out| put_base64url(&nonce, out))
 }
 
-/// Returns the age of a nonce in seconds, if it is one of this server.
+/// Returns the age of a nonce in seconds, if it is one of this server: 0 if it comes from a process
+/// whose clock is ahead.
 fn age_of(key: &hmac::Key, nonce: &str, now: u64) -> Option<u64> {
     let mut memory = [0; 40];
     let (time, tag) = decode_base64url(nonce, &mut memory)?.split_first_chunk::<8>()?;
     // In constant time.
     hmac::verify(key, time, tag).ok()?;
-    now.checked_sub(u64::from_be_bytes(*time))
+    let time = u64::from_be_bytes(*time);
+    (time <= now.saturating_add(MAX_AHEAD)).then(|| now.saturating_sub(time))
 }
 
 /// Default of [`Dpop::max_proofs`].

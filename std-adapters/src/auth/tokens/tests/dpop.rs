@@ -283,11 +283,14 @@ fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
     // The proof was not used: its jti is still good.
     assert_eq!(with(&dpop, "1", &nonce, now), Ok(()));
     assert_eq!(with(&dpop, "2", &nonce, now.plus(300)), Ok(()));
-    assert_eq!(with(&with_nonces([7; 32]), "1", &nonce, now), Ok(()));
+    // The clock of another process may be behind.
+    let before = |secs| Moment { unix: now.unix - secs, ..now };
+    assert_eq!(with(&with_nonces([7; 32]), "1", &nonce, before(30)), Ok(()));
     let changed = format!("{}{}", &nonce[..20], nonce[20..].replace(['A', 'B', 'C'], "D"));
     let changed = if changed == nonce { encode([0; 40]) } else { changed };
     for (dpop, nonce, at) in [
         (&dpop, &*nonce, now.plus(301)),
+        (&dpop, &*nonce, before(31)),
         (&dpop, &*changed, now),
         (&dpop, "", now),
         (&dpop, "AAAA", now),
