@@ -235,6 +235,15 @@ fn auth_68_a_redirect_uri_that_is_known_is_used_again() {
         let v6 = LoopbackListener::bind(Some("http://[::1]:0/callback")).unwrap();
         assert!(v6.redirect_uri().starts_with("http://[::1]:"), "{v6:?}");
     }
+    // Browsers leave out this port. Not every program may listen on it.
+    let plain = LoopbackListener::bind(Some("http://127.0.0.1:80/a")).unwrap();
+    if plain.redirect_uri() == "http://127.0.0.1:80/a" {
+        let answer = "state=right&code=c";
+        thread::scope(|scope| {
+            scope.spawn(|| get(plain.redirect_uri(), &format!("/a?{answer}"), "127.0.0.1"));
+            assert_eq!(smol::block_on(plain.wait("right", LONG)).unwrap(), answer);
+        });
+    }
     for other in ["https://127.0.0.1/a", "http://example.com/a", "http://10.0.0.1/", "myapp:/a", ""]
     {
         let error = LoopbackListener::bind(Some(other)).unwrap_err();

@@ -242,7 +242,7 @@ const TIMED_OUT: &str = "the browser has not come back in time: log in again";
 /// At most [`MAX_VISITS`] connections are open at once, each for at most 10 s.
 pub struct LoopbackListener {
     listeners: Vec<TcpListener>,
-    /// Host and port.
+    /// The field `Host` of a browser.
     authority: String,
     path: String,
     redirect_uri: String,
@@ -304,8 +304,9 @@ impl LoopbackListener {
                 Err(_) => {}
             }
         }
-        let authority = format!("{host}:{port}");
-        let redirect_uri = format!("http://{authority}{path}");
+        let redirect_uri = format!("http://{host}:{port}{path}");
+        // Browsers leave out the port of `http`.
+        let authority = if port == 80 { host.to_owned() } else { format!("{host}:{port}") };
         Ok(Self { listeners, authority, path: path.to_owned(), redirect_uri })
     }
 
