@@ -138,19 +138,19 @@ impl Bearer {
     async fn refused(&self, refused: &Refused, tried: &mut Tried) -> bool {
         let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else { return false };
         tried.is_asked = true;
-        // Another request has got a token meanwhile.
         let generation = refused.generation;
-        if lock(&self.token).1 != generation {
-            return true;
-        }
         // The function may ask a person.
         if tried.is_quiet {
-            return false;
+            return lock(&self.token).1 != generation;
         }
         let begin = || -> Boxed<bool> {
             let (token, renew) = (Arc::clone(&self.token), Arc::clone(renew));
             let challenge = refused.challenge();
             Box::pin(async move {
+                // Another request has got a token meanwhile.
+                if lock(&token).1 != generation {
+                    return true;
+                }
                 let new = caught_future(caught(|| renew(challenge)).ok()).await.flatten();
                 let is_new = new.is_some();
                 if is_new {
