@@ -367,6 +367,8 @@ impl Client<'_> {
         tx: &mut Tx<'_>,
     ) -> SendResult<Option<ClientEvent<'f>>> {
         let Some(id) = Id::parse(request_id) else { return Ok(None) };
+        // A ping that failed is not repeated at once.
+        self.peer.last_received = now;
         if let HttpFailure::JsonRpc(error) = failure {
             return self.response(now, Some(id), Err(error), tx);
         }

@@ -209,14 +209,16 @@ fn a_probe_that_was_not_understood_means_a_legacy_server_and_another_failure_non
 }
 
 #[test]
-fn a_ping_that_failed_in_http_is_no_event_and_another_follows() {
+fn ping_05_a_ping_that_failed_in_http_is_no_event_and_another_follows_an_interval_later() {
     let (mut client, mut tx) = connected(Era::Legacy);
-    let later = Instant::from_millis(2000);
-    for _ in 0..2 {
-        assert!(client.handle_timeout(later, &mut tx).unwrap().is_none());
+    let refused = HttpFailure::JsonRpc(RawJson::from_static(r#"{"code":-1,"message":"no"}"#));
+    for (round, failure) in (1..).zip([BUSY, refused, BUSY]) {
+        let due = Instant::from_millis(round * 1000);
+        assert_eq!(client.poll_timeout(), Some(due));
+        assert!(client.handle_timeout(due, &mut tx).unwrap().is_none());
         let (id, text) = take(&mut tx);
         assert!(text.contains("\"ping\""));
-        assert!(client.fail(later, &id.unwrap(), BUSY, &mut tx).unwrap().is_none());
+        assert!(client.fail(due, &id.unwrap(), failure, &mut tx).unwrap().is_none());
     }
 }
 
