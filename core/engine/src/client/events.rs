@@ -105,7 +105,7 @@ impl<D: Driver> Turn<'_, D> {
         let was_in_flight = core::mem::take(&mut pending.is_in_flight);
         if was_in_flight {
             // A notification, or the end of its time, was faster than the response.
-            self.state.unsent.extend(pending.call.map(Unsent::Cancel));
+            self.state.unsent.extend(pending.call.map(|call| Unsent::Cancel(call, None)));
         }
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open));
@@ -495,7 +495,7 @@ impl<D: Driver> Turn<'_, D> {
         self.withdraw_where(is_it);
         self.state.unsent.retain(|unsent| match unsent {
             Unsent::Response(to, _) | Unsent::Hosted(to, _) => *to != handle,
-            Unsent::Cancel(_) => true,
+            Unsent::Cancel(..) => true,
         });
     }
 

@@ -140,7 +140,8 @@ enum Waiting {
 }
 
 pub(crate) enum Unsent {
-    Cancel(Call),
+    /// With its reason.
+    Cancel(Call, Option<String>),
     Response(RequestHandle, InputResponse),
     Hosted(RequestHandle, TaskResponse),
 }
@@ -584,10 +585,8 @@ impl<'c> ClientEngine<'c> {
         }
         let was_open = pending.is_in_flight && pending.result.is_none();
         if let Some(call) = pending.call.filter(|_| was_open) {
-            let sent = self.send(driver, |client, tx| client.cancel_call(call, reason, tx));
-            if matches!(sent, Err(SendError::Full)) {
-                self.state.unsent.push_back(Unsent::Cancel(call));
-            }
+            self.state.unsent.push_back(Unsent::Cancel(call, reason.map(str::to_owned)));
+            self.flush(now, driver);
         }
         Some(match pending.task.filter(|_| pending.result.is_none()) {
             Some(task) => Cancelled::Task(task.id().to_owned()),
@@ -786,7 +785,7 @@ impl<'c> ClientEngine<'c> {
         let before = self.pending();
         while let Some(unsent) = self.state.unsent.pop_front() {
             let sent = self.send(driver, |client, tx| match &unsent {
-                Unsent::Cancel(call) => client.cancel_call(*call, None, tx),
+                Unsent::Cancel(call, reason) => client.cancel_call(*call, reason.as_deref(), tx),
                 Unsent::Response(to, Ok(json)) => client.respond_raw(*to, json.as_json(), tx),
                 Unsent::Response(to, Err(refusal)) => {
                     client.respond_error(*to, &refusal.as_error(), tx)

@@ -82,6 +82,19 @@ fn a_call_that_waits_can_be_cancelled_and_runs_out_of_time() {
 }
 
 #[test]
+fn a_cancellation_leaves_with_its_long_reason_through_a_small_buffer() {
+    let mut scene = Scene::with(D, limits(256, 1));
+    let (call, _) = scene.tool("a");
+    let reason = "x".repeat(1_000);
+    let cancelled = scene.engine.cancel(scene.now, call, Some(&reason), &mut scene.person);
+    assert_eq!(cancelled, Some(Cancelled::Call));
+    scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
+    let sent = scene.sent();
+    assert_eq!(methods(&sent), ["notifications/cancelled", "tools/call"]);
+    assert_eq!(sent[0]["params"]["reason"], reason);
+}
+
+#[test]
 fn calls_wait_for_others_to_end_while_questions_are_answered() {
     let mut limits = limits(1 << 20, 1);
     limits.max_in_flight = 1;
