@@ -132,7 +132,7 @@ impl HttpClient {
         job.phase = match kind {
             // A server of 2024-11-05 responds on its stream.
             _ if accepts && job.ask == Ask::Message => {
-                self.opened(&job);
+                self.opened(&mut job);
                 Phase::Rest { is_complete: true }
             }
             ResponseKind::Unauthorized(status) => {
@@ -150,7 +150,7 @@ impl HttpClient {
             _ if job.ask != Ask::Message => Phase::Rest { is_complete: false },
             ResponseKind::Message => Phase::Message,
             ResponseKind::Accepted => {
-                self.accepted(&job, is_own, now);
+                self.accepted(&mut job, is_own, now);
                 Phase::Rest { is_complete: true }
             }
             _ if !is_own => Phase::Rest { is_complete: false },
@@ -171,9 +171,9 @@ impl HttpClient {
         self.put(id, job);
     }
 
-    fn accepted(&mut self, job: &Job, is_own: bool, now: Instant) {
-        let Some(message) = job.message().filter(|_| is_own) else { return };
+    fn accepted(&mut self, job: &mut Job, is_own: bool, now: Instant) {
         self.opened(job);
+        let Some(message) = job.message().filter(|_| is_own) else { return };
         if message.has_method("notifications/initialized") {
             self.listen(now);
         }
@@ -184,8 +184,8 @@ impl HttpClient {
     }
 
     /// Allows the next message.
-    fn opened(&mut self, job: &Job) {
-        if job.errand.is_none() && job.is_handshake() {
+    fn opened(&mut self, job: &mut Job) {
+        if job.errand.is_none() && mem::take(&mut job.opens) {
             self.is_opening = false;
         }
     }
@@ -236,7 +236,7 @@ impl HttpClient {
                 }
             }
             if job.exchange.has_response() {
-                self.opened(&job);
+                self.opened(&mut job);
                 (job.phase, job.limit) = (Phase::Rest { is_complete: true }, None);
                 break;
             }

@@ -33,6 +33,8 @@ pub(super) struct Job {
     /// Number of the session in which the message was sent; of a response, that of its request; of
     /// a stream, its own.
     pub(super) session: u32,
+    /// Whether no other message may overtake the message.
+    pub(super) opens: bool,
     /// Whether there has been a stream. Without one, 404 may say that the server offers none.
     pub(super) has_streamed: bool,
     pub(super) tried: Tried,
@@ -140,6 +142,7 @@ impl Job {
             body: Vec::new(),
             without_event: 0,
             session: 0,
+            opens: false,
             has_streamed: false,
             tried: Tried::default(),
             limit: None,
@@ -178,11 +181,6 @@ impl Job {
     /// Whether the message is the response to a request of the server.
     pub(super) fn is_answer(&self) -> bool {
         self.message().is_some_and(|message| message.method().is_none())
-    }
-
-    pub(super) fn is_handshake(&self) -> bool {
-        matches!(self.kind, Kind::HttpSse(Some(_)))
-            || self.message().is_some_and(|message| message.is_handshake())
     }
 
     /// Whether the job opens another session.

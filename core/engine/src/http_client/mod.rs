@@ -320,15 +320,16 @@ impl HttpClient {
     pub fn next_step(&mut self, now: Instant) -> Option<HttpStep> {
         while let Some(mut queued) = self.queue.next(self.is_opening, self.one_way) {
             hold(&mut queued.held, queued.id.as_deref(), false, now, &mut self.inbox);
-            if queued.opens && queued.id.is_some() {
-                // A probe that timed out: its end would let other messages go.
-                self.drop_where(now, Job::is_handshake);
+            if queued.opens {
+                // A probe that timed out, or an `initialize` that was not accepted before its
+                // response: its end would let other messages go.
+                self.drop_where(now, |job| job.opens);
+                self.is_opening = true;
             }
-            self.is_opening |= queued.opens;
             let (kind, exchange) = (Kind::Message(queued.post), Exchange::http_sse());
             let id = self.start(kind, exchange, Ask::Message);
             if let Some(job) = self.jobs.get_mut(&id) {
-                job.session = queued.session;
+                (job.session, job.opens) = (queued.session, queued.opens);
             }
         }
         if self.logins > 0 {
@@ -470,9 +471,7 @@ impl HttpClient {
     fn over(&mut self, mut job: Box<Job>, now: Instant) {
         self.end_of_login(&mut job, now);
         self.one_way -= usize::from(job.is_one_way());
-        if job.is_handshake() {
-            self.is_opening = false;
-        }
+        self.is_opening &= !job.opens;
         if job.renews() {
             self.end_of_renewal(now);
         }

@@ -6,7 +6,7 @@ use mcp_sansio::Revision;
 use mcp_sansio_engine::{ConnectState, HttpError};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, JSON, Scene, Sent, initialized, text};
+use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized, text};
 
 #[test]
 fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
@@ -63,6 +63,36 @@ fn a_probe_that_timed_out_opens_nothing_when_it_ends() {
     assert!(scene.open.is_empty());
     scene.responds(&opened, 202, &[], "");
     scene.takes("POST /mcp tools/call");
+}
+
+#[test]
+fn no_call_overtakes_the_end_of_the_opening_when_its_beginning_ends_late() {
+    // An event stream that goes on after the response.
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.heads(&initialize, 200, EVENTS);
+    scene.says(&initialize, &event(&initialize.ok(initialized("2025-11-25"))));
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.calls("tools/call", json!({"name": "a"}));
+    scene.ends(&initialize, Ok(()));
+    assert!(scene.open.is_empty(), "{:?}", scene.open);
+    scene.responds(&opened, 202, &[], "");
+    scene.takes("POST /mcp tools/call");
+    // A stream that is faster than the acceptance.
+    let mut scene = Scene::old();
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds(&initialize, 404, &[], "");
+    let stream = scene.takes("GET /mcp");
+    scene.heads(&stream, 200, EVENTS);
+    scene.says(&stream, "event: endpoint\ndata: /m\n\n");
+    let initialize = scene.takes("POST /m initialize");
+    scene.says(&stream, &event(&initialize.ok(initialized("2024-11-05"))));
+    let opened = scene.takes("POST /m notifications/initialized");
+    scene.calls("tools/call", json!({"name": "a"}));
+    scene.responds(&initialize, 202, &[], "");
+    assert!(scene.open.is_empty(), "{:?}", scene.open);
+    scene.responds(&opened, 202, &[], "");
+    scene.takes("POST /m tools/call");
 }
 
 #[test]
