@@ -390,6 +390,12 @@ impl Client<'_> {
         }))
     }
 
+    /// Drops the requests of the server, which has lost them with its session: its next session may
+    /// have others with the same ids. Nothing is written, and no event follows.
+    pub fn forget_requests(&mut self) {
+        self.requests.clear();
+    }
+
     /// Gives the call with this id this much more time, because its request waits for somebody else
     /// than the server: a person who logs in. Does nothing if the call is over, or has no time
     /// limit. [`bring_forward`](Self::bring_forward) takes back what was too much.

@@ -136,7 +136,6 @@ impl Client {
             if let Some(number) = self.exchanges.take_if(over) {
                 return Some(Step::Abort(number));
             }
-            self.engine.set_session(self.http.sessions());
             if let Some(received) = self.http.next_received() {
                 received.hand_to(&mut self.engine, now, &mut self.page);
                 continue;

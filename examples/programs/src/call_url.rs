@@ -102,7 +102,6 @@ impl Server<'_> {
             }
             self.http.reading(connection.exchange) != Reading::Over
         });
-        self.client.set_session(self.http.sessions());
         while let Some(received) = self.http.next_received() {
             received.hand_to(&mut self.client, now, &mut System);
         }

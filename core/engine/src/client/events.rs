@@ -499,7 +499,7 @@ impl<D: Driver> Turn<'_, D> {
         });
     }
 
-    fn withdraw_where(&mut self, is_it: impl Fn(&Purpose) -> bool) {
+    pub(super) fn withdraw_where(&mut self, is_it: impl Fn(&Purpose) -> bool) {
         for (input, _) in self.state.inputs.extract_if(.., |(_, purpose)| is_it(purpose)) {
             self.driver.withdrawn(input);
         }

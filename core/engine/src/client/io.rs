@@ -13,6 +13,8 @@ use mcp_sansio::internal::BodyPosition;
 use mcp_sansio::{Frame, Instant, RxBuffer, Tx, TxBuffer};
 
 use super::{ClientEngine, Driver, MAX_KEPT, MAX_UNREAD, State};
+#[cfg(feature = "http")]
+use super::{HostedTasks, Purpose};
 
 impl ClientEngine<'_> {
     /// Calls a function with the bytes to write, and the memory to read into, which is empty while
@@ -232,12 +234,17 @@ impl ClientEngine<'_> {
         self.core().bring_forward(id, by);
     }
 
-    /// Sets the number of the session with the server, which may not know the tasks of the last.
-    pub fn set_session(&mut self, session: u32) {
-        if core::mem::replace(&mut self.state.session, session) != session {
-            let tasks = self.state.calls.iter_mut().filter_map(|pending| pending.task.as_mut());
-            tasks.for_each(|task| task.poll.session_changed());
-        }
+    /// Goes on in another session with the server: it has none of the requests of the last, whose
+    /// questions are withdrawn, and may not know the tasks.
+    pub fn session_renewed(&mut self, driver: &mut impl Driver) {
+        self.core().forget_requests();
+        let state = &mut self.state;
+        // A request of this session may have the same id.
+        state.posts.retain(|post| post.message().method().is_some());
+        state.hosted = HostedTasks::new(state.limits.max_in_flight);
+        let tasks = state.calls.iter_mut().filter_map(|pending| pending.task.as_mut());
+        tasks.for_each(|task| task.poll.session_changed());
+        state.turn(driver).withdraw_where(|purpose| !matches!(purpose, Purpose::Call(_)));
     }
 }
 

@@ -99,8 +99,6 @@ struct State {
     support: ToolSupport,
     /// Name of the server.
     server: String,
-    #[cfg(feature = "http")]
-    session: u32,
     log_level: Option<LoggingLevel>,
     /// The call that has set this level again.
     restored: Option<CallId>,
@@ -943,8 +941,6 @@ impl State {
             has_old_tasks: false,
             support: ToolSupport::default(),
             server: String::new(),
-            #[cfg(feature = "http")]
-            session: 0,
             log_level: None,
             restored: None,
             #[cfg(feature = "http")]

@@ -11,7 +11,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::client::{Exchange, HttpSession, NextStep, ResponseKind};
+use mcp_sansio::http::client::{Exchange, HttpSession, NextStep, OutgoingMessage, ResponseKind};
 use mcp_sansio::http::sse::{Event, EventKind, EventReader};
 use mcp_sansio::internal::copy;
 use mcp_sansio::{Frame, Instant, RawJson};
@@ -532,6 +532,7 @@ impl HttpClient {
 
     fn renewed(&mut self, mut job: Box<Job>, now: Instant) {
         self.sessions += 1;
+        self.inbox.push(Received::SessionRenewed);
         self.ended = None;
         self.listen(now);
         self.report(Diagnostic::SessionRenewed);
@@ -582,6 +583,9 @@ impl HttpClient {
         let has_response = job.exchange.has_response();
         match data {
             Frame::Complete(message) if job.errand.is_some() => message.clone_into(&mut job.body),
+            Frame::Complete(message) if job.session != self.sessions && is_request(message) => {
+                // A request of the new session may have the same id.
+            }
             Frame::Complete(message) => {
                 let is_list = is_filtered && has_response;
                 let list = if is_list { self.tools.take(message, &mut self.steps) } else { None };
@@ -602,6 +606,10 @@ impl HttpClient {
             self.inbox.push(Received::Failed { id, error });
         }
     }
+}
+
+fn is_request(message: &[u8]) -> bool {
+    OutgoingMessage::parse(message).is_some_and(|message| message.id().is_some())
 }
 
 fn ended() -> HttpError {

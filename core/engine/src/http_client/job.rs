@@ -307,6 +307,8 @@ pub(super) fn hold(
 pub enum Received {
     /// A message of the server, or a batch.
     Message(Vec<u8>),
+    /// The session has ended, and another one was opened: the next messages are of that.
+    SessionRenewed,
     /// The request with this id failed.
     Failed {
         /// The id, as JSON.
@@ -359,6 +361,7 @@ impl Received {
     pub fn hand_to(self, client: &mut ClientEngine<'_>, now: Instant, driver: &mut impl Driver) {
         match self {
             Self::Message(message) => client.message(now, &message, driver),
+            Self::SessionRenewed => client.session_renewed(driver),
             Self::Failed { id, error } => client.fail(now, &id, error.as_core(), driver),
             Self::Postponed(id, by) => client.postpone(&id, by),
             Self::BroughtForward(id, by) => client.bring_forward(&id, by),
@@ -368,6 +371,7 @@ impl Received {
     fn bytes(&self) -> usize {
         let text = match self {
             Self::Message(message) => message.len(),
+            Self::SessionRenewed => 0,
             Self::Failed { id, .. } | Self::Postponed(id, _) | Self::BroughtForward(id, _) => {
                 id.len()
             }

@@ -60,6 +60,8 @@ pub struct HttpClient {
     ended: Option<HttpSession>,
     /// Number of sessions so far.
     sessions: u32,
+    /// Number of those that the client knows of.
+    known_sessions: u32,
     /// The messages that have opened the session, to open another one with.
     opening: [Option<Post>; 2],
     /// The revision of that session, which each other must have.
@@ -249,6 +251,7 @@ impl HttpClient {
             session: HttpSession::new(),
             ended: None,
             sessions: 0,
+            known_sessions: 0,
             opening: [None, None],
             revision: None,
             is_opening: false,
@@ -268,12 +271,6 @@ impl HttpClient {
             has_ended: false,
             failed: None,
         }
-    }
-
-    /// Returns how many sessions have begun in place of others, for
-    /// [`ClientEngine::set_session`].
-    pub const fn sessions(&self) -> u32 {
-        self.sessions
     }
 
     /// Returns path and query of the server, as the last redirection has them.
@@ -301,7 +298,7 @@ impl HttpClient {
                 return;
             }
         }
-        self.queue.push(post, self.sessions);
+        self.queue.push(post, self.known_sessions);
     }
 
     /// [Sends](Self::send) the [posts](ClientEngine::posts) of the client, while the queue is not
@@ -369,7 +366,9 @@ impl HttpClient {
 
     /// Takes the oldest message or failure for the client.
     pub fn next_received(&mut self) -> Option<Received> {
-        self.inbox.pop()
+        let received = self.inbox.pop();
+        self.known_sessions += u32::from(matches!(received, Some(Received::SessionRenewed)));
+        received
     }
 
     /// Whether something was [received](Self::next_received), or the connection has

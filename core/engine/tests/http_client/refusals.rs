@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::RawJson;
 use mcp_sansio_engine::{CallError, HttpError, Reading};
 use serde_json::{Value, json};
 
-use crate::scene::{EVENTS, JSON, Scene, Sent, event, text};
+use crate::scene::{EVENTS, JSON, Scene, Sent, event, initialized, text};
 
 #[test]
 fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
@@ -132,6 +133,58 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
     scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})));
     scene.opens("s-2");
     never(&mut scene, 0);
+    // It is handled after the next session has begun.
+    let mut scene = Scene::legacy();
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    let initialize = scene.takes("POST /mcp initialize");
+    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
+    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.heads(&opened, 202, &[]);
+    let ping = event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}));
+    scene.http.body(scene.now, scene.get.as_ref().unwrap().id, ping.as_bytes());
+    scene.ends(&opened, Ok(()));
+    assert!(scene.trace.iter().all(|line| line != "POST /mcp"), "{:?}", scene.trace);
+}
+
+#[test]
+fn an_answer_to_a_question_of_a_session_that_has_ended_is_not_sent_in_the_next() {
+    let asks = |scene: &mut Scene, on: &Sent, id: u32, task: Value| {
+        let mut params = json!({"message": "Who?", "requestedSchema": {"type": "object"}});
+        if task.is_object() {
+            params["task"] = task;
+        }
+        let method = "elicitation/create";
+        let asks = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        scene.says(on, &event(&asks));
+    };
+    let mut scene = Scene::legacy();
+    let get = scene.get.clone().unwrap();
+    asks(&mut scene, &get, 7, Value::Null);
+    asks(&mut scene, &get, 8, json!({}));
+    let task = scene.takes("POST /mcp");
+    scene.responds(&task, 202, &[], "");
+    let (slow, stream) = scene.call("b");
+    scene.heads(&stream, 200, EVENTS);
+    let (_, call) = scene.call("a");
+    scene.responds(&call, 404, &[], "");
+    scene.opens("s-2");
+    assert_eq!(scene.nobody.withdrawn, scene.nobody.asked);
+    // A stream of the last session goes on.
+    asks(&mut scene, &stream, 9, Value::Null);
+    scene.says(&stream, &event(&stream.ok(text("late"))));
+    assert_eq!(scene.result(slow), "late");
+    let get = scene.get.clone().unwrap();
+    asks(&mut scene, &get, 7, Value::Null);
+    let asked = scene.nobody.asked.clone();
+    assert_eq!(asked.len(), 3, "a new question with an old id");
+    scene.takes("POST /mcp tools/call");
+    for (input, sent) in [(asked[0], 0), (asked[1], 0), (asked[2], 1)] {
+        let answer = Ok(RawJson::from_static(r#"{"action":"decline"}"#).into());
+        scene.engine.answer(scene.now, input, answer, &mut scene.nobody);
+        scene.work();
+        assert_eq!(scene.open.len(), sent, "{:?}", scene.open);
+    }
 }
 
 #[test]

@@ -11,13 +11,15 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::{
     CallError, CallId, ClientEngine, Driver, HttpClient, HttpError, HttpExchangeId, HttpLimits,
-    HttpStep, InputResponse, Limits, Question, Reading,
+    HttpStep, InputId, InputResponse, Limits, Question, Reading,
 };
 use serde_json::{Value, json};
 
 pub(crate) const CHUNKS: [usize; 3] = [1, 7, 1 << 20];
-static ANY: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::TASKS);
+const FEATURES: ClientFeatures = ClientFeatures::TASKS
+    .with(ClientFeatures::ELICITATION_FORM)
+    .with(ClientFeatures::TASKS_ELICITATION);
+static ANY: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
 static LEGACY: ClientConfig<'_> = ANY.revisions(Revisions::only(Revision::V2025_11_25));
 static OLD: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE).revisions(
@@ -27,11 +29,13 @@ static MODERN: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
         .revisions(Revisions::only(Revision::V2026_07_28));
 
-/// Counts changes and reports of progress.
+/// Counts changes and reports of progress, and writes questions down.
 #[derive(Default)]
 pub(crate) struct Nobody {
     pub(crate) changes: usize,
     pub(crate) reports: Vec<CallId>,
+    pub(crate) asked: Vec<InputId>,
+    pub(crate) withdrawn: Vec<InputId>,
 }
 
 impl Driver for Nobody {
@@ -51,8 +55,13 @@ impl Driver for Nobody {
         4
     }
 
-    fn asked(&mut self, _: Question<'_>) -> Option<InputResponse> {
+    fn asked(&mut self, question: Question<'_>) -> Option<InputResponse> {
+        self.asked.push(question.id);
         None
+    }
+
+    fn withdrawn(&mut self, input: InputId) {
+        self.withdrawn.push(input);
     }
 }
 
@@ -178,7 +187,6 @@ impl Scene {
             while self.engine.reads()
                 && let Some(received) = self.http.next_received()
             {
-                self.engine.set_session(self.http.sessions());
                 received.hand_to(&mut self.engine, self.now, &mut self.nobody);
                 moved = true;
             }

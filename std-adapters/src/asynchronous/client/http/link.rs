@@ -122,8 +122,6 @@ impl HttpLink {
         now: Instant,
         driver: &mut impl Driver,
     ) -> bool {
-        // Before the next responses: tasks may be unknown in another session.
-        client.set_session(self.shared.with(|http, _| http.sessions()));
         let mut moved = false;
         // The rest is handled in the next round. The responses to the messages need room.
         for _ in 0..MESSAGES {
