@@ -385,7 +385,9 @@ pub(crate) fn play_blocking<R>(
     let transport = blocking::BlockingHttpTransport::new(set(http));
     let mut client = connector.connect(transport).unwrap();
     let result = work(&mut client);
-    client.close().unwrap();
+    // This sends what waits; dropping the client ends the session, as closing it does.
+    let _ = client.run_for(Duration::ZERO);
+    drop(client);
     drop(stop);
     server.join().unwrap().unwrap_err();
     let seen = world.log.lock().unwrap().0.clone();

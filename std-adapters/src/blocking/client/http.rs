@@ -95,5 +95,11 @@ impl Transport for BlockingHttpTransport {
     }
 }
 
+impl Drop for BlockingHttpTransport {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
 /// Maximum time for ending the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

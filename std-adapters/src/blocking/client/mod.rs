@@ -69,9 +69,9 @@
 //! # End
 //!
 //! [`close`](Client::close), or dropping the client, shuts a process down in the order that the
-//! specification requires ([`Process`]). If the process ends unexpectedly, all calls fail with its
-//! exit status and the last lines of its standard error; [`reconnect`](Client::reconnect) starts it
-//! again.
+//! specification requires ([`Process`]), and ends a session over HTTP. If the process ends
+//! unexpectedly, all calls fail with its exit status and the last lines of its standard error;
+//! [`reconnect`](Client::reconnect) starts it again.
 
 mod calls;
 mod connector;
