@@ -149,7 +149,8 @@ pub enum Target<'c> {
     CompleteTemplate(&'c Entry<'c>),
     /// The catalog has sent the response, a list or an error: nothing is left to do.
     Responded,
-    /// A method that catalogs do not handle.
+    /// A method that catalogs do not handle; with the feature `skills` also what is read of a skill
+    /// whose files are [`Dynamic`](crate::types::SkillResources::Dynamic).
     Other,
 }
 
@@ -502,7 +503,14 @@ impl<'c> Catalog<'c> {
             Method::CompletionComplete => self.look_ups.completion,
             _ => return Ok(Target::Other),
         };
-        look_up(self, request.params.as_json())
+        let found = look_up(self, request.params.as_json());
+        #[cfg(feature = "skills")]
+        if let (Err(_), Some(is_left)) = (&found, self.skills.is_left)
+            && is_left(self, request)
+        {
+            return Ok(Target::Other);
+        }
+        found
     }
 }
 

@@ -14,35 +14,46 @@ use crate::types::{
     SkillResource, Text,
 };
 
-/// The skills of a catalog. The function is a pointer, so that programs without skills do not link
-/// it.
+/// The skills of a catalog. The functions are pointers, so that programs without skills, or without
+/// dynamic ones, do not link them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skills<'c> {
     pub(super) list: &'c [ServedSkill<'c>],
     pub(super) respond: Option<Respond>,
+    /// Set if a skill is dynamic.
+    pub(super) is_left: Option<IsLeft>,
 }
 
 /// Responds to a request for a skill; `None` for any other, and for lists.
 type Respond = fn(&Catalog<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> Option<SendResult>;
 
+/// Whether a request is for a file that a skill leaves to the application.
+type IsLeft = fn(&Catalog<'_>, &Request<'_>) -> bool;
+
 impl<'c> Skills<'c> {
-    pub(super) const NONE: Self = Self { list: &[], respond: None };
+    pub(super) const NONE: Self = Self { list: &[], respond: None, is_left: None };
 
     pub(super) const fn new(list: &'c [ServedSkill<'c>]) -> Self {
-        Self { list, respond: Some(respond) }
+        let (mut at, mut left) = (0, None);
+        while at < list.len() {
+            if list[at].is_dynamic() {
+                left = Some(is_left as IsLeft);
+            }
+            at += 1;
+        }
+        Self { list, respond: Some(respond), is_left: left }
     }
 
     /// Whether the catalog knows all files.
     pub(super) const fn has_all_files(&self) -> bool {
-        let mut at = 0;
-        while at < self.list.len() {
-            if self.list[at].is_dynamic() {
-                return false;
-            }
-            at += 1;
-        }
-        true
+        self.is_left.is_none()
     }
+}
+
+fn is_left(catalog: &Catalog<'_>, request: &Request<'_>) -> bool {
+    let uri = request.uri().map(Text::from_json);
+    request.method == Method::ResourcesRead
+        && uri.is_some_and(|uri| catalog.skills.list.iter().any(|skill| skill.leaves(uri)))
 }
 
 fn respond(

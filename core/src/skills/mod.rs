@@ -54,6 +54,11 @@ impl<'c> ServedSkill<'c> {
         matches!(&self.0, Repr::Borrowed { skill, .. } if is_dynamic(skill))
     }
 
+    /// Whether it leaves this file to the application.
+    pub(crate) fn leaves(&self, uri: Text<'_>) -> bool {
+        self.is_dynamic() && self.skill().has_within(uri)
+    }
+
     /// Whether there is a content for each file.
     pub(crate) fn has_all_contents(&self) -> bool {
         match &self.0 {
@@ -473,7 +478,7 @@ impl<'a> Skill<'a> {
             return Err(SkillError::Entry("it has no description"));
         }
         match self.resources {
-            SkillResources::Files(files) => self.check_files(files.iter(), root),
+            SkillResources::Files(files) => self.check_files(files.iter()),
             SkillResources::Dynamic => Ok(()),
         }
     }
@@ -481,7 +486,6 @@ impl<'a> Skill<'a> {
     fn check_files<E>(
         &self,
         files: impl Iterator<Item = Result<SkillResource<'a>, E>>,
-        root: usize,
     ) -> Result<(), SkillError> {
         let mut hashes = [0; MAX_SKILL_FILES];
         let (mut size, mut has_own) = (0u64, false);
@@ -501,7 +505,7 @@ impl<'a> Skill<'a> {
                     "a digest must be sha256: and 64 lower-case hexadecimal digits",
                 ));
             }
-            if !self.has_within(file.uri, root) {
+            if !self.has_within(file.uri) {
                 return Err(SkillError::Entry("a file is not in the directory of the skill"));
             }
             size = size.saturating_add(file.size);
@@ -546,9 +550,7 @@ impl<'a> Skill<'a> {
                 files.find(|file| file.uri == uri).map(Some).ok_or(SkillError::Unlisted)
             }
             SkillResources::Dynamic => {
-                let root = self.root_len();
-                let is_within = root.is_some_and(|root| self.has_within(Text::new(uri), root));
-                if is_within { Ok(None) } else { Err(SkillError::Unlisted) }
+                self.has_within(Text::new(uri)).then_some(None).ok_or(SkillError::Unlisted)
             }
         }
     }
@@ -584,7 +586,8 @@ impl<'a> Skill<'a> {
     }
 
     /// Whether a URI names a file in the directory of the skill.
-    fn has_within(&self, uri: Text<'_>, root: usize) -> bool {
+    fn has_within(&self, uri: Text<'_>) -> bool {
+        let Some(root) = self.root_len() else { return false };
         if !uri.chars().take(root).eq(self.uri.chars().take(root)) {
             return false;
         }

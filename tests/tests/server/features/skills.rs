@@ -321,12 +321,21 @@ fn skl_08_a_dynamic_skill_is_listed_and_its_files_are_left_to_the_application() 
         assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
     });
     assert_eq!(listed["result"]["skills"][0]["resources"], "dynamic");
-    let request = peer.request("resources/directory/read", json!({"uri": "skill://reports/daily"}));
-    let sent = peer.say(&request, |server, event, tx| {
-        let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        assert!(matches!(catalog.respond(server, &request, tx), Ok(Target::Other)));
-    });
-    assert!(sent.is_empty());
+    for (method, uri, is_left) in [
+        ("resources/directory/read", "skill://reports/daily", true),
+        ("resources/read", "skill://reports/daily/SKILL.md", true),
+        ("resources/read", "skill://reports/daily/sales/today.md", true),
+        ("resources/read", "skill://reports/daily/../weekly/SKILL.md", false),
+        ("resources/read", "skill://reports/dailies/SKILL.md", false),
+    ] {
+        let request = peer.request(method, json!({"uri": uri}));
+        let sent = peer.say(&request, |server, event, tx| {
+            let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            let found = catalog.respond(server, &request, tx);
+            assert_eq!(matches!(found, Ok(Target::Other)), is_left, "{uri}: {found:?}");
+        });
+        assert_eq!(sent.is_empty(), is_left, "{uri}");
+    }
 }
 
 #[test]
