@@ -80,7 +80,7 @@ fn respond(
             "No skill has this URI"
         }
         Method::ResourcesRead => {
-            let (file, data) = files(skills).find(|(file, _)| file.uri == uri)?;
+            let (file, data) = find(skills, Text::from_json(uri))?;
             let contents = [ResourceContents {
                 mime_type: Some(Text::new(mime_type(&file, data))),
                 ..ResourceContents::new(file.uri, data)
@@ -104,15 +104,17 @@ fn respond(
     Some(server.respond_error(request.handle, &error, tx).map(|_| ()))
 }
 
-fn files<'c>(
+fn find<'c>(
     skills: &'c [ServedSkill<'c>],
-) -> impl Iterator<Item = (SkillResource<'c>, ResourceData<'c>)> {
-    skills.iter().flat_map(ServedSkill::files)
+    uri: Text<'_>,
+) -> Option<(SkillResource<'c>, ResourceData<'c>)> {
+    skills.iter().flat_map(ServedSkill::files).find(|(file, _)| file.uri == uri)
 }
 
 /// Returns the resource of a `SKILL.md`.
-pub(super) fn skill_md<'c>(skill: &'c ServedSkill<'c>) -> Resource<'c> {
-    let (skill, size) = (skill.skill(), skill.files().next().map(|(file, _)| file.size));
+pub(super) fn skill_md<'c>(served: &'c ServedSkill<'c>) -> Resource<'c> {
+    let skill = served.skill();
+    let size = find(core::slice::from_ref(served), skill.uri).map(|(file, _)| file.size);
     Resource {
         uri: skill.uri,
         name: skill.name().unwrap_or_default(),

@@ -376,6 +376,14 @@ fn skl_10_a_catalog_checks_skills_of_the_running_program() {
     let large = Skill::new("skill://a/SKILL.md", frontmatter, large);
     let reason = "the files of a skill have at most 16 MiB";
     assert_eq!(fault(&[ServedSkill::new(large, &contents)]), Some(reason));
+    // `SKILL.md` is listed with its own size wherever it stands.
+    let files = [SkillResource::new("skill://a/b.md", SUMS[1], 2), files[0]];
+    let files = SkillResources::Files((&files).into());
+    let skill = Skill::new("skill://a/SKILL.md", frontmatter, files);
+    let contents = [contents[0]; 2];
+    let skill = ServedSkill::new(skill, &contents);
+    let lists = Catalog::new().skills(core::slice::from_ref(&skill)).snapshot(Revision::LATEST);
+    assert!(lists.lines().nth(1).is_some_and(|resource| resource.ends_with(r#""size":1}"#)));
 }
 
 /// Written by `sha256sum`.
