@@ -252,15 +252,20 @@ impl<'c> Entry<'c> {
 
 #[cfg(feature = "alloc")]
 impl Entry<'_> {
-    /// Returns a hash of the text; of one that cannot be written, 0.
+    /// Returns a hash of the text.
     pub(super) fn hash(&self) -> u64 {
         match &self.0 {
             Repr::Owned(parts) => parts.hash,
             Repr::Borrowed(Parts { form: Form::Rendered(text), .. }) => hash_str(text),
-            Repr::Borrowed(_) => OwnedJson::new(self, Revision::LATEST)
-                .map_or(0, |text| hash_str(text.as_json().as_str())),
+            Repr::Borrowed(_) => hash_json(self),
         }
     }
+}
+
+/// Returns a hash of what an entry is listed as; of one that cannot be written, 0.
+#[cfg(feature = "alloc")]
+pub(super) fn hash_json(entry: &impl Encode) -> u64 {
+    OwnedJson::new(entry, Revision::LATEST).map_or(0, |text| hash_str(text.as_json().as_str()))
 }
 
 impl Encode for Entry<'_> {

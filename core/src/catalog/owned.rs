@@ -225,9 +225,7 @@ impl OwnedCatalog {
     fn generation(&self, list: usize) -> u64 {
         #[cfg(feature = "skills")]
         if list == SKILLS {
-            let files = self.skills().iter().flat_map(ServedSkill::files);
-            let texts = files.flat_map(|(file, _)| [file.uri, file.digest]);
-            let hashes = texts.map(|text| hash_str(text.as_plain().unwrap_or_default()));
+            let hashes = self.skills().iter().map(|skill| entry::hash_json(&skill.skill()));
             return hashes.fold(0, mixed);
         }
         self.list(list).iter().fold(0, next_generation)

@@ -1,10 +1,12 @@
 //! Catalogs that change while requests are open.
 
 use mcp_sansio::typed::{Prompts, Tools};
-use mcp_sansio::types::{Prompt, PromptArgument, Resource, ResourceTemplate, TextResult, Tool};
+use mcp_sansio::types::{
+    Prompt, PromptArgument, Resource, ResourceTemplate, Skill, SkillResources, TextResult, Tool,
+};
 use mcp_sansio::{
-    AddError, Catalog, Frame, Messages, OwnedCatalog, RawJson, ServerEvent, Target, TxBuffer,
-    entries,
+    AddError, Catalog, Frame, Messages, OwnedCatalog, RawJson, Revision, ServedSkill, ServerEvent,
+    Target, TxBuffer, entries,
 };
 use serde_json::{Value, json};
 
@@ -232,6 +234,32 @@ fn each_client_is_told_once_of_each_list_that_has_changed() {
                 expected.iter().map(|list| format!("notifications/{list}/list_changed")).collect();
             assert_eq!(methods, expected, "{revision}");
         }
+    }
+}
+
+#[test]
+fn skills_of_which_only_the_entry_differs_are_another_list() {
+    let skill = |description| {
+        let frontmatter = raw(description);
+        let uri = "skill://daily/SKILL.md";
+        ServedSkill::new(Skill::new(uri, frontmatter, SkillResources::Dynamic), &[])
+    };
+    let weekly = RawJson::from_static(r#"{"name":"weekly","description":"Reports"}"#);
+    let weekly = Skill::new("skill://weekly/SKILL.md", weekly, SkillResources::Dynamic);
+    let of = |description| {
+        changed(&OwnedCatalog::new(&CONSTANT.page_size(1)), |catalog| {
+            catalog.set_skills(vec![skill(description), ServedSkill::new(weekly, &[])])
+        })
+    };
+    let before = of(r#"{"name":"daily","description":"Reports the day"}"#);
+    let after = of(r#"{"name":"daily","description":"Reports the hours"}"#);
+    assert_eq!(after.changes_since(&before.clone()).count(), 1);
+    let mut peer = Peer::new(Revision::LATEST);
+    let first = ask(&mut peer, &before, "resources/list", json!({}));
+    let cursor = json!({"cursor": first["result"]["nextCursor"]});
+    for (catalog, is_valid) in [(&before, true), (&after, false)] {
+        let second = ask(&mut peer, catalog, "resources/list", cursor.clone());
+        assert_eq!(second["result"]["resources"].is_array(), is_valid, "{second}");
     }
 }
 
