@@ -536,8 +536,8 @@ impl ToolError<'static> {
 impl Entry<'_> {
     /// Encodes a result of the tool and [checks](Self::check_structured) its structured content. An
     /// error of the tool (`isError`), a result that requires input first, and results before
-    /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
-    /// would refuse.
+    /// 2025-06-18 have none; before 2026-07-28 only a schema of objects counts, since clients see
+    /// no other. Adapters call it in debug builds, so that tests find what a client would refuse.
     ///
     /// # Errors
     /// -32603, whose message names the tool and the fault.
@@ -546,7 +546,8 @@ impl Entry<'_> {
         result: &T,
         revision: Revision,
     ) -> Result<(), ToolError<'static>> {
-        if self.output_schema().is_none() || revision < Revision::V2025_06_18 {
+        let is_seen = |schema: RawJson<'_>| revision.is_modern() || schema.is_object_schema();
+        if revision < Revision::V2025_06_18 || !self.output_schema().is_some_and(is_seen) {
             return Ok(());
         }
         // Sending reports what cannot be encoded.

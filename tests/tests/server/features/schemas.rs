@@ -7,7 +7,7 @@ use mcp_sansio::types::{RequestedSchema, Tool};
 use mcp_sansio::{Catalog, Entry, MAX_DEPTH, RawJson, Revision, Target, entries, to_slice};
 use serde_json::{Value, json};
 
-use super::support::{Peer, leaked, raw};
+use super::support::{Peer, REVISIONS, leaked, raw};
 use super::{everything_catalog, everything_forms};
 
 fn check(schema: &str) -> Result<(), String> {
@@ -373,6 +373,12 @@ fn tool_11_a_result_is_measured_by_the_output_schema_of_its_tool() {
         }
     }
     assert_eq!(fault(r#"{"content":[]}"#, Revision::V2025_03_26), None);
+    // Clients before 2026-07-28 see neither a schema of a list nor what is no object.
+    let list = Tool::new("t", raw(DEFAULT)).output_schema(raw(r#"{"type":"array"}"#));
+    for revision in REVISIONS {
+        let checked = Entry::from(&list).check_result(&raw(r#"{"content":[]}"#), revision);
+        assert_eq!(checked.is_err(), revision.is_modern(), "{revision}");
+    }
     let without = Tool::new("t", raw(DEFAULT));
     assert!(Entry::from(&without).check_result(&raw("{}"), Revision::LATEST).is_ok());
 }
