@@ -409,7 +409,8 @@ const fn position(text: &[u8], at: usize, strings: &[&[u8]]) -> Option<usize> {
     None
 }
 
-/// Whether the value at `at` is this string, of which any character may be escaped.
+/// Whether the value at `at` is this string, of which any character may be escaped. It has none of
+/// the characters with escapes of their own but `/`.
 const fn is_string(text: &[u8], at: usize, plain: &[u8]) -> bool {
     if byte(text, at) != b'"' {
         return false;
@@ -418,7 +419,7 @@ const fn is_string(text: &[u8], at: usize, plain: &[u8]) -> bool {
     while i < plain.len() {
         let (character, len) = match byte(text, at) {
             b'\\' if begins_with(text, at, b"\\u00") => (hex(text, at + 4), 6),
-            b'\\' => (byte(text, at + 1), 2),
+            b'\\' if begins_with(text, at, b"\\/") => (b'/', 2),
             character => (character, 1),
         };
         if character != plain[i] {
@@ -442,7 +443,7 @@ const fn hex(text: &[u8], at: usize) -> u8 {
 pub(super) const fn refers_outside(schema: RawJson<'_>) -> bool {
     let (text, mut at) = (schema.as_str().as_bytes(), 0);
     while at < text.len() {
-        if (begins_with(text, at, b"\"$ref\"") || begins_with(text, at, b"\"$dynamicRef\""))
+        if (is_string(text, at, b"$ref") || is_string(text, at, b"$dynamicRef"))
             && let Ok(value) = skip_key(text, at)
             && byte(text, value) == b'"'
             && byte(text, value + 1) != b'#'

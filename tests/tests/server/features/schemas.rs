@@ -150,7 +150,7 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
         "",
         "?a#b",
     ] {
-        for key in ["$ref", "$dynamicRef"] {
+        for key in ["$ref", "$dynamicRef", r"\u0024ref", r"$dynamic\u0052ef"] {
             for schema in [
                 format!(r#"{{"type":"object","{key}":"{reference}"}}"#),
                 format!(
@@ -294,6 +294,10 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
         let found = fault(schema, bad).unwrap_or_else(|| panic!("{bad} passes"));
         assert_eq!(found.split(": ").next(), Some(name), "{bad}: {found}");
     }
+    // Escapes are of the letters that they stand for: none of these is a keyword.
+    let others =
+        r#"{"\type":"array","\required":["b"],"properties":{"a":{"type":"\number","e\num":[1]}}}"#;
+    assert_eq!(fault(others, r#"{"a":"b"}"#), None);
     // Open schemas allow more; a pattern may allow anything.
     assert_eq!(fault(r#"{"type":"object"}"#, r#"{"a":1}"#), None);
     assert_eq!(fault(r#"{"type":"object","additionalProperties":{}}"#, r#"{"a":1}"#), None);
