@@ -343,13 +343,13 @@ fn description(attributes: &[Attribute]) -> Result<String> {
             return Err(Error::new_spanned(&doc.value, "write the description as a literal"));
         };
         let lines = lines.value();
-        // Those of a block comment, which rustdoc leaves out, too.
-        let has_stars = lines
-            .split('\n')
-            .skip(1)
-            .all(|line| matches!(line.trim_start().get(..1), None | Some("*")));
-        for line in lines.split('\n').map(str::trim) {
-            let line = line.strip_prefix('*').filter(|_| has_stars).unwrap_or(line).trim_start();
+        // Stars before the lines of a block comment, which rustdoc leaves out, too. A line of `///`
+        // is an attribute of its own.
+        let has_star = |line: &str| matches!(line.trim_start().chars().next(), None | Some('*'));
+        let has_stars = lines.split('\n').skip(1).all(has_star);
+        for (at, line) in lines.split('\n').map(str::trim).enumerate() {
+            let text_of_line = line.strip_prefix('*').filter(|_| has_stars && at > 0);
+            let line = text_of_line.unwrap_or(line).trim_start();
             if !line.is_empty() && !text.is_empty() {
                 text.push(if ends_paragraph { '\n' } else { ' ' });
             }

@@ -11,8 +11,8 @@ const QUERY: &str = concat!(
     r#""sql":{"type":"string","minLength":1,"maxLength":20,"title":"SQL","description":"The statement, in one \"line\".\nAnother paragraph."},"#,
     r#""limit":{"type":"integer","minimum":1,"maximum":1000,"default":100},"#,
     r#""mode":{"type":"string","enum":["fast","very_exact","best-effort"],"description":"How it is run.","default":"fast"},"#,
-    r#""tags":{"type":"array","items":{"type":"string"},"maxItems":3},"#,
-    r#""columns":{"type":"array","items":{"type":"object","properties":{"columnName":{"type":"string"},"type":{"type":"string","enum":["text","big-integer"]},"ascending":{"type":"boolean"}},"required":["columnName","ascending"],"additionalProperties":false,"description":"A column."}},"#,
+    r#""tags":{"type":"array","items":{"type":"string"},"maxItems":3,"description":"**Short** words."},"#,
+    r#""columns":{"type":"array","items":{"type":"object","properties":{"columnName":{"type":"string"},"type":{"type":"string","enum":["text","big-integer"],"description":"*Type* of values: * a text or é integer."},"ascending":{"type":"boolean"}},"required":["columnName","ascending"],"additionalProperties":false,"description":"A column."}},"#,
     r#""region":{"type":"string","default":"eu\"west\"","x-mcp-header":"Region"}"#,
     r#"},"required":["sql"],"additionalProperties":false}"#,
 );

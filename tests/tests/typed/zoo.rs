@@ -19,6 +19,7 @@ pub(crate) struct Query<'a> {
     pub(crate) limit: u32,
     #[arg(default = Mode::Fast)]
     pub(crate) mode: Mode,
+    /// **Short** words.
     #[arg(length = ..=3)]
     pub(crate) tags: Option<Array<'a, Text<'a>>>,
     pub(crate) columns: Option<Vec<Column<'a>>>,
@@ -48,6 +49,9 @@ pub(crate) struct Column<'a> {
     pub(crate) ascending: bool,
 }
 
+/** *Type* of values:
+* a text or
+  é integer. */
 #[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 #[input(rename_all = "kebab-case")]
 pub(crate) enum Kind {
