@@ -142,7 +142,8 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
 /// Implements `Input` for a type that is written as its only field, with the restrictions of that.
 fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> TokenStream {
     let Target { lifetime, ty, ty_static, .. } = target;
-    let (rule, docs, read) = (&member.rule, &member.docs, member.read(quote!(value)));
+    let MemberCode { rule, docs, of_type, .. } = member;
+    let read = member.read(quote!(value));
     let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
     quote! {
         #[automatically_derived]
@@ -150,6 +151,7 @@ fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> T
             const RULE: ::mcp_sansio::typed::Rule = #rule;
             const DOCS: ::mcp_sansio::typed::Docs =
                 ::mcp_sansio::typed::Docs { #(description: #description,)* ..#docs };
+            const OPTIONAL: bool = #of_type::OPTIONAL;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 Self(#read)
             }

@@ -110,9 +110,12 @@ pub(crate) struct Point {
 #[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Degrees(#[arg(range = 0..=359)] pub(crate) u16);
 
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Small(pub(crate) Option<u8>);
+
 #[derive(Input, Output, Clone, Copy, Debug)]
 pub(crate) struct Numbers {
-    pub(crate) a: Option<u8>,
+    pub(crate) a: Small,
     pub(crate) b: Option<i8>,
     pub(crate) c: Option<u16>,
     pub(crate) d: Option<i16>,
