@@ -108,28 +108,33 @@ impl Rule {
         Self::Array { items, min: 0, max: u32::MAX }
     }
 
-    /// Limits the length of a string in characters, or of an array in elements.
+    /// Limits the length of a string in characters, or of an array in elements, further.
     ///
     /// # Panics
     /// If it is neither, or if no length is within the limits. In a `const`, this is a compile
     /// error.
-    pub const fn length(self, min: u32, max: u32) -> Self {
-        assert!(min <= max, "`length` is empty: its start is greater than its end");
-        match self {
-            Self::String { format, .. } => Self::String { min, max, format },
-            Self::Array { items, .. } => Self::Array { items, min, max },
-            _ => panic!("`length` is for strings and arrays"),
-        }
+    pub const fn length(mut self, min: u32, max: u32) -> Self {
+        let (Self::String { min: least, max: most, .. }
+        | Self::Array { min: least, max: most, .. }) = &mut self
+        else {
+            panic!("`length` is for strings and arrays")
+        };
+        *least = if *least < min { min } else { *least };
+        *most = if *most > max { max } else { *most };
+        assert!(*least <= *most, "`length` is empty: its start is greater than its end");
+        self
     }
 
     /// Requires a string to have a format.
     ///
     /// # Panics
-    /// If it is not a string. In a `const`, this is a compile error.
+    /// If it is not a string, or has a format. In a `const`, this is a compile error.
     pub const fn format(self, format: &'static Format) -> Self {
         match self {
-            Self::String { min, max, .. } => Self::String { min, max, format: Some(format) },
-            _ => panic!("`format` is for strings"),
+            Self::String { min, max, format: None } => {
+                Self::String { min, max, format: Some(format) }
+            }
+            _ => panic!("`format` is for strings that have none"),
         }
     }
 
@@ -152,9 +157,12 @@ impl Rule {
     /// Limits a number.
     ///
     /// # Panics
-    /// If it is not a number. In a `const`, this is a compile error.
+    /// If it is not a number, or has a range. In a `const`, this is a compile error.
     pub const fn numbers(self, range: &'static NumberRange) -> Self {
-        assert!(matches!(self, Self::Number(_)), "`range` with a point is for f32, f64 and Number");
+        assert!(
+            matches!(self, Self::Number(None)),
+            "`range` with a point is for f32, f64 and Number, and given once"
+        );
         Self::Number(Some(range))
     }
 

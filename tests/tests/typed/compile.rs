@@ -310,6 +310,22 @@ const SNIPPETS: &[(&str, &str)] = &[
         "this integer is out of range",
     ),
     ("#[derive(Input)] struct A { #[arg(format = «\"date\"»)] a: u8 }", "`format` is for strings"),
+    // Limits of a type are not replaced.
+    (
+        "#[derive(Input)] struct N(#[arg(length = ..=2)] String); \
+         #[derive(Input)] struct A { #[arg(length = «3..=4»)] a: N }",
+        "`length` is empty: its start is greater than its end",
+    ),
+    (
+        "#[derive(Input)] struct N(#[arg(format = \"date\")] String); \
+         #[derive(Input)] struct A { #[arg(format = «\"uri\"»)] a: N }",
+        "`format` is for strings that have none",
+    ),
+    (
+        "#[derive(Input)] struct N(#[arg(range = 0.5..)] f32); \
+         #[derive(Input)] struct A { #[arg(range = «0.0..=1.0»)] a: N }",
+        "`range` with a point is for f32, f64 and Number, and given once",
+    ),
     (
         "#[derive(Input)] struct A { #[arg(range = 1..=2, default = «3»)] a: u8 }",
         "the default is not in the `range`",

@@ -123,6 +123,23 @@ fn text_of_the_peer_is_printable() {
 }
 
 #[test]
+fn a_field_narrows_the_limits_of_its_type() {
+    #[derive(Input)]
+    #[allow(dead_code, reason = "only checked")]
+    struct Name(#[arg(length = 1..=20, format = "email")] String);
+    #[derive(Input)]
+    #[allow(dead_code, reason = "only checked")]
+    struct Account {
+        #[arg(length = ..=8)]
+        name: Name,
+    }
+    assert_eq!(
+        faults::<Account>(r#"{"name":""}"#),
+        "name: must be a string of 1 to 8 characters in the format email, has 0"
+    );
+}
+
+#[test]
 fn an_integer_of_any_size_is_named_without_its_bounds() {
     #[derive(Input)]
     #[allow(dead_code, reason = "only checked")]
