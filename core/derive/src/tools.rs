@@ -3,7 +3,7 @@
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Error, Fields, Lifetime, LitStr, Result, Variant};
+use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Lifetime, LitStr, Result, Variant};
 
 use crate::Target;
 use crate::attributes::EntryOptions;
@@ -121,20 +121,25 @@ impl Code {
         Ok(())
     }
 
-    /// Makes a struct of the fields. Returns it with `'static`, and what makes the variant of it.
+    /// Makes a struct of the fields, with the attributes that `Input` reads: others are of other
+    /// derives. Returns it with `'static`, and what makes the variant of it.
     fn arguments(&mut self, variant: &Variant, lifetime: &Lifetime) -> (TokenStream, TokenStream) {
         let Variant { ident, fields, .. } = variant;
-        let name = format_ident!("Arguments{ident}");
+        let name = format_ident!("__Arguments{ident}");
         let (_, has_lifetime) = with_static(fields.to_token_stream(), lifetime);
         let (own, fixed) = if has_lifetime {
             (quote!(#name<#lifetime>), quote!(#name<'static>))
         } else {
             (quote!(#name), quote!(#name))
         };
-        let semicolon = matches!(fields, Fields::Unit).then(|| quote!(;));
+        let is_read = |of: &&Attribute| of.path().is_ident("doc") || of.path().is_ident("arg");
+        let own_fields = fields.iter().map(|Field { attrs, ident, ty, .. }| {
+            let attributes = attrs.iter().filter(is_read);
+            quote!(#(#attributes)* #ident: #ty)
+        });
         self.structs.extend(quote! {
             #[derive(::mcp_sansio::typed::Input)]
-            struct #own #fields #semicolon
+            struct #own { #(#own_fields),* }
         });
         let members: Vec<_> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
         (fixed, quote!(|#name { #(#members),* }: #own| Self::#ident { #(#members),* }))

@@ -253,6 +253,25 @@ fn constants_of_a_program_may_have_any_name() {
 }
 
 #[test]
+fn types_and_other_derives_of_a_program_may_have_any_name() {
+    #[derive(Debug, PartialEq, Input, serde::Serialize)]
+    struct ArgumentsQuery {
+        sql: u8,
+    }
+    #[derive(Debug, PartialEq, Tools, serde::Serialize)]
+    enum Call {
+        /// Asks.
+        Query {
+            #[serde(rename = "q")]
+            query: ArgumentsQuery,
+        },
+    }
+    let arguments = RawJson::from_static(r#"{"query":{"sql":1}}"#);
+    let query = Call::Query { query: ArgumentsQuery { sql: 1 } };
+    assert_eq!(Call::parse("query", arguments).unwrap().unwrap(), query);
+}
+
+#[test]
 #[should_panic(expected = "two names are equal")]
 fn a_choice_has_one_object_for_each_name() {
     const NONE: Object = Object::new(&[], false);
