@@ -321,8 +321,13 @@ impl Server<'_> {
         let sent = tx.frame(frame, pending.revision, &mut |writer| {
             response.write(pending.id.as_str(), writer)
         });
-        #[cfg(feature = "http")]
         if sent.is_err() {
+            // The next try may be another response; it records its own kind.
+            #[cfg(feature = "alloc")]
+            {
+                self.peer.other_response = None;
+            }
+            #[cfg(feature = "http")]
             self.note_begun(request, tx.is_open(frame));
         }
         sent?;

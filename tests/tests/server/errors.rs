@@ -1,5 +1,7 @@
 //! Codes and messages of errors.
 
+use std::fmt;
+
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     ErrorCode, Frame, Instant, InvalidPayload, Messages, NotAllowed, Outcome as _, RawJson,
@@ -124,6 +126,14 @@ const VIOLATIONS: [(Violation, i32); 21] = [
     (Violation::UnexpectedResponse, -32600),
 ];
 
+struct Unwritable;
+
+impl fmt::Display for Unwritable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Err(fmt::Error)
+    }
+}
+
 #[test]
 fn the_kind_of_a_response_is_what_the_client_reads() {
     static CONFIG: ServerConfig =
@@ -175,8 +185,12 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
             let read = call(&|server, request, tx| error.send(server, request, tx).unwrap());
             assert_eq!(error.response_kind(revision), read, "{revision:?} {error:?}");
             let result = RawJson::from_static(r#"{"content":[]}"#);
-            let read =
-                call(&|server, request, tx| server.respond_raw(request, result, tx).unwrap());
+            let read = call(&|server, request, tx| {
+                // Of an error that cannot be written nothing is known to the client.
+                let refused = server.respond_invalid_params(request, &Unwritable, tx);
+                assert!(matches!(refused, Err(SendError::Invalid(_))));
+                server.respond_raw(request, result, tx).unwrap();
+            });
             assert_eq!(read, ResponseKind::Result);
         }
     }
