@@ -26,6 +26,7 @@ pub(crate) struct TypeOptions {
 
 impl TypeOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        refuse(attributes, &["arg"])?;
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`open`, `rename_all = \"..\"`, `tag = \"..\"`, `schema = CONSTANT`";
         each(attributes, "input", known, |key, meta| match key {
@@ -53,6 +54,7 @@ pub(crate) struct VariantOptions {
 
 impl VariantOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        refuse(attributes, &["output", "arg"])?;
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         each(attributes, "input", "`name = \"..\"`, `title = \"..\"`", |key, meta| match key {
             "name" => once(&mut options.name, meta, name),
@@ -96,6 +98,7 @@ impl EntryOptions {
     }
 
     pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
+        refuse(attributes, &["arg"])?;
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
                      `open_world`, `returns = Type`, `ui = ToolMeta`, `task`, `task = \"required\"`, \
@@ -129,6 +132,7 @@ impl EntryOptions {
     }
 
     pub(crate) fn of_prompt(attributes: &[Attribute]) -> Result<Self> {
+        refuse(attributes, &["arg"])?;
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `scopes(\"..\")`, `flatten`";
         each(attributes, "prompt", known, |key, meta| options.read(key, meta))?;
@@ -196,6 +200,7 @@ pub(crate) struct FieldOptions {
 
 impl FieldOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        refuse(attributes, &["input", "output"])?;
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`range = 1..=10`, `length = 1..=10`, `format = \"date\"`, `default = ..`, \
                      `name = \"..\"`, `title = \"..\"`, `header = \"..\"`";
@@ -282,6 +287,12 @@ fn each(
         })?;
     }
     Ok(())
+}
+
+/// Refuses attributes whose options are read in other places.
+pub(crate) fn refuse(attributes: &[Attribute], names: &[&str]) -> Result<()> {
+    let refuse = |name| each(attributes, name, "none in this place", |_, _| Ok(false));
+    names.iter().copied().try_for_each(refuse)
 }
 
 const GIVEN_TWICE: &str = "this option is given twice";

@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::{DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 
 use crate::Target;
-use crate::attributes::{TypeOptions, VariantOptions};
+use crate::attributes::{TypeOptions, VariantOptions, refuse};
 use crate::members::{Members, Trait};
 
 pub(crate) fn input(item: &DeriveInput, data: &DataEnum, target: &Target) -> Result<TokenStream> {
@@ -139,6 +139,7 @@ impl Objects {
                 }
                 Fields::Unit => Members::default(),
                 Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                    refuse(&fields.unnamed[0].attrs, &["input", "output", "arg"])?;
                     let inner = &fields.unnamed[0].ty;
                     let of_type = derived.of(inner);
                     let description = Some(description).filter(|text| !text.is_empty()).into_iter();

@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Lifetime, LitStr, Result, Variant};
 
 use crate::Target;
-use crate::attributes::EntryOptions;
+use crate::attributes::{EntryOptions, refuse};
 use crate::case::Case;
 
 pub(crate) fn tools(item: &DeriveInput, target: &Target) -> TokenStream {
@@ -49,6 +49,8 @@ impl Code {
                 Some("an enum without variants offers nothing")
             }
             (Data::Enum(data), _) => {
+                let misplaced = refuse(&item.attrs, &["tool", "prompt", "arg"]).err();
+                code.structs.extend(misplaced.map(Error::into_compile_error));
                 for variant in &data.variants {
                     if let Err(error) = code.variant(variant, target) {
                         code.structs.extend(error.into_compile_error());
@@ -98,6 +100,7 @@ impl Code {
         let lifetime = &target.lifetime;
         let (arguments, make) = match fields {
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                refuse(&fields.unnamed[0].attrs, &["arg"])?;
                 let (arguments, _) = with_static(fields.unnamed[0].ty.to_token_stream(), lifetime);
                 (arguments, quote!(Self::#ident))
             }

@@ -141,7 +141,26 @@ const REFUSED: &[(&str, &str)] = &[
         "#[derive(Output)] #[input(schema = «S»)] struct A { a: u8 }",
         "`schema` is for the arguments of a tool",
     ),
+    // Options in a place where none are read.
+    ("#[derive(Input)] struct A { #[input(«default» = 5)] a: u8 }", MISPLACED),
+    ("#[derive(Input)] #[arg(«title» = \"a\")] struct A;", MISPLACED),
+    ("#[derive(Output)] enum A { #[output(«name» = \"b\")] B }", MISPLACED),
+    ("#[derive(Input)] #[input(tag = \"a\")] enum A { #[arg(«name» = \"b\")] B }", MISPLACED),
+    (
+        "#[derive(Input)] struct N; \
+         #[derive(Input)] #[input(tag = \"a\")] enum A { B(#[arg(«name» = \"b\")] N) }",
+        MISPLACED,
+    ),
+    ("#[derive(Tools)] #[tool(«read_only»)] enum A { /** B */ B }", MISPLACED),
+    ("#[derive(Tools)] enum A { /** B */ #[arg(«title» = \"b\")] B }", MISPLACED),
+    (
+        "#[derive(Input)] struct N; \
+         #[derive(Prompts)] enum A { B(#[arg(«title» = \"b\")] N) }",
+        MISPLACED,
+    ),
 ];
+
+const MISPLACED: &str = "unknown option; known are none in this place";
 
 const PRELUDE: &str = "#![allow(unused)]
 use mcp_sansio::types::{RequestedSchema, Text};
