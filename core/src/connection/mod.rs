@@ -232,12 +232,14 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             _ if matches!(handled, Ok(Some(_))) || outbox.is_timing_out => {}
             Some(messages)
                 if admission == Admission::Hold
+                    && !outbox.has_blocked_message()
                     && (self.awaits_entry || messages.is_request_next()) =>
             {
                 self.awaits_entry = true;
             }
             Some(messages) if !self.awaits_entry && outbox.may_handle() => {
-                if admission != Admission::Refuse {
+                // A refusal that has begun is finished.
+                if admission != Admission::Refuse && !outbox.has_blocked_message() {
                     messages.await_entries();
                 }
                 // Each move of the event takes time, but a second place for it takes flash.

@@ -133,9 +133,15 @@ impl<W: Storage, P> Outbox<W, P> {
         self.timeouts.is_blocked()
     }
 
+    /// Returns whether the handling of the next message waits for room: its response may have begun.
+    #[inline]
+    pub(crate) const fn has_blocked_message(&self) -> bool {
+        self.messages.is_blocked()
+    }
+
     /// Returns whether a message or a timeout waits for room.
     pub(crate) const fn is_blocked(&self) -> bool {
-        self.messages.is_blocked() || self.timeouts.is_blocked()
+        self.has_blocked_message() || self.has_blocked_timeout()
     }
 
     /// Returns whether a message may be handled now: its events may write. Once the frame of a

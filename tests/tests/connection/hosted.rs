@@ -147,6 +147,26 @@ fn requests_are_held_although_the_table_has_room() {
 }
 
 #[test]
+fn a_refusal_that_has_begun_is_finished_whatever_the_loop_says_now() {
+    let invalid = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\",\"params\":[]}\n";
+    let calls = (1..=4).map(call).collect::<String>();
+    for (next, now) in
+        [(invalid, Admission::Hold), (&call(9), Admission::Hold), (&call(9), Admission::Wait)]
+    {
+        let mut connection = growing(1024, 64);
+        requests(&format!("{OPEN}{calls}"), &mut connection);
+        connection.admit(Admission::Refuse);
+        let mut pipe = Pipe::new(next, (usize::MAX, 0));
+        pipe.run(&mut connection, 0, |event, _| panic!("{event:?}"));
+        connection.admit(now);
+        pipe.take = usize::MAX;
+        pipe.run(&mut connection, 0, |_, _| {});
+        let lines: Vec<_> = pipe.output().lines().collect();
+        assert!(lines.len() == 1 && lines[0].ends_with("}}"), "{now:?}: {lines:?}");
+    }
+}
+
+#[test]
 fn requests_without_an_entry_are_refused_when_the_loop_says_so() {
     let mut connection = growing(1024, 256);
     let calls = (1..=4).map(call).collect::<String>();
