@@ -343,18 +343,6 @@ impl<C, S> Pair<C, S> {
     pub const fn new(client: C, server: S) -> Self {
         Self { client, server, moved: [0; 2], until: [None; 2], is_servers_turn: false, idle: 0 }
     }
-
-    /// Returns the client.
-    pub const fn client(&mut self) -> &mut C {
-        self.idle = 0;
-        &mut self.client
-    }
-
-    /// Returns the server.
-    pub const fn server(&mut self) -> &mut S {
-        self.idle = 0;
-        &mut self.server
-    }
 }
 
 /// The step of a pair of such connections.
@@ -383,9 +371,7 @@ where
     /// Makes a step of one of the two: handles what it has received, and moves what it has written
     /// to the other.
     pub fn next(&mut self, now: Instant) -> StepOf<'_, CT, CO, ST, SO> {
-        let [of_client, of_server] = core::mem::take(&mut self.moved);
-        self.client.wrote(of_client);
-        self.server.wrote(of_server);
+        self.record_moved();
         let is_servers_turn = self.is_servers_turn;
         self.is_servers_turn = !is_servers_turn;
         let idle = core::mem::take(&mut self.idle);
@@ -428,6 +414,27 @@ where
             return PairStep::Again;
         }
         PairStep::Idle(self.until.into_iter().flatten().min())
+    }
+
+    /// Returns the client.
+    pub fn client(&mut self) -> &mut Connection<'c, CT, CR, CW, CO, CN> {
+        self.record_moved();
+        self.idle = 0;
+        &mut self.client
+    }
+
+    /// Returns the server.
+    pub fn server(&mut self) -> &mut Connection<'s, ST, SR, SW, SO, SN> {
+        self.record_moved();
+        self.idle = 0;
+        &mut self.server
+    }
+
+    /// Not while they are moved: they may be borrowed until the next call.
+    fn record_moved(&mut self) {
+        let [of_client, of_server] = core::mem::take(&mut self.moved);
+        self.client.wrote(of_client);
+        self.server.wrote(of_server);
     }
 }
 

@@ -120,3 +120,22 @@ fn timeouts_are_steps_of_their_time() {
         assert_eq!(now, 5000);
     }
 }
+
+#[test]
+fn all_that_an_end_writes_after_a_reset_arrives() {
+    let mut pair = pair();
+    for _ in 0..2 {
+        pair.client().reset();
+        pair.server().reset();
+        let mut turn = pair.client().turn(at(0));
+        let (client, tx) = turn.parts();
+        client.connect(at(0), tx).unwrap();
+        assert!(matches!(pair.next(at(0)), PairStep::Again));
+    }
+    let mut has_connected = false;
+    for _ in 0..99 {
+        let step = pair.next(at(0));
+        has_connected |= matches!(step, PairStep::Client(ClientEvent::Connected(_), _));
+    }
+    assert!(has_connected);
+}
