@@ -285,7 +285,6 @@ pub struct InvalidEventId;
 crate::text::error_type!(InvalidEventId => |_| "this server did not assign the event id");
 
 #[cfg(feature = "http")]
-#[cfg(feature = "http")]
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.stream, self.number)

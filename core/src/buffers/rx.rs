@@ -50,7 +50,7 @@ pub enum Frame<'f> {
     /// A line that did not fit. Its first and its last bytes are kept, since clients write `id` at
     /// either end.
     Oversized {
-        /// The first bytes of the line.
+        /// The first bytes of the line; empty if bytes of it [were lost](RxBuffer::lost).
         prefix: &'f [u8],
         /// The last bytes of the line; the bytes in between are lost.
         tail: &'f [u8],
@@ -134,10 +134,18 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         if !self.is_mid_line() {
             return;
         }
-        let at = self.end.min(self.storage.bytes().len().saturating_sub(1));
-        if let Some(byte) = self.storage.bytes_mut().get_mut(at) {
+        let (end, bytes) = (self.end, self.storage.bytes_mut());
+        // Its end has room, so that it does not become too long: then its id would be kept, which
+        // may be wrong.
+        let last = bytes.len().saturating_sub(2);
+        let at = end.min(if bytes.get(last) == Some(&b'\n') { last + 1 } else { last });
+        if let Some(byte) = bytes.get_mut(at) {
             *byte = NEVER_UTF8;
-            self.end = at + 1;
+            (self.end, self.scanned) = (at + 1, self.scanned.min(at));
+        }
+        // So may that of one which is too long already.
+        if self.frame.is_none() {
+            self.prefix = self.prefix.map(|_| 0);
         }
     }
 
@@ -159,7 +167,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Returns the number of bytes held of an unfinished line, which are lost if the input ends.
     pub fn unfinished(&self) -> usize {
-        let kept = if self.frame.is_some() { 0 } else { self.prefix.unwrap_or(0) };
+        let has_ended = self.frame.or(self.line_end).is_some();
+        let kept = if has_ended { 0 } else { self.prefix.unwrap_or(0) };
         let start = self.frame.unwrap_or(self.start);
         kept + (self.end - self.line_end.unwrap_or(start))
     }

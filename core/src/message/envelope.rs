@@ -200,6 +200,8 @@ impl<'f> PeerViolation<'f> {
         let frame = NO_FRAME;
         match frame {
             Frame::Complete(frame) => Some(Place::Byte { at: first_invalid(frame)?, frame }),
+            // Bytes of it were lost.
+            Frame::Oversized { prefix: [], .. } => None,
             // Half of the memory keeps the beginning.
             Frame::Oversized { prefix, .. } => Some(Place::Behind(prefix.len() * 2)),
         }

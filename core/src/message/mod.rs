@@ -472,6 +472,8 @@ fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Identified<'f> {
     let mut envelope = Envelope::new(text);
     // This fails where the line was cut; the members before that are recorded.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
+    // Without its beginning it may be a response.
+    let tail = if text.is_empty() { &[] } else { tail };
     Identified {
         id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
         is_response: envelope.starts_as_response(),

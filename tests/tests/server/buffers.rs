@@ -450,6 +450,21 @@ fn a_line_that_lost_bytes_is_rejected() {
         rx.clear();
         assert_eq!((rx.unfinished(), frames(&mut rx, b"[]\n", 9)), (0, vec![complete("[]")]));
     }
+    // Of a line that is too long, too, the ids may be wrong.
+    let line = &br#"{"id":1,"method":"ping","params":{"a":"b"},"id":1}"#[..];
+    for (size, at) in (8..53).flat_map(|size| [size + 5, 60].map(|at| (size, at.min(line.len())))) {
+        let mut rx = RxBuffer::new(vec![0; size]);
+        assert_eq!(frames(&mut rx, &line[..at], 5), []);
+        rx.lost();
+        let rest = [&line[at..], b"\n"].concat();
+        let mut rest = &rest[..];
+        while peek(&mut rx).is_none() {
+            read(&mut rx, &mut rest, 5);
+        }
+        let mut messages = rx.next_messages().expect("a line");
+        let Some(Err(malformed)) = messages.next_message() else { panic!("it is valid") };
+        assert_eq!(malformed.id, None, "{size} {at}");
+    }
 }
 
 #[test]
