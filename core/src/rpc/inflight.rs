@@ -122,7 +122,8 @@ impl<T: Keyed> GrowingTable<T> {
     /// Forgets all entries. The memory stays if it is short and has none.
     pub(crate) fn renew(&mut self) {
         if self.head.len > 0 || self.places.len() > KEPT_ENTRIES {
-            *self = Self::new(self.limit);
+            let head = Head { serial: self.head.serial, ..Head::EMPTY };
+            *self = Self { head, ..Self::new(self.limit) };
         }
     }
 
@@ -556,5 +557,9 @@ mod tests {
             ["70", "80"].map(|id| insert(&mut table, 7, None, id).expect("there is room").index);
         assert_eq!((again, table.is_full()), ([1, 3], true));
         assert_eq!(table.find(Id::parse("50").expect("an id"), 7), Some(slots[4]));
+        // No entry of the next peer has a handle from before.
+        state.renew();
+        assert!(insert(&mut state.table(2), 7, None, "10").is_some());
+        assert!(slots.iter().all(|slot| state.table(2).get(*slot).is_none()));
     }
 }
