@@ -190,6 +190,8 @@ pub struct OwnedRpcError {
     code: ErrorCode,
     message: Box<str>,
     data: Option<OwnedJson>,
+    /// The data that depends on the revision.
+    required: Data<'static>,
 }
 
 #[cfg(feature = "alloc")]
@@ -204,12 +206,12 @@ impl OwnedRpcError {
         let code = i32::try_from(error.code).unwrap_or(-32603);
         let message: String = error.message.chars().collect();
         let (code, message) = (ErrorCode::from_number(code), message.into());
-        Ok(Self { code, message, data: error.data.map(OwnedJson::from) })
+        Ok(Self { code, message, data: error.data.map(OwnedJson::from), required: Data::None })
     }
 
     /// Returns the error.
     pub fn as_error(&self) -> RpcError<'_> {
-        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_json()));
+        let data = self.data.as_ref().map_or(self.required, |data| Data::Raw(data.as_json()));
         RpcError { code: self.code, message: &self.message, data }
     }
 }
@@ -217,15 +219,15 @@ impl OwnedRpcError {
 #[cfg(feature = "alloc")]
 impl From<RpcError<'_>> for OwnedRpcError {
     fn from(error: RpcError<'_>) -> Self {
-        let data = match error.data {
-            Data::None | Data::Name(_) => None,
-            // No data depends on the revision.
-            data => OwnedJson::new(&data, Revision::LATEST).ok(),
+        let (data, required) = match error.data {
+            Data::None | Data::Name(_) => (None, Data::None),
+            Data::Required(required, write) => (None, Data::Required(required, write)),
+            data => (OwnedJson::new(&data, Revision::LATEST).ok(), Data::None),
         };
         let mut message = String::new();
         // Writing to a string does not fail.
         let _ = error.write_message(&mut message);
-        Self { code: error.code, message: message.into(), data }
+        Self { code: error.code, message: message.into(), data, required }
     }
 }
 

@@ -166,6 +166,7 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
         );
         let lacks = failed(ToolError::missing_capability(ClientFeatures::SAMPLING));
         assert_eq!(lacks["data"], json!({"requiredCapabilities": {"sampling": {}}}));
+        failed(ToolError::missing_capability(ClientFeatures::SAMPLING_TOOLS));
         let unusable = failed(ToolError::invalid_input_response("unusable"));
         if revision.is_modern() {
             assert_eq!(unusable, json!({"code": -32602, "message": "unusable"}));
