@@ -104,7 +104,8 @@ impl<'a> Message<'_, 'a> {
             .ok_or(de::Error::missing_field("role"))?
             .as_string()
             .and_then(Role::from_json);
-        let content = message.get("content").ok_or(de::Error::missing_field("content"))?;
+        let content = message.get("content").filter(|content| !content.is_null());
+        let content = content.ok_or(de::Error::missing_field("content"))?;
         Ok(Self { role: role.ok_or_else(|| wrong(&"a role"))?, content: Content::Json(content) })
     }
 }

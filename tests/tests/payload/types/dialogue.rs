@@ -77,7 +77,10 @@ fn samp_05_results_belong_to_a_use_of_a_tool() {
     let escaped = r#"{"messages":[{"role":"assistant","content":{"type":"tool_use","id":"\u0031","name":"n","input":{}}},
         {"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}],"maxTokens":1}"#;
     assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").validate(), Ok(()));
-    assert!(matches!(conversation(json!([["user", [7]]])), Err(SamplingError::Read(_))));
+    for content in [json!([7]), json!(null)] {
+        let verdict = conversation(json!([["user", content]]));
+        assert!(matches!(verdict, Err(SamplingError::Read(_))), "{content}");
+    }
 }
 
 #[test]
