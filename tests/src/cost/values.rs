@@ -140,6 +140,20 @@ pub(super) const CASES: &Table = &[
             r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#
         ))
     }),
+    ("form: a selection of several choices", |n| {
+        let choices = |of: &dyn Fn(usize) -> usize| {
+            join(n, |at| format!(r#""a long choice, number {}""#, of(at)))
+        };
+        let (options, default) = (choices(&|at| at), choices(&|at| n - 1 - at));
+        let several = format!(
+            r#"{{"type":"array","items":{{"type":"string","enum":[{options}]}},"default":[{default}]}}"#
+        );
+        on(format!(r#"{{"type":"object","properties":{{"m0":{several}}}}}"#), |json| {
+            let form = RequestedSchema::from_json(json).unwrap();
+            let content = OwnedJson::new(&form.defaults(), Revision::LATEST).unwrap();
+            black_box(form.validate_content(content.as_json()).is_ok());
+        })
+    }),
     ("form: what was filled in", |n| {
         let content = object(n, |at| format!(r#""m{at}":["a","b"]"#));
         on(content, |json| {

@@ -40,11 +40,17 @@ pub enum FormErrorKind {
     InvalidFormat,
     /// The value is not one of the options.
     UnknownOption,
-    /// Fewer than `minItems` or more than `maxItems` options are selected.
+    /// Fewer than `minItems` or more than `maxItems` options are selected; or more than are checked:
+    /// in all fields together as many that their number times the length of the received options
+    /// exceeds 16 MiB.
     InvalidItemCount,
     /// The form has, or requires, more than [`MAX_FORM_FIELDS`] fields.
     TooManyFields,
 }
+
+/// Maximum number of bytes of options that are read for selections of several: a hostile form could
+/// select each of its options.
+const MAX_OPTIONS_READ: usize = 16 << 20;
 
 impl<'a> RequestedSchema<'a> {
     /// Validates the form: an object whose properties are strings, numbers, booleans and
@@ -73,24 +79,19 @@ impl<'a> RequestedSchema<'a> {
                 return Err(whole(FormErrorKind::TooManyFields));
             }
             for (name, schema) in raw.get("properties").unwrap_or(RawJson::EMPTY).members() {
-                match schema.to::<PrimitiveSchema<'_>>() {
-                    Ok(PrimitiveSchema::Other(_)) | Err(_) => {
-                        return Err(FormError {
-                            field: Text::from_json(name),
-                            kind: FormErrorKind::InvalidSchema,
-                        });
-                    }
-                    Ok(_) => {}
+                if !schema.to().is_ok_and(|schema| is_allowed(&schema)) {
+                    return Err(FormError {
+                        field: Text::from_json(name),
+                        kind: FormErrorKind::InvalidSchema,
+                    });
                 }
             }
         }
-        for field in self.fields() {
-            let field = field.map_err(|_| whole(FormErrorKind::InvalidSchema))?;
-            if matches!(field.schema, PrimitiveSchema::Other(_)) {
-                return Err(FormError { field: field.name, kind: FormErrorKind::InvalidSchema });
-            }
+        let own = if let Form::Fields(own) = self.0 { own } else { &[] };
+        match own.iter().find(|field| !is_allowed(&field.schema)) {
+            Some(field) => Err(FormError { field: field.name, kind: FormErrorKind::InvalidSchema }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns whether the form may be sent in `revision`. [`Field`]s and types are downgraded to
@@ -118,24 +119,24 @@ impl<'a> RequestedSchema<'a> {
             return Err(FormError { field: Text::new(""), kind: FormErrorKind::InvalidType });
         }
         self.validate()?;
+        let mut left = MAX_OPTIONS_READ;
         for field in self.fields() {
             let field = field.map_err(|_| FormError {
                 field: Text::new(""),
                 kind: FormErrorKind::InvalidSchema,
             })?;
-            match find(content, field.name) {
-                Some(value) => check_value(&field, value)
-                    .map_err(|kind| FormError { field: field.name, kind })?,
-                None if field.required => {
-                    return Err(FormError { field: field.name, kind: FormErrorKind::Missing });
-                }
-                None => {}
+            let mut values = find(content, field.name).peekable();
+            if field.required && values.peek().is_none() {
+                return Err(FormError { field: field.name, kind: FormErrorKind::Missing });
             }
+            values
+                .try_for_each(|value| check_value(&field, value, &mut left))
+                .map_err(|kind| FormError { field: field.name, kind })?;
         }
         // `required` may name absent properties.
         let required = self.as_json().and_then(|raw| raw.get("required")).unwrap_or(RawJson::NULL);
         for name in required.elements().filter_map(RawJson::as_string).map(Text::from_json) {
-            if find(content, name).is_none() {
+            if find(content, name).next().is_none() {
                 return Err(FormError { field: name, kind: FormErrorKind::Missing });
             }
         }
@@ -165,11 +166,34 @@ pub(super) fn is_valid_json(form: RawJson<'_>, revision: Revision) -> bool {
         })
 }
 
-fn find<'a>(object: RawJson<'a>, name: Text<'_>) -> Option<RawJson<'a>> {
-    object.members().find(|(key, _)| Text::from_json(*key) == name).map(|(_, value)| value)
+/// Returns whether elicitation allows the schema: options that cannot be read could not be selected.
+fn is_allowed(schema: &PrimitiveSchema<'_>) -> bool {
+    let options = match schema {
+        PrimitiveSchema::SingleSelect(schema) => &schema.options,
+        PrimitiveSchema::MultiSelect(schema) => &schema.items.0,
+        PrimitiveSchema::Other(_) => return false,
+        _ => return true,
+    };
+    match options {
+        EnumOptions::Untitled(values) | EnumOptions::Legacy { values, .. } => {
+            values.iter().all(|value| value.is_ok())
+        }
+        EnumOptions::Titled(choices) => choices.iter().all(|choice| choice.is_ok()),
+    }
 }
 
-fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKind> {
+/// Returns the values of all members of this name: readers differ in which of them they take.
+fn find<'a>(object: RawJson<'a>, name: Text<'_>) -> impl Iterator<Item = RawJson<'a>> {
+    let members = object.members().filter(move |(key, _)| Text::from_json(*key) == name);
+    members.map(|(_, value)| value)
+}
+
+/// `left` is the number of bytes of options that may still be read for selections of several.
+fn check_value(
+    field: &Field<'_>,
+    value: RawJson<'_>,
+    left: &mut usize,
+) -> Result<(), FormErrorKind> {
     let text = value.as_string().map(Text::from_json);
     match &field.schema {
         PrimitiveSchema::String(schema) => {
@@ -204,18 +228,30 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
             if !value.is_array() {
                 return Err(FormErrorKind::InvalidType);
             }
+            let count = value.elements().count();
+            let work = count.saturating_mul(text_len(options));
+            *left = left.checked_sub(work).ok_or(FormErrorKind::InvalidItemCount)?;
             for element in value.elements() {
                 check_option(
                     options,
                     Text::from_json(element.as_string().ok_or(FormErrorKind::InvalidType)?),
                 )?;
             }
-            is_within(value.elements().count(), schema.min_items, schema.max_items)
+            is_within(count, schema.min_items, schema.max_items)
                 .then_some(())
                 .ok_or(FormErrorKind::InvalidItemCount)
         }
         PrimitiveSchema::Other(_) => Err(FormErrorKind::InvalidSchema),
     }
+}
+
+/// Returns the length of the options; 0 if they are the application's own.
+fn text_len(options: &EnumOptions<'_>) -> usize {
+    let json = match options {
+        EnumOptions::Untitled(values) | EnumOptions::Legacy { values, .. } => values.as_json(),
+        EnumOptions::Titled(choices) => choices.as_json(),
+    };
+    json.map_or(0, |json| json.as_str().len())
 }
 
 fn check_option(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErrorKind> {

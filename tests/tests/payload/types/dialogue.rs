@@ -261,6 +261,9 @@ fn elic_02_elic_04_elic_08_forms_are_flat_and_fit_the_revision() {
         r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}}}"#,
         r#"{"type":"object","properties":{"a":{"$ref":"x"}}}"#,
         r#"{"type":"object","properties":{"a":{"type":"string","minLength":"x"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","enum":["1",2]}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","oneOf":[{"const":"1"}]}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"array","items":{"enum":["1",2]}}}}"#,
         r#"{"type":"object"}"#,
         r#"{"type":"array","properties":{}}"#,
     ] {
@@ -353,6 +356,12 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
         (json!({"email": "a@b", "more": [1]}), "more", FormErrorKind::InvalidType),
     ] {
         assert_eq!(verdict(content.clone()), Some((field.to_owned(), fault)), "{content}");
+    }
+    // A reader takes either of two members with one key.
+    for twice in [r#"{"email":"a@b","age":5,"age":5000}"#, r#"{"email":"a@b","age":5000,"age":5}"#]
+    {
+        let error = FORM.validate_content(raw(twice)).expect_err("one of them is out of range");
+        assert_eq!(error.kind, FormErrorKind::OutOfRange);
     }
     let error = FORM.validate_content(RawJson::EMPTY).expect_err("it is empty");
     assert_eq!(error.to_string(), "field email: missing value");
