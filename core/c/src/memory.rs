@@ -258,8 +258,8 @@ pub(crate) unsafe fn buffers(
     }
 }
 
-/// Records that bytes were read. After a gap that the receive buffer does not know, their memory was
-/// lent before that.
+/// Records that bytes were read. After a gap that the receive buffer does not know, their memory
+/// was lent before that.
 pub(crate) fn read<S: Memory>(link: &mut Link<S>, has_gap: bool, count: usize) {
     if has_gap && let Some(first) = link.rx().spare().first_mut() {
         // No UTF-8 text has this byte.

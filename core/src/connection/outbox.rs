@@ -133,7 +133,7 @@ impl<W: Storage, P> Outbox<W, P> {
         self.timeouts.is_blocked()
     }
 
-    /// Returns whether the handling of the next message waits for room: its response may have begun.
+    /// Returns whether the next message waits for room: its response may have begun.
     #[inline]
     pub(crate) const fn has_blocked_message(&self) -> bool {
         self.messages.is_blocked()

@@ -40,9 +40,9 @@ pub enum FormErrorKind {
     InvalidFormat,
     /// The value is not one of the options.
     UnknownOption,
-    /// Fewer than `minItems` or more than `maxItems` options are selected; or more than are checked:
-    /// in all fields together as many that their number times the length of the received options
-    /// exceeds 16 MiB.
+    /// Fewer than `minItems` or more than `maxItems` options are selected; or more than are
+    /// checked: their number times the length of the received options, of all fields together, is
+    /// at most 16 MiB.
     InvalidItemCount,
     /// The form has, or requires, more than [`MAX_FORM_FIELDS`] fields.
     TooManyFields,
@@ -166,7 +166,7 @@ pub(super) fn is_valid_json(form: RawJson<'_>, revision: Revision) -> bool {
         })
 }
 
-/// Returns whether elicitation allows the schema: options that cannot be read could not be selected.
+/// Returns whether elicitation allows the schema: options that cannot be read cannot be selected.
 fn is_allowed(schema: &PrimitiveSchema<'_>) -> bool {
     let options = match schema {
         PrimitiveSchema::SingleSelect(schema) => &schema.options,

@@ -435,8 +435,8 @@ impl LiveTask<'_> {
 
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
     ///
-    /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns the
-    /// time of this end if that is now the one in the store, whatever happens here.
+    /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns
+    /// the time of this end if that is now the one in the store, whatever happens here.
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
