@@ -261,7 +261,11 @@ pub(crate) unsafe fn buffers(
 /// Records that bytes were read. After a gap that the receive buffer does not know, their memory
 /// was lent before that.
 pub(crate) fn read<S: Memory>(link: &mut Link<S>, has_gap: bool, count: usize) {
-    if has_gap && let Some(first) = link.rx().spare().first_mut() {
+    if has_gap
+        && let Some(first) = link.rx().spare().first_mut()
+        // It ends the line with the gap, which is no JSON then.
+        && *first != b'\n'
+    {
         // No UTF-8 text has this byte.
         *first = 0xff;
     }

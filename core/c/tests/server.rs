@@ -428,7 +428,11 @@ fn bytes_may_be_lost_while_an_event_is_handled_or_a_response_has_no_room() {
 #[test]
 fn a_line_is_refused_before_whose_bytes_some_were_lost() {
     let (line, mut size) = (call(1, "time", "{}"), 0);
-    for (head, rest) in [line.split_at(0), line.split_at(30)] {
+    let whole = [vec![b'\n'], call(2, "time", "{}")].concat();
+    let (one, two) = (&[MCP_VIOLATION, MCP_TOOL][..], &[MCP_VIOLATION, MCP_TOOL, MCP_TOOL][..]);
+    let cases = [(0, &line[..], one), (30, &line[30..], one), (30, &whole[..], two)];
+    for (at, rest, expected) in cases {
+        let head = &line[..at];
         let mut host = Host::new(&CONFIG, 1024, 256);
         assert_eq!((host.next().0, host.read(head)), (MCP_IO, head.len()));
         // SAFETY: it is a server, whose memory is larger.
@@ -439,8 +443,8 @@ fn a_line_is_refused_before_whose_bytes_some_were_lost() {
             mcp_server_read(host.server, rest.len());
         }
         let mut steps = Vec::new();
-        host.feed(&call(2, "time", "{}"), &mut |_, step, _| steps.push(step));
-        assert_eq!(steps, [MCP_VIOLATION, MCP_TOOL]);
+        host.feed(&call(3, "time", "{}"), &mut |_, step, _| steps.push(step));
+        assert_eq!(steps, expected);
     }
 }
 
