@@ -129,12 +129,20 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 
     /// Records that bytes were lost here, by a serial port for example: the line that they belong
-    /// to is rejected as invalid UTF-8, unless none of its bytes have arrived.
+    /// to is rejected as invalid UTF-8, unless only blanks of it have arrived.
     pub fn lost(&mut self) {
         if !self.is_mid_line() {
             return;
         }
-        let (end, bytes) = (self.end, self.storage.bytes_mut());
+        let (start, end) = (self.frame.unwrap_or(self.start), self.end);
+        let bytes = self.storage.bytes_mut();
+        let held = bytes.get(start..end).unwrap_or_default();
+        let line = held.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_discarded =
+            self.prefix.is_some() && self.frame.is_none() && line.len() == held.len();
+        if !is_discarded && is_blank(line) {
+            return;
+        }
         // Its end has room, so that it does not become too long: then its id would be kept, which
         // may be wrong.
         let last = bytes.len().saturating_sub(2);
@@ -144,8 +152,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             (self.end, self.scanned) = (at + 1, self.scanned.min(at));
         }
         // So may that of one which is too long already.
-        if self.frame.is_none() {
-            self.prefix = self.prefix.map(|_| 0);
+        if is_discarded {
+            self.prefix = Some(0);
         }
     }
 
@@ -204,7 +212,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             };
             self.scanned = after;
             let line = self.storage.bytes().get(self.start..line_end).unwrap_or_default();
-            if self.prefix.is_some() || !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+            if self.prefix.is_some() || !is_blank(line) {
                 (self.frame, self.cursor) = (Some(after), Cursor::Start);
                 return true;
             }
@@ -283,6 +291,11 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.end = kept + keep;
         self.scanned = self.end;
     }
+}
+
+/// Whether nothing of a line is to be handled.
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
 impl Spare<'_> {

@@ -437,6 +437,9 @@ fn a_line_that_lost_bytes_is_rejected() {
     for size in [7, 64] {
         let mut rx = RxBuffer::new(vec![0; size]);
         rx.lost(); // before a line
+        assert_eq!(frames(&mut rx, b" \r", 9), []);
+        rx.lost(); // in one of blanks
+        assert_eq!(frames(&mut rx, b"\n", 9), []);
         assert_eq!(frames(&mut rx, b"{}\n", 9), [complete("{}")]);
         rx.lost();
         assert_eq!(frames(&mut rx, b"{}\n{}", 9), [complete("{}")]);
@@ -465,6 +468,14 @@ fn a_line_that_lost_bytes_is_rejected() {
         let Some(Err(malformed)) = messages.next_message() else { panic!("it is valid") };
         assert_eq!(malformed.id, None, "{size} {at}");
     }
+    // Not if they were lost behind its end.
+    let mut rx = RxBuffer::new([0; 44]);
+    assert_eq!(frames(&mut rx, &line[..46], 5), []);
+    assert_eq!(read(&mut rx, &mut &b":1}\n{"[..], 9), 5);
+    rx.lost();
+    let mut messages = rx.next_messages().expect("a line");
+    let Some(Err(malformed)) = messages.next_message() else { panic!("it is valid") };
+    assert!(malformed.id.is_some(), "{malformed:?}");
 }
 
 #[test]
