@@ -5,8 +5,8 @@ use core::cmp::Ordering;
 use core::fmt;
 
 use crate::json::{
-    Cursor, Indexed, JsonStr, Members, RawJson, begins_with, behind, byte, compare, is_whole,
-    same_key, skip_key, skip_string, skip_value, skip_whitespace,
+    Budget, Cursor, Indexed, JsonStr, Members, RawJson, begins_with, behind, byte, compare,
+    is_whole, same_key, skip_key, skip_string, skip_value, skip_whitespace,
 };
 use crate::text::{Printable, write_printable};
 
@@ -145,23 +145,6 @@ const fn is_draft_07(text: &[u8], at: usize) -> Option<bool> {
         _ if at == 0 => Some(false),
         Some(dialect) => Some(dialect > 1),
         None => None,
-    }
-}
-
-/// Remaining bytes that a check may read. Members are searched one by one, so that a long schema
-/// with a long value would cost the product of their lengths.
-struct Budget(usize);
-
-impl Budget {
-    /// A constant times the length of both, and at least [`LEAST_BUDGET`].
-    fn new(schema: RawJson<'_>, value: RawJson<'_>) -> Self {
-        let len = schema.as_str().len().saturating_add(value.as_str().len());
-        Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
-    }
-
-    fn spend(&mut self, len: usize) -> Result<(), &'static str> {
-        self.0 = self.0.checked_sub(len).ok_or("is too large to be checked")?;
-        Ok(())
     }
 }
 
@@ -699,9 +682,5 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
 
 /// Levels of nested arrays that are checked.
 const NESTED: u8 = 2;
-/// Bytes that a check may read at least, and per byte of schema and value: 1 MiB takes about a
-/// millisecond on a desktop.
-const LEAST_BUDGET: usize = 1 << 20;
-const BUDGET_PER_BYTE: usize = 128;
 /// Maximum length of a value that an error shows, in bytes of JSON.
 const LONGEST_SHOWN: usize = 42;

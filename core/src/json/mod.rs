@@ -260,6 +260,28 @@ fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
 
 const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;
 
+/// Remaining bytes that a check may read. Members are searched one by one, so that a long schema
+/// with a long value would cost the product of their lengths.
+pub(crate) struct Budget(pub(crate) usize);
+
+impl Budget {
+    /// A constant times the length of both, and at least [`LEAST_BUDGET`].
+    pub(crate) fn new(schema: RawJson<'_>, value: RawJson<'_>) -> Self {
+        let len = schema.as_str().len().saturating_add(value.as_str().len());
+        Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
+    }
+
+    pub(crate) fn spend(&mut self, len: usize) -> Result<(), &'static str> {
+        self.0 = self.0.checked_sub(len).ok_or("is too large to be checked")?;
+        Ok(())
+    }
+}
+
+/// Bytes that a check may read at least, and per byte of schema and value: 1 MiB takes about a
+/// millisecond on a desktop.
+const LEAST_BUDGET: usize = 1 << 20;
+const BUDGET_PER_BYTE: usize = 128;
+
 #[cfg(test)]
 mod tests {
     use super::base64_len;

@@ -154,6 +154,18 @@ pub(super) const CASES: &Table = &[
             black_box(form.validate_content(content.as_json()).is_ok());
         })
     }),
+    ("form: a choice that is filled in again and again", |n| {
+        let choices = join(n, |at| format!(r#""a long choice, number {at}""#));
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#
+        );
+        let content = vec![format!(r#""m0":"a long choice, number {}""#, n - 1); n].join(",");
+        on(format!(r#"[{schema},{{{content}}}]"#), |json| {
+            let mut both = json.elements();
+            let form = RequestedSchema::from_json(both.next().unwrap()).unwrap();
+            black_box(form.validate_content(both.next().unwrap()).is_ok());
+        })
+    }),
     ("form: what was filled in", |n| {
         let content = object(n, |at| format!(r#""m{at}":["a","b"]"#));
         on(content, |json| {

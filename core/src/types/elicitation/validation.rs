@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{FieldKind, Form, MAX_FORM_FIELDS};
 use crate::encode::{Encode, Encoder};
-use crate::json::{RawJson, is_whole};
+use crate::json::{Budget, RawJson, is_whole};
 use crate::protocol::Revision;
 use crate::text::Printable;
 use crate::types::{
@@ -41,16 +41,12 @@ pub enum FormErrorKind {
     /// The value is not one of the options.
     UnknownOption,
     /// Fewer than `minItems` or more than `maxItems` options are selected; or more than are
-    /// checked: their number times the length of the received options, of all fields together, is
-    /// at most 16 MiB.
+    /// checked: the lengths of the received options, once for each that is selected, are together
+    /// at most 1 MiB, and 128 for each byte of form and content.
     InvalidItemCount,
     /// The form has, or requires, more than [`MAX_FORM_FIELDS`] fields.
     TooManyFields,
 }
-
-/// Maximum number of bytes of options that are read for selections of several: a hostile form could
-/// select each of its options.
-const MAX_OPTIONS_READ: usize = 16 << 20;
 
 impl<'a> RequestedSchema<'a> {
     /// Validates the form: an object whose properties are strings, numbers, booleans and
@@ -119,7 +115,7 @@ impl<'a> RequestedSchema<'a> {
             return Err(FormError { field: Text::new(""), kind: FormErrorKind::InvalidType });
         }
         self.validate()?;
-        let mut left = MAX_OPTIONS_READ;
+        let budget = &mut Budget::new(self.as_json().unwrap_or(RawJson::EMPTY), content);
         for field in self.fields() {
             let field = field.map_err(|_| FormError {
                 field: Text::new(""),
@@ -130,7 +126,7 @@ impl<'a> RequestedSchema<'a> {
                 return Err(FormError { field: field.name, kind: FormErrorKind::Missing });
             }
             values
-                .try_for_each(|value| check_value(&field, value, &mut left))
+                .try_for_each(|value| check_value(&field, value, budget))
                 .map_err(|kind| FormError { field: field.name, kind })?;
         }
         // `required` may name absent properties.
@@ -188,11 +184,11 @@ fn find<'a>(object: RawJson<'a>, name: Text<'_>) -> impl Iterator<Item = RawJson
     members.map(|(_, value)| value)
 }
 
-/// `left` is the number of bytes of options that may still be read for selections of several.
+/// The budget is for the options of selections, which are read once for each that is selected.
 fn check_value(
     field: &Field<'_>,
     value: RawJson<'_>,
-    left: &mut usize,
+    budget: &mut Budget,
 ) -> Result<(), FormErrorKind> {
     let text = value.as_string().map(Text::from_json);
     match &field.schema {
@@ -218,26 +214,21 @@ fn check_value(
             value.as_bool().map(|_| ()).ok_or(FormErrorKind::InvalidType)
         }
         PrimitiveSchema::SingleSelect(schema) => {
-            check_option(&schema.options, text.ok_or(FormErrorKind::InvalidType)?)
+            check_option(&schema.options, text.ok_or(FormErrorKind::InvalidType)?, budget)
         }
         PrimitiveSchema::MultiSelect(schema) => {
             let options = &schema.items.0;
             if let Some(text) = text {
-                return check_option(options, text);
+                return check_option(options, text, budget);
             }
             if !value.is_array() {
                 return Err(FormErrorKind::InvalidType);
             }
-            let count = value.elements().count();
-            let work = count.saturating_mul(text_len(options));
-            *left = left.checked_sub(work).ok_or(FormErrorKind::InvalidItemCount)?;
             for element in value.elements() {
-                check_option(
-                    options,
-                    Text::from_json(element.as_string().ok_or(FormErrorKind::InvalidType)?),
-                )?;
+                let text = element.as_string().ok_or(FormErrorKind::InvalidType)?;
+                check_option(options, Text::from_json(text), budget)?;
             }
-            is_within(count, schema.min_items, schema.max_items)
+            is_within(value.elements().count(), schema.min_items, schema.max_items)
                 .then_some(())
                 .ok_or(FormErrorKind::InvalidItemCount)
         }
@@ -254,7 +245,12 @@ fn text_len(options: &EnumOptions<'_>) -> usize {
     json.map_or(0, |json| json.as_str().len())
 }
 
-fn check_option(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErrorKind> {
+fn check_option(
+    options: &EnumOptions<'_>,
+    text: Text<'_>,
+    budget: &mut Budget,
+) -> Result<(), FormErrorKind> {
+    budget.spend(text_len(options)).map_err(|_| FormErrorKind::InvalidItemCount)?;
     if options.contains(text) { Ok(()) } else { Err(FormErrorKind::UnknownOption) }
 }
 
