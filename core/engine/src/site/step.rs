@@ -142,7 +142,9 @@ impl<'c, O> Site<'c, O> {
         let mut messages = position.messages(body, http);
         let mut server = state.server(config);
         // The response to a call may be behind the request.
-        if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
+        let may_wait = full_until.is_none_or(|at| now < at) && server.open_calls() == 0;
+        // A refusal that has begun is finished.
+        if may_wait && stream.writer.is_none() {
             messages.await_entries();
         }
         let waits = stream.outbox.has_blocked_outcome();
