@@ -581,9 +581,12 @@ impl HttpClient {
         let had_response = job.exchange.has_response();
         self.session.observe(&mut job.exchange, data);
         let has_response = job.exchange.has_response();
+        let is_response = has_response && !had_response;
         match data {
             Frame::Complete(message) if job.errand.is_some() => message.clone_into(&mut job.body),
-            Frame::Complete(message) if job.session != self.sessions && is_request(message) => {
+            Frame::Complete(message)
+                if job.session != self.sessions && !is_response && may_be_request(message) =>
+            {
                 // A request of the new session may have the same id.
             }
             Frame::Complete(message) => {
@@ -592,9 +595,7 @@ impl HttpClient {
                 let message = list.unwrap_or_else(|| message.to_vec());
                 self.inbox.push(Received::Message(message));
             }
-            Frame::Oversized { .. } if has_response && !had_response => {
-                self.unusable(&job.exchange, TOO_LONG);
-            }
+            Frame::Oversized { .. } if is_response => self.unusable(&job.exchange, TOO_LONG),
             Frame::Oversized { .. } => self.report(Diagnostic::TooLong),
         }
     }
@@ -608,8 +609,8 @@ impl HttpClient {
     }
 }
 
-fn is_request(message: &[u8]) -> bool {
-    OutgoingMessage::parse(message).is_some_and(|message| message.id().is_some())
+fn may_be_request(message: &[u8]) -> bool {
+    OutgoingMessage::parse(message).is_none_or(|message| message.id().is_some())
 }
 
 fn ended() -> HttpError {
