@@ -12,6 +12,7 @@ use mcp_sansio_engine::ClientEngine;
 use super::connector::Application;
 use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{HttpLink, HttpTransport};
+use crate::panics::caught;
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks:
 /// `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
@@ -97,7 +98,8 @@ impl Transport for BlockingHttpTransport {
 
 impl Drop for BlockingHttpTransport {
     fn drop(&mut self) {
-        let _ = self.close();
+        // Where a thread ends, what waits may be gone: a panic there would end the process.
+        let _ = caught(|| self.close());
     }
 }
 
