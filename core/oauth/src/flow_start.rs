@@ -176,7 +176,11 @@ impl Authorization<'_> {
         let wanted = challenge.and_then(|challenge| challenge.get("scope"));
         let wanted = wanted.filter(|wanted| scope::is_valid(wanted)).unwrap_or_default();
         let narrow = self.setup.scope;
-        let is_allowed = |token: &&str| narrow.is_none_or(|narrow| scope::contains(narrow, token));
+        let is_allowed = |token: &&str| {
+            // It is asked for where the metadata of the authorization server has it.
+            *token != scope::OFFLINE_ACCESS
+                && narrow.is_none_or(|narrow| scope::contains(narrow, token))
+        };
         let asked = self.arena.get(Tag::AskedScope.of(self.flow.tokens)).unwrap_or_default();
         let are_new =
             scope::tokens(wanted).filter(is_allowed).map(|it| !scope::contains(asked, it));

@@ -149,16 +149,17 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
 
 #[test]
 fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_granted() {
-    // In the second setup nothing is new that may be asked for.
-    for (scope, pages) in [(None, 2), (Some("basic read"), 1)] {
+    // Of the others nothing is new that may be asked for.
+    let cases = [(None, "write", 2), (Some("basic read"), "write", 1), (None, "offline_access", 1)];
+    for (scope, new, pages) in cases {
         let mut program = Program::new(Setup { scope, ..SETUP });
         program.world.challenge = "Bearer scope=\"basic read\"".to_owned();
         program.world.grants = Some("basic");
         assert_eq!(program.request(), Ok(200));
         // What this server calls `read` is part of `basic` by now.
         program.world.grants = Some("basic write");
-        let challenge = "Bearer error=\"insufficient_scope\", scope=\"read write\"";
-        let answer = Answer::new(403, "").field("www-authenticate", challenge);
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"read {new}\"");
+        let answer = Answer::new(403, "").field("www-authenticate", &challenge);
         program.world.answer_next(ENDPOINT, answer.clone());
         assert_eq!(program.request().is_ok(), pages == 2);
         program.world.answer_next(ENDPOINT, answer);
