@@ -200,14 +200,14 @@ impl TaskWork {
         &self,
         request: &ActiveRequest,
         outcome: TaskResult,
-        (how, decided): (Ended, Option<u64>),
+        (how, stored): (Ended, Option<u64>),
     ) -> bool {
         let Some(task) = self.key() else { return false };
         let is_first = self.hub.with(|hub, mut time| {
-            time.unix_ms = decided.unwrap_or(time.unix_ms);
+            time.unix_ms = stored.unwrap_or(time.unix_ms);
             hub.finish(time, task, outcome)
         });
-        let is_first = is_first || decided.is_some();
+        let is_first = is_first || stored.is_some() && self.hub.node().is_some();
         if is_first {
             request.tell(|observed| observed.ended(how));
         }
@@ -436,7 +436,7 @@ impl LiveTask<'_> {
     /// Saves how the task has ended, if there is a store: with an outcome, or without its handler.
     ///
     /// In a fleet it may have ended elsewhere, or be another server's: then that counts. Returns
-    /// the time of this end if that is now the one in the store, whatever happens here.
+    /// the time of this end if it is now in the store; in a fleet it counts, whatever happens here.
     pub(crate) async fn save(
         &mut self,
         request: &ActiveRequest,
@@ -460,7 +460,7 @@ impl LiveTask<'_> {
         if let Ok(false) = saved {
             hub.with(|hub, _| hub.leave_to_others(self.new.key));
         }
-        Ok((saved? && hub.node().is_some()).then_some(unix_ms))
+        Ok(saved?.then_some(unix_ms))
     }
 }
 
