@@ -105,7 +105,8 @@ fn is_same(one: &str, other: &str) -> bool {
 ///     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
 /// static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("say", SCHEMA)]);
 /// const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
-/// static ACCESS: Access = Access::new().tokens(&["AIXZFw6bbMGpHsCyvPkIJw"]);
+/// # macro_rules! env { ($name:literal) => { "AIXZFw6bbMGpHsCyvPkIJw" } }
+/// static ACCESS: Access = Access::new().tokens(&[env!("MCP_TOKEN")]);
 ///
 /// # let body = concat!(
 /// #     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{"#,
