@@ -172,8 +172,8 @@ fn an_answer_to_a_question_of_a_session_that_has_ended_is_not_sent_in_the_next()
     assert_eq!(scene.nobody.withdrawn, scene.nobody.asked);
     // A stream of the last session goes on.
     asks(&mut scene, &stream, 9, Value::Null);
-    let batch = json!([{"jsonrpc": "2.0", "id": 9, "method": "ping"}]);
-    scene.says(&stream, &event(&batch));
+    let invalid = json!({"jsonrpc": "1.0", "id": 9, "method": "ping"});
+    scene.says(&stream, &event(&invalid));
     scene.says(&stream, &event(&stream.ok(text("late"))));
     assert_eq!(scene.result(slow), "late");
     let get = scene.get.clone().unwrap();
