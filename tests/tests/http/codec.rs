@@ -785,7 +785,7 @@ fn a_reader_that_grows_collects_a_request_as_long_as_its_limit() {
                 collected => break collected,
             }
             if replaces {
-                // What is kept moves, too.
+                // The bytes that are kept move, too.
                 reader.replace_storage(Vec::new());
             }
             let spare = reader.spare();

@@ -156,7 +156,7 @@ fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_grante
         program.world.challenge = "Bearer scope=\"basic read\"".to_owned();
         program.world.grants = Some("basic");
         assert_eq!(program.request(), Ok(200));
-        // What this server calls `read` is part of `basic` by now.
+        // `basic` contains `read` at this server by now.
         program.world.grants = Some("basic write");
         let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"read {new}\"");
         let answer = Answer::new(403, "").field("www-authenticate", &challenge);
