@@ -442,9 +442,14 @@ impl Authorization<'_> {
         }
     }
 
-    /// Ends the flow. Tokens stay.
+    /// Ends the flow. Tokens stay. After a question that was asked to renew a token before its end
+    /// the token is used on, and not renewed before a server refuses it.
     pub fn cancel(&mut self) {
-        if self.flow.phase.is_running() {
+        let is_asked = matches!(self.flow.phase, Phase::AskClient | Phase::AskAssertion);
+        if self.flow.tried.early && is_asked {
+            // The next step would ask again.
+            self.end_early_renewal();
+        } else if self.flow.phase.is_running() {
             self.restart(Phase::Idle);
         }
     }

@@ -140,6 +140,13 @@ mcp 200"
         let kept = program.store.as_ref().unwrap();
         assert!(!kept.windows(secret.len()).any(|part| part == secret.as_bytes()));
     }
+    // Without another assertion the token is used to its end, and nobody is asked for one again.
+    program.assertions.clear();
+    program.world.now += 3590;
+    for asked in ["ask assertion for https://idp.test\nready\n", ""] {
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(program.trace(), format!("{asked}mcp 200"));
+    }
     assert_eq!(program.allocations, 0);
 }
 

@@ -217,8 +217,12 @@ impl<'s> Program<'s> {
             }
             Taken::AskAssertion(audience) => {
                 self.trace.push(format!("ask assertion for {audience}"));
-                let assertion = self.assertions.remove(0);
-                self.machine(|machine| machine.assertion(assertion));
+                if self.assertions.is_empty() {
+                    self.machine(|machine| machine.cancel());
+                } else {
+                    let assertion = self.assertions.remove(0);
+                    self.machine(|machine| machine.assertion(assertion));
+                }
             }
             Taken::Keep => {
                 self.trace.push("keep".to_owned());
