@@ -4,7 +4,7 @@ use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::future;
@@ -133,16 +133,31 @@ fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
 
 #[test]
 fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new("done")) });
     let options =
         HttpOptions { max_waiting_checks: 2, ..HttpOptions::new() }.authorize(Check::default());
-    let site = Site::with(HttpOptions { authorize_timeout: Duration::MAX, ..options });
-    let mut waiting = [site.connect(), site.connect()];
-    waiting.iter_mut().for_each(|client| client.write(&who("never")));
-    let end = Instant::now() + Duration::from_secs(60);
-    while site.send(&who("wrong")).status != 503 {
-        assert!(Instant::now() < end);
-    }
-    assert_eq!(site.send(&who("anna")).text(), "anna");
+    let server = HttpServer::new(&app, options).unwrap();
+    let sent = |token| {
+        let fields = [("Host", "localhost"), ("Authorization", token)];
+        let mut exchange = server.exchange(OwnedHead::new("GET", "/mcp", fields));
+        exchange.end_body();
+        exchange
+    };
+    let requests = async {
+        let mut waiting = [sent("Bearer never"), sent("Bearer never")];
+        for exchange in &mut waiting {
+            let mut response = pin!(exchange.response());
+            assert!(future::poll_once(response.as_mut()).await.is_none());
+        }
+        assert_eq!(sent("Bearer wrong").response().await.status, 503);
+        // The credentials are in order, but there is no session.
+        assert_eq!(sent("Bearer anna").response().await.status, 405);
+        let [first, _second] = waiting;
+        drop(first);
+        assert_eq!(sent("Bearer wrong").response().await.status, 401);
+        app.broadcaster().shut_down();
+    };
+    future::block_on(future::zip(server.run(&app), requests));
 }
 
 #[test]
