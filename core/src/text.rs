@@ -225,6 +225,13 @@ pub(crate) fn utf8(c: char, out: &mut [u8; 4]) -> &[u8] {
     out.get(..len).unwrap_or_default()
 }
 
+/// Returns the hexadecimal digit of the lowest four bits.
+#[inline]
+pub(crate) const fn hex_digit(bits: u8) -> u8 {
+    let value = bits & 15;
+    if value < 10 { b'0' + value } else { b'a' - 10 + value }
+}
+
 /// Splits a text at the first `at`. Given as a character instead of an array, the standard library
 /// searches in another way, which has a panic path.
 pub fn split_once(text: &str, at: char) -> Option<(&str, &str)> {
@@ -327,10 +334,7 @@ pub(crate) fn write_printable(text: &str, to: &mut impl fmt::Write) -> fmt::Resu
     for (at, c) in text.char_indices().filter(|(_, c)| is_obeyed(*c)) {
         to.write_str(text.get(written..at).unwrap_or_default())?;
         written = at + c.len_utf8();
-        let digit = |shift: u32| {
-            let digit = u32::from(c) >> shift & 15;
-            b"0123456789abcdef".get(digit as usize).copied().unwrap_or_default()
-        };
+        let digit = |shift: u32| hex_digit((u32::from(c) >> shift) as u8);
         let escape: &[u8] = match c {
             '\n' => b"\\n",
             '\r' => b"\\r",

@@ -1,4 +1,4 @@
-//! Time of the caller's clock in milliseconds.
+//! Time of the caller's clock in milliseconds, and dates in texts.
 
 use core::time::Duration;
 
@@ -59,6 +59,23 @@ const fn whole_millis(nanos: u32) -> u32 {
         bit >>= 1;
     }
     millis
+}
+
+// Dates in texts.
+
+/// Takes a date as `2026-07-28`. Returns its century, the year in that, the month and the day, each
+/// of any two digits.
+pub(crate) fn date(text: &mut impl Iterator<Item = char>) -> Option<[u32; 4]> {
+    let (century, year) = (two_digits(text)?, two_digits(text)?);
+    Some([century, year, two_digits_behind('-', text)?, two_digits_behind('-', text)?])
+}
+
+pub(crate) fn two_digits(text: &mut impl Iterator<Item = char>) -> Option<u32> {
+    Some(text.next()?.to_digit(10)? * 10 + text.next()?.to_digit(10)?)
+}
+
+pub(crate) fn two_digits_behind(mark: char, text: &mut impl Iterator<Item = char>) -> Option<u32> {
+    if text.next()? == mark { two_digits(text) } else { None }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Lines with a checksum, for links that lose, double or change bytes without saying so.
 
+use crate::text::hex_digit;
+
 /// Computes the checksum of lines that are sent: `{...}` leaves as `{...}` and
 /// `\t1a2b3c4d\n`, a tab and the CRC-32 (ISO-HDLC, zlib's) of the bytes before it in hexadecimal
 /// digits.
@@ -50,8 +52,7 @@ impl LineChecksum {
         let mut end = *b"\t00000000\n";
         let digits = end.iter_mut().skip(1).take(8).zip((0..8).rev());
         for (digit, place) in digits {
-            let value = (self.crc >> (4 * place) & 15) as u8;
-            *digit = if value < 10 { b'0' + value } else { b'a' - 10 + value };
+            *digit = hex_digit((self.crc >> (4 * place)) as u8);
         }
         self.crc = 0;
         end

@@ -6,7 +6,7 @@ use super::path::Parts;
 use super::{Encode, Encoder};
 use crate::json::{base64_len, encode_base64, is_clean, is_clean_key, skip_clean};
 use crate::protocol::error::InvalidPayload;
-use crate::text::copy;
+use crate::text::{copy, hex_digit};
 
 impl<'b> Encoder<'b> {
     /// Returns the number of bytes of the frame written so far, including those outside of the
@@ -191,9 +191,8 @@ impl<'b> Encoder<'b> {
             b'\r' => b'r',
             b'\t' => b't',
             _ => {
-                let digit =
-                    |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
-                return self.put(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+                let (high, low) = (hex_digit(byte >> 4), hex_digit(byte));
+                return self.put(&[b'\\', b'u', b'0', b'0', high, low]);
             }
         };
         self.put(&[b'\\', short]);

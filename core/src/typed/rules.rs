@@ -9,6 +9,7 @@ use crate::catalog::shown;
 use crate::encode::{Encode, Encoder};
 use crate::json::{Cursor, Decimal, Ends, Indexed, JsonStr, RawJson, compare, same};
 use crate::text::write_printable;
+use crate::time::{date, two_digits, two_digits_behind};
 use crate::types::Text;
 use crate::uri_template::{has_uri_characters, takes_scheme};
 
@@ -426,8 +427,8 @@ pub fn check_members<'a>(
     members: &mut [RawJson<'a>],
     is_form: bool,
 ) -> Result<(), Faults<'a>> {
-    let report: &mut dyn Report = if is_form { &mut FirstOfForm } else { &mut First };
     let Indexed { json: value, ends } = value;
+    let report = &mut First { is_form };
     let mut check = Check { cursor: Cursor::new(value), report, members, ends };
     match check.value(rule, 0, &Path::ROOT) {
         ControlFlow::Continue(()) => Ok(()),
@@ -691,21 +692,15 @@ impl Encode for Faults<'_> {
 
 crate::text::error_type!(Faults<'_>);
 
-/// Breaks at the first fault.
-struct First;
-
-impl Report for First {
-    fn fault(&mut self, _: &Path<'_>, _: Fault<'_>) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
+/// Breaks at the first fault of a value, or of a form.
+struct First {
+    is_form: bool,
 }
 
-/// Breaks at the first fault of a form.
-struct FirstOfForm;
-
-impl Report for FirstOfForm {
+impl Report for First {
     fn fault(&mut self, _: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()> {
-        if is_of_form(fault) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let is_none = self.is_form && is_of_form(fault);
+        if is_none { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 
@@ -993,21 +988,6 @@ fn is_date_time(text: Text<'_>) -> bool {
 fn is_hour_and_minute(text: &mut impl Iterator<Item = char>) -> bool {
     two_digits(text).is_some_and(|hour| hour < 24)
         && two_digits_behind(':', text).is_some_and(|minute| minute < 60)
-}
-
-/// Takes a date as `2026-07-28`. Returns its century, the year in that, the month and the day, each
-/// of any two digits.
-fn date(text: &mut impl Iterator<Item = char>) -> Option<[u32; 4]> {
-    let (century, year) = (two_digits(text)?, two_digits(text)?);
-    Some([century, year, two_digits_behind('-', text)?, two_digits_behind('-', text)?])
-}
-
-fn two_digits(text: &mut impl Iterator<Item = char>) -> Option<u32> {
-    Some(text.next()?.to_digit(10)? * 10 + text.next()?.to_digit(10)?)
-}
-
-fn two_digits_behind(mark: char, text: &mut impl Iterator<Item = char>) -> Option<u32> {
-    if text.next()? == mark { two_digits(text) } else { None }
 }
 
 /// Checks that both sides of the `@` are parts joined by single dots.
