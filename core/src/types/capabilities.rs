@@ -7,7 +7,7 @@ use super::macros::wrong;
 use super::meta::{SKILLS, TASKS, is_modern_only};
 use super::ui;
 use crate::encode::{Encode, Encoder, object};
-use crate::json::RawJson;
+use crate::json::{JsonStr, RawJson};
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
 use serde::{Deserialize, Deserializer};
 
@@ -163,30 +163,13 @@ fn write_extensions(
     skills: Option<RawJson<'_>>,
     to: &mut Encoder<'_>,
 ) {
-    let is_modern = to.revision().is_modern();
-    let has_tasks = has_tasks && is_modern;
+    let has_tasks = has_tasks && to.revision().is_modern();
     let skills = skills.filter(|_| to.revision() >= Revision::V2025_06_18);
-    if !has_tasks && skills.is_none() {
-        return extensions.map_or((), |extensions| extensions.write_member(to));
+    match extensions {
+        Some(DeclaredExtensions { object, write }) => write(object, has_tasks, skills, to),
+        None if !has_tasks && skills.is_none() => {}
+        None => write_extension_object(RawJson::EMPTY, has_tasks, skills, to),
     }
-    if !to.key("extensions") {
-        return;
-    }
-    let others = extensions.map_or(RawJson::EMPTY, |extensions| extensions.as_json());
-    to.begin_object();
-    for (id, settings) in others.members() {
-        let is_own = (has_tasks && id == TASKS) || (skills.is_some() && id == SKILLS);
-        if !is_own && (is_modern || !is_modern_only(id)) && to.key_json(id) {
-            to.raw(settings);
-        }
-    }
-    if has_tasks {
-        to.member(TASKS, &RawJson::EMPTY);
-    }
-    if let Some(skills) = skills {
-        to.member(SKILLS, &skills);
-    }
-    to.end_object();
 }
 
 // The extensions that capabilities declare.
@@ -197,7 +180,7 @@ fn write_extensions(
 pub struct DeclaredExtensions<'a> {
     object: RawJson<'a>,
     /// Function pointer, so that the code is linked only where extensions are declared.
-    write: fn(RawJson<'_>, &mut Encoder<'_>),
+    write: fn(RawJson<'_>, bool, Option<RawJson<'_>>, &mut Encoder<'_>),
 }
 
 impl<'a> DeclaredExtensions<'a> {
@@ -210,11 +193,6 @@ impl<'a> DeclaredExtensions<'a> {
     pub const fn as_json(&self) -> RawJson<'a> {
         self.object
     }
-
-    /// Writes the member, if the revision has any of them.
-    fn write_member(&self, to: &mut Encoder<'_>) {
-        (self.write)(self.object, to);
-    }
 }
 
 impl fmt::Debug for DeclaredExtensions<'_> {
@@ -223,30 +201,41 @@ impl fmt::Debug for DeclaredExtensions<'_> {
     }
 }
 
-fn write_extension_object(object: RawJson<'_>, to: &mut Encoder<'_>) {
-    let is_modern = to.revision().is_modern();
-    let mut members = object.members();
-    let has_any = object.members().next().is_none()
-        || members.any(|(id, _)| is_modern || !is_modern_only(id));
-    object!(@member to "extensions"? since V2025_06_18: has_any.then_some(KnownExtensions(object)));
-}
-
-/// The object, without those that exist in 2026-07-28 only where the revision is older.
-struct KnownExtensions<'a>(RawJson<'a>);
-
-impl Encode for KnownExtensions<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        if to.revision().is_modern() || !self.0.members().any(|(id, _)| is_modern_only(id)) {
-            return to.raw(self.0);
-        }
-        to.begin_object();
-        for (id, settings) in self.0.members().filter(|(id, _)| !is_modern_only(*id)) {
-            if to.key_json(id) {
-                to.raw(settings);
-            }
-        }
-        to.end_object();
+/// Writes the member, if the revision has any of them: without those that exist in 2026-07-28 only
+/// where it is older, and without those that follow.
+fn write_extension_object(
+    object: RawJson<'_>,
+    has_tasks: bool,
+    skills: Option<RawJson<'_>>,
+    to: &mut Encoder<'_>,
+) {
+    let revision = to.revision();
+    let is_kept = |id: JsonStr<'_>| {
+        let is_known = revision.is_modern() || !is_modern_only(id);
+        is_known && !(has_tasks && id == TASKS) && !(skills.is_some() && id == SKILLS)
+    };
+    let has_own = has_tasks || skills.is_some();
+    let is_whole = !has_own && object.members().all(|(id, _)| is_kept(id));
+    let has_any = has_own || is_whole || object.members().any(|(id, _)| is_kept(id));
+    if !has_any || revision < Revision::V2025_06_18 || !to.key("extensions") {
+        return;
     }
+    if is_whole {
+        return to.raw(object);
+    }
+    to.begin_object();
+    for (id, settings) in object.members().filter(|(id, _)| is_kept(*id)) {
+        if to.key_json(id) {
+            to.raw(settings);
+        }
+    }
+    if has_tasks {
+        to.member(TASKS, &RawJson::EMPTY);
+    }
+    if let Some(skills) = skills {
+        to.member(SKILLS, &skills);
+    }
+    to.end_object();
 }
 
 impl ClientFeatures {

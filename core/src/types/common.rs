@@ -510,18 +510,15 @@ payload! {
     #![rendered]
     /// An icon for user interfaces. Since 2025-11-25, schema type `Icon`.
     pub struct Icon<'a> {
-        new {
-            /// URI of the image, with the scheme `https` or `data`.
-            "src" src: text;
-        }
-        with {
-            /// MIME type, if that of the source is missing or generic.
-            "mimeType" mime_type: text;
-            /// Sizes of the image in pixels, each as `48x48`, or `any` for a scalable format.
-            "sizes" sizes: list(Text<'a>);
-            /// Background that the icon is designed for.
-            "theme" theme: of(IconTheme);
-        }
+        /// URI of the image, with the scheme `https` or `data`.
+        "src" src: text;
+        optional:
+        /// MIME type, if that of the source is missing or generic.
+        "mimeType" mime_type: text;
+        /// Sizes of the image in pixels, each as `48x48`, or `any` for a scalable format.
+        "sizes" sizes: list(Text<'a>);
+        /// Background that the icon is designed for.
+        "theme" theme: of(IconTheme);
     }
 }
 
@@ -585,7 +582,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Icons<'a> {
 
 names! {
     /// Background that an [`Icon`] is designed for: `theme` of schema type `Icon`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum IconTheme {
         /// Light background.
         Light = "light",
@@ -636,7 +632,6 @@ impl CacheHint {
 names! {
     /// Whether caches may share a result between users: `cacheScope` of schema type
     /// `CacheableResult`. Since 2026-07-28.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum CacheScope {
         /// Caches may serve the result to every user.
         Public = "public",
@@ -650,13 +645,11 @@ names! {
 payload! {
     /// Parameters of the `*/list` requests. Schema type `PaginatedRequestParams`.
     pub struct PaginatedParams<'a> {
-        new {}
-        with {
-            /// Cursor of the page: the `nextCursor` of the page before. Absent for the first page.
-            "cursor" cursor: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        optional:
+        /// Cursor of the page: the `nextCursor` of the page before. Absent for the first page.
+        "cursor" cursor: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -684,16 +677,13 @@ impl<'a> PaginatedParams<'a> {
 payload! {
     /// JSON-RPC error object: the member `error` of a response. Schema type `Error`.
     pub struct ErrorObject<'a> {
-        new {
-            /// Error code.
-            "code" code: of(i64);
-            /// Short description of the error.
-            "message" message: text;
-        }
-        with {
-            /// Additional information. `null` is a value.
-            "data" data: any;
-        }
+        /// Error code.
+        "code" code: of(i64);
+        /// Short description of the error.
+        "message" message: text;
+        optional:
+        /// Additional information. `null` is a value.
+        "data" data: any;
     }
 }
 
@@ -701,12 +691,10 @@ payload! {
     /// Data of the error for an unsupported protocol version (2026-07-28: code -32022). In schema
     /// type `UnsupportedProtocolVersionError`; legacy servers send it, too.
     pub struct UnsupportedProtocolVersionData<'a> {
-        new {
-            /// Protocol versions that the server supports.
-            "supported" supported: list(Text<'a>);
-            /// Protocol version of the request.
-            "requested" requested: text;
-        }
+        /// Protocol versions that the server supports.
+        "supported" supported: list(Text<'a>);
+        /// Protocol version of the request.
+        "requested" requested: text;
     }
 }
 
@@ -714,10 +702,8 @@ payload! {
     /// Data of the error for a request that requires undeclared client capabilities. 2026-07-28, in
     /// schema type `MissingRequiredClientCapabilityError`.
     pub struct MissingRequiredClientCapabilityData<'a> {
-        new {
-            /// All capabilities that the request requires, those already declared included.
-            "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);
-        }
+        /// All capabilities that the request requires, those already declared included.
+        "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);
     }
 }
 
@@ -725,20 +711,16 @@ payload! {
     /// Data of the error for a request that requires URL mode elicitations first. 2025-11-25 only,
     /// in schema type `URLElicitationRequiredError`.
     pub struct UrlElicitationRequiredData<'a> {
-        new {
-            /// Elicitations that the client must complete before it sends the request again.
-            "elicitations" elicitations: list(ElicitParams<'a>);
-        }
+        /// Elicitations that the client must complete before it sends the request again.
+        "elicitations" elicitations: list(ElicitParams<'a>);
     }
 }
 
 payload! {
     /// Data of the error for an unknown resource.
     pub struct ResourceErrorData<'a> {
-        new {
-            /// URI of the resource.
-            "uri" uri: text;
-        }
+        /// URI of the resource.
+        "uri" uri: text;
     }
 }
 

@@ -101,16 +101,13 @@ payload! {
     pub struct TextContent<'a> {
         tag "type" = "text";
         writer write_members;
-        new {
-            /// The text.
-            "text" text: text;
-        }
-        with {
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// The text.
+        "text" text: text;
+        optional:
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -119,18 +116,15 @@ payload! {
     pub struct ImageContent<'a> {
         tag "type" = "image";
         writer write_members;
-        new {
-            /// The file, base64 on the wire.
-            "data" data: of(Blob<'a>);
-            /// MIME type of the file.
-            "mimeType" mime_type: text;
-        }
-        with {
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// The file, base64 on the wire.
+        "data" data: of(Blob<'a>);
+        /// MIME type of the file.
+        "mimeType" mime_type: text;
+        optional:
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -140,18 +134,15 @@ payload! {
     pub struct AudioContent<'a> {
         tag "type" = "audio";
         writer write_or_describe;
-        new {
-            /// The file, base64 on the wire.
-            "data" data: of(Blob<'a>);
-            /// MIME type of the file.
-            "mimeType" mime_type: text;
-        }
-        with {
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// The file, base64 on the wire.
+        "data" data: of(Blob<'a>);
+        /// MIME type of the file.
+        "mimeType" mime_type: text;
+        optional:
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -180,16 +171,13 @@ payload! {
     pub struct EmbeddedResource<'a> {
         tag "type" = "resource";
         writer write_members;
-        new {
-            /// Contents of the resource.
-            "resource" resource: of(ResourceContents<'a>);
-        }
-        with {
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// Contents of the resource.
+        "resource" resource: of(ResourceContents<'a>);
+        optional:
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -199,28 +187,25 @@ payload! {
     pub struct ResourceLink<'a> {
         tag "type" = "resource_link";
         writer write_or_describe;
-        new {
-            /// URI of the resource.
-            "uri" uri: text;
-            /// Name for programmatic use.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Description of the resource, for the model.
-            "description" description: text;
-            /// MIME type of the resource, if known.
-            "mimeType" mime_type: text;
-            /// Size of the raw content in bytes, before base64 encoding.
-            "size" size: of(u64);
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// URI of the resource.
+        "uri" uri: text;
+        /// Name for programmatic use.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Description of the resource, for the model.
+        "description" description: text;
+        /// MIME type of the resource, if known.
+        "mimeType" mime_type: text;
+        /// Size of the raw content in bytes, before base64 encoding.
+        "size" size: of(u64);
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -251,22 +236,19 @@ payload! {
     /// Hints for the client on how to use or display an object. Schema type `Annotations`.
     pub struct Annotations<'a> {
         writer write_members;
-        new {}
-        with {
-            /// Intended audience.
-            "audience" audience: list(Role);
-            /// Importance, from 0 (optional) to 1 (effectively required).
-            "priority" priority: of(Number<'a>);
-            /// Time of the last modification, in ISO 8601, e.g. `2025-01-12T15:00:58Z`. Since
-            /// 2025-06-18.
-            "lastModified" last_modified: text, since V2025_06_18;
-        }
+        optional:
+        /// Intended audience.
+        "audience" audience: list(Role);
+        /// Importance, from 0 (optional) to 1 (effectively required).
+        "priority" priority: of(Number<'a>);
+        /// Time of the last modification, in ISO 8601, e.g. `2025-01-12T15:00:58Z`. Since
+        /// 2025-06-18.
+        "lastModified" last_modified: text, since V2025_06_18;
     }
 }
 
 names! {
     /// Sender or recipient of a message. Schema type `Role`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum Role {
         /// The user.
         User = "user",

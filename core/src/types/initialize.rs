@@ -16,38 +16,32 @@ use serde::{Deserialize, Deserializer};
 payload! {
     /// Parameters of `initialize`. Up to 2025-11-25, schema type `InitializeRequestParams`.
     pub struct InitializeParams<'a> {
-        new {
-            /// Protocol version that the client proposes: the latest that it supports.
-            "protocolVersion" protocol_version: version;
-            /// Capabilities of the client.
-            "capabilities" capabilities: of(ClientCapabilities<'a>);
-            /// Name and version of the client.
-            "clientInfo" client_info: of(Implementation<'a>);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Protocol version that the client proposes: the latest that it supports.
+        "protocolVersion" protocol_version: version;
+        /// Capabilities of the client.
+        "capabilities" capabilities: of(ClientCapabilities<'a>);
+        /// Name and version of the client.
+        "clientInfo" client_info: of(Implementation<'a>);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
 payload! {
     /// Result of `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
     pub struct InitializeResult<'a> {
-        new {
-            /// Protocol version of the session.
-            "protocolVersion" protocol_version: version;
-            /// Capabilities of the server.
-            "capabilities" capabilities: of(ServerCapabilities<'a>);
-            /// Name and version of the server.
-            "serverInfo" server_info: of(Implementation<'a>);
-        }
-        with {
-            /// Instructions for the model on how to use the server.
-            "instructions" instructions: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Protocol version of the session.
+        "protocolVersion" protocol_version: version;
+        /// Capabilities of the server.
+        "capabilities" capabilities: of(ServerCapabilities<'a>);
+        /// Name and version of the server.
+        "serverInfo" server_info: of(Implementation<'a>);
+        optional:
+        /// Instructions for the model on how to use the server.
+        "instructions" instructions: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -57,22 +51,19 @@ payload! {
     /// Result of `server/discover`. 2026-07-28, schema type `DiscoverResult`. Name and version of
     /// the server are in `_meta`, as in every result.
     pub struct DiscoverResult<'a> {
-        new {
-            /// Protocol versions that the server supports.
-            "supportedVersions" supported_versions: versions;
-            /// Capabilities of the server.
-            "capabilities" capabilities: of(ServerCapabilities<'a>);
-        }
-        with {
-            /// Instructions for the model on how to use the server.
-            "instructions" instructions: text;
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
-            "ttlMs" ttl_ms: millis = 0;
-            /// Whether caches may share the result between users; private if missing.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Protocol versions that the server supports.
+        "supportedVersions" supported_versions: versions;
+        /// Capabilities of the server.
+        "capabilities" capabilities: of(ServerCapabilities<'a>);
+        optional:
+        /// Instructions for the model on how to use the server.
+        "instructions" instructions: text;
+        /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
+        "ttlMs" ttl_ms: millis = 0;
+        /// Whether caches may share the result between users; private if missing.
+        "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -135,22 +126,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
 payload! {
     /// Name and version of a client or server. Schema type `Implementation`.
     pub struct Implementation<'a> {
-        new {
-            /// Name for programmatic use.
-            "name" name: text;
-            /// Version of the program.
-            "version" version: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of what the program does. Since 2025-11-25.
-            "description" description: text, since V2025_11_25;
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// URL of the website of the program. Since 2025-11-25.
-            "websiteUrl" website_url: text, since V2025_11_25;
-        }
+        /// Name for programmatic use.
+        "name" name: text;
+        /// Version of the program.
+        "version" version: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of what the program does. Since 2025-11-25.
+        "description" description: text, since V2025_11_25;
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// URL of the website of the program. Since 2025-11-25.
+        "websiteUrl" website_url: text, since V2025_11_25;
     }
 }
 

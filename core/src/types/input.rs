@@ -21,16 +21,14 @@ payload! {
     /// It must have input requests, a request state, or both.
     pub struct InputRequiredResult<'a> {
         tag "resultType" = "input_required";
-        new {}
-        with {
-            /// Input requests. The client sends its request again with the responses.
-            "inputRequests" input_requests: of(InputRequests<'a>);
-            /// State that the client returns unchanged with the repeated request. A client can read
-            /// and modify it: encrypt or sign what it must not.
-            "requestState" request_state: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        optional:
+        /// Input requests. The client sends its request again with the responses.
+        "inputRequests" input_requests: of(InputRequests<'a>);
+        /// State that the client returns unchanged with the repeated request. A client can read
+        /// and modify it: encrypt or sign what it must not.
+        "requestState" request_state: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -148,17 +146,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
 payload! {
     /// A directory or file that a server may operate on. Schema type `Root`.
     pub struct Root<'a> {
-        new {
-            /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails with
-            /// [`RootUri`](InvalidPayload::RootUri).
-            "uri" uri: text => via FileUri;
-        }
-        with {
-            /// Display name for user interfaces.
-            "name" name: text;
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails with
+        /// [`RootUri`](InvalidPayload::RootUri).
+        "uri" uri: text => via FileUri;
+        optional:
+        /// Display name for user interfaces.
+        "name" name: text;
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -217,13 +212,10 @@ payload! {
     /// Result of `roots/list`. Schema type `ListRootsResult`.
     pub struct ListRootsResult<'a> {
         writer write_members;
-        new {
-            /// Roots of the client.
-            "roots" roots: list(Root<'a>);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, until V2025_11_25;
-        }
+        /// Roots of the client.
+        "roots" roots: list(Root<'a>);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
+        "_meta" meta: object, until V2025_11_25;
     }
 }

@@ -2,8 +2,8 @@
 //! define it.
 //!
 //! `payload!` generates the struct, a `const fn new` with the required fields, a `const fn` setter
-//! for each optional field, [`Encode`](crate::Encode) and `Deserialize`. The kind of a field
-//! determines its type and the argument of its setter:
+//! for each field below `optional:`, [`Encode`](crate::Encode) and `Deserialize`. The kind of a
+//! field determines its type and the argument of its setter:
 //!
 //! | kind | field | argument |
 //! | --- | --- | --- |
@@ -47,16 +47,16 @@ macro_rules! payload {
             $(tag $tkey:literal = $tag:literal;)?
             $(writer $writer:ident;)?
             $(encode $encode:ident;)?
-            new {$(
+            $(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)?
                     $(=> via $rvia:path)? $(, $rgate:ident $rrevision:ident)?;
-            )*}
-            $(with {$(
+            )*
+            $(optional: $(
                 $(#[$ometa:meta])*
                 $okey:literal $oname:ident: $okind:ident $(($oty:ty))? $(= $oinit:expr)?
                     $(=> when $when:path)? $(, $ogate:ident $orevision:ident)?;
-            )*})?
+            )*)?
         }
     ) => {
         $(#[$meta])*
@@ -231,15 +231,15 @@ macro_rules! render {
         $(#[$meta:meta])*
         $vis:vis struct $name:ident $(<$lt:lifetime>)? {
             $(writer $writer:ident;)?
-            new {$(
+            $(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))?;
-            )*}
-            with {$(
+            )*
+            optional: $(
                 $(#[$ometa:meta])*
                 $okey:literal $oname:ident: $okind:ident $(($oty:ty))?
                     $(=> when $when:path)? $(, $gate:ident $revision:ident)?;
-            )*}
+            )*
         }
     ) => {
         impl $(<$lt>)? crate::types::rendered::Const<'_, $name $(<$lt>)?> {
@@ -378,23 +378,20 @@ macro_rules! page {
         payload! {
             $(#[$meta])*
             pub struct $name<$lt> {
-                new {
-                    $(#[$imeta])*
-                    $key $field: list($item);
-                }
-                with {
-                    /// Cursor of the next page; absent on the last page.
-                    "nextCursor" next_cursor: text;
-                    /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
-                    /// Since 2026-07-28, where it is required.
-                    "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-                    /// Whether caches may share the result between users; private if missing. Since
-                    /// 2026-07-28, where it is required.
-                    "cacheScope" cache_scope: of(crate::types::CacheScope)
-                        = crate::types::CacheScope::Private, since V2026_07_28;
-                    /// Metadata by key: see [`meta`](crate::types::meta).
-                    "_meta" meta: object;
-                }
+                $(#[$imeta])*
+                $key $field: list($item);
+                optional:
+                /// Cursor of the next page; absent on the last page.
+                "nextCursor" next_cursor: text;
+                /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
+                /// Since 2026-07-28, where it is required.
+                "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
+                /// Whether caches may share the result between users; private if missing. Since
+                /// 2026-07-28, where it is required.
+                "cacheScope" cache_scope: of(crate::types::CacheScope)
+                    = crate::types::CacheScope::Private, since V2026_07_28;
+                /// Metadata by key: see [`meta`](crate::types::meta).
+                "_meta" meta: object;
             }
         }
     };
@@ -406,6 +403,7 @@ macro_rules! names {
         $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+
     }) => {
         $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum $name {
             $($(#[$vmeta])* $variant,)+

@@ -16,22 +16,19 @@ payload! {
     ///     .arguments(&[PromptArgument::new("code").required(true)]);
     /// ```
     pub struct Prompt<'a> {
-        new {
-            /// Name for programmatic use.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of what the prompt provides.
-            "description" description: text;
-            /// Arguments of the template.
-            "arguments" arguments: list(PromptArgument<'a>);
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// Name for programmatic use.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of what the prompt provides.
+        "description" description: text;
+        /// Arguments of the template.
+        "arguments" arguments: list(PromptArgument<'a>);
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -39,30 +36,25 @@ payload! {
     #![rendered]
     /// An argument of a prompt template. Schema type `PromptArgument`.
     pub struct PromptArgument<'a> {
-        new {
-            /// Name for programmatic use.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of the argument.
-            "description" description: text;
-            /// Whether the argument is required. Default: false.
-            "required" required: of(bool);
-        }
+        /// Name for programmatic use.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of the argument.
+        "description" description: text;
+        /// Whether the argument is required. Default: false.
+        "required" required: of(bool);
     }
 }
 
 payload! {
     /// A message of a prompt. Schema type `PromptMessage`.
     pub struct PromptMessage<'a> {
-        new {
-            /// Sender of the message.
-            "role" role: of(Role);
-            /// Content of the message.
-            "content" content: of(ContentBlock<'a>);
-        }
+        /// Sender of the message.
+        "role" role: of(Role);
+        /// Content of the message.
+        "content" content: of(ContentBlock<'a>);
     }
 }
 
@@ -89,22 +81,19 @@ page! {
 payload! {
     /// Parameters of `prompts/get`. Schema type `GetPromptRequestParams`.
     pub struct GetPromptParams<'a> {
-        new {
-            /// Name of the prompt.
-            "name" name: text;
-        }
-        with {
-            /// Arguments for the template: an object of strings.
-            "arguments" arguments: object;
-            /// Responses to the input requests of an
-            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
-            /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
-            /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Name of the prompt.
+        "name" name: text;
+        optional:
+        /// Arguments for the template: an object of strings.
+        "arguments" arguments: object;
+        /// Responses to the input requests of an
+        /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+        /// 2026-07-28.
+        "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
+        /// The `requestState` of that result, unchanged. Since 2026-07-28.
+        "requestState" request_state: text, since V2026_07_28;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -126,15 +115,12 @@ payload! {
     /// assert_eq!(result.messages.len(), 1);
     /// ```
     pub struct GetPromptResult<'a> {
-        new {
-            /// Messages of the prompt, with its arguments filled in.
-            "messages" messages: list(PromptMessage<'a>);
-        }
-        with {
-            /// Description of the prompt.
-            "description" description: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Messages of the prompt, with its arguments filled in.
+        "messages" messages: list(PromptMessage<'a>);
+        optional:
+        /// Description of the prompt.
+        "description" description: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }

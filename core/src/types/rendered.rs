@@ -9,6 +9,7 @@ use super::ui::ToolVisibility;
 use super::{IconTheme, Role, TaskSupport, Text};
 use crate::encode::Gate;
 use crate::json::{RawJson, skip_clean};
+use crate::text::hex_digit;
 
 /// Writes constant payloads. Traits have no `const` functions, so each type has its `render`.
 pub(crate) struct Renderer<'o> {
@@ -89,7 +90,6 @@ impl<'o> Renderer<'o> {
         let mut rest = text;
         while let (clean, Some((special, behind))) = split(rest) {
             self.put(clean);
-            const HEX: &[u8; 16] = b"0123456789abcdef";
             match *special {
                 b'"' | b'\\' => self.put(&[b'\\', *special]),
                 0x08 => self.put(b"\\b"),
@@ -98,9 +98,8 @@ impl<'o> Renderer<'o> {
                 b'\r' => self.put(b"\\r"),
                 b'\t' => self.put(b"\\t"),
                 _ => {
-                    let (high, low) = (*special >> 4, *special & 15);
                     self.put(b"\\u00");
-                    self.put(&[HEX[high as usize], HEX[low as usize]]);
+                    self.put(&[hex_digit(*special >> 4), hex_digit(*special)]);
                 }
             }
             rest = behind;

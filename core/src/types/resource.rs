@@ -19,28 +19,25 @@ payload! {
     ///     .mime_type("text/plain");
     /// ```
     pub struct Resource<'a> {
-        new {
-            /// URI of the resource.
-            "uri" uri: text;
-            /// Name for programmatic use.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of the resource, for the model.
-            "description" description: text;
-            /// MIME type of the resource, if known.
-            "mimeType" mime_type: text;
-            /// Size of the raw content in bytes, before base64 encoding.
-            "size" size: of(u64);
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// URI of the resource.
+        "uri" uri: text;
+        /// Name for programmatic use.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of the resource, for the model.
+        "description" description: text;
+        /// MIME type of the resource, if known.
+        "mimeType" mime_type: text;
+        /// Size of the raw content in bytes, before base64 encoding.
+        "size" size: of(u64);
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -48,26 +45,23 @@ payload! {
     #![rendered]
     /// A template for the URIs of resources. Schema type `ResourceTemplate`.
     pub struct ResourceTemplate<'a> {
-        new {
-            /// URI template (RFC 6570).
-            "uriTemplate" uri_template: text;
-            /// Name for programmatic use.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of the resources, for the model.
-            "description" description: text;
-            /// MIME type, if all matching resources have the same.
-            "mimeType" mime_type: text;
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// Hints about audience, importance and age.
-            "annotations" annotations: of(Annotations<'a>);
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// URI template (RFC 6570).
+        "uriTemplate" uri_template: text;
+        /// Name for programmatic use.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of the resources, for the model.
+        "description" description: text;
+        /// MIME type, if all matching resources have the same.
+        "mimeType" mime_type: text;
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// Hints about audience, importance and age.
+        "annotations" annotations: of(Annotations<'a>);
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -161,16 +155,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
 
 payload! {
     struct Members<'a> {
-        new {
-            "uri" uri: text;
-        }
-        with {
-            "mimeType" mime_type: text;
-            "text" text: text;
-            "blob" blob: of(Blob<'a>);
-            "_meta" meta: object, since V2025_06_18;
-            "annotations" annotations: object, since V2025_06_18;
-        }
+        "uri" uri: text;
+        optional:
+        "mimeType" mime_type: text;
+        "text" text: text;
+        "blob" blob: of(Blob<'a>);
+        "_meta" meta: object, since V2025_06_18;
+        "annotations" annotations: object, since V2025_06_18;
     }
 }
 
@@ -193,20 +184,17 @@ page! {
 payload! {
     /// Parameters of `resources/read`. Schema type `ReadResourceRequestParams`.
     pub struct ReadResourceParams<'a> {
-        new {
-            /// URI of the resource.
-            "uri" uri: text;
-        }
-        with {
-            /// Responses to the input requests of an
-            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
-            /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
-            /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// URI of the resource.
+        "uri" uri: text;
+        optional:
+        /// Responses to the input requests of an
+        /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+        /// 2026-07-28.
+        "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
+        /// The `requestState` of that result, unchanged. Since 2026-07-28.
+        "requestState" request_state: text, since V2026_07_28;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -222,20 +210,17 @@ payload! {
     ///     ReadResourceResult::new(CONTENTS).ttl_ms(60_000).cache_scope(CacheScope::Public);
     /// ```
     pub struct ReadResourceResult<'a> {
-        new {
-            /// Contents of the resource, or of its parts.
-            "contents" contents: list(ResourceContents<'a>);
-        }
-        with {
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Contents of the resource, or of its parts.
+        "contents" contents: list(ResourceContents<'a>);
+        optional:
+        /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
+        /// 2026-07-28, where it is required.
+        "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
+        /// Whether caches may share the result between users; private if missing. Since
+        /// 2026-07-28, where it is required.
+        "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -245,15 +230,12 @@ payload! {
     /// `SubscribeRequestParams`, `UnsubscribeRequestParams` and
     /// `ResourceUpdatedNotificationParams`.
     pub struct ResourceParams<'a> {
-        new {
-            /// URI of the resource. In a notification, it may name a sub-resource of the subscribed
-            /// one.
-            "uri" uri: text;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// URI of the resource. In a notification, it may name a sub-resource of the subscribed
+        /// one.
+        "uri" uri: text;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -263,20 +245,18 @@ payload! {
     /// Notification types that a client requests, or that a server grants. 2026-07-28, schema type
     /// `SubscriptionFilter`.
     pub struct SubscriptionFilter<'a> {
-        new {}
-        with {
-            /// Selects `notifications/tools/list_changed`.
-            "toolsListChanged" tools_list_changed: of(bool);
-            /// Selects `notifications/prompts/list_changed`.
-            "promptsListChanged" prompts_list_changed: of(bool);
-            /// Selects `notifications/resources/list_changed`.
-            "resourcesListChanged" resources_list_changed: of(bool);
-            /// Selects `notifications/resources/updated` for the resources with these URIs.
-            "resourceSubscriptions" resource_subscriptions: list(Text<'a>);
-            /// Selects notifications about the tasks with these ids. Extension
-            /// `io.modelcontextprotocol/tasks`.
-            "taskIds" task_ids: list(Text<'a>);
-        }
+        optional:
+        /// Selects `notifications/tools/list_changed`.
+        "toolsListChanged" tools_list_changed: of(bool);
+        /// Selects `notifications/prompts/list_changed`.
+        "promptsListChanged" prompts_list_changed: of(bool);
+        /// Selects `notifications/resources/list_changed`.
+        "resourcesListChanged" resources_list_changed: of(bool);
+        /// Selects `notifications/resources/updated` for the resources with these URIs.
+        "resourceSubscriptions" resource_subscriptions: list(Text<'a>);
+        /// Selects notifications about the tasks with these ids. Extension
+        /// `io.modelcontextprotocol/tasks`.
+        "taskIds" task_ids: list(Text<'a>);
     }
 }
 
@@ -308,13 +288,10 @@ payload! {
     /// 2026-07-28, schema types `SubscriptionsListenRequestParams` and
     /// `SubscriptionsAcknowledgedNotificationParams`.
     pub struct SubscriptionsListenParams<'a> {
-        new {
-            /// Notification types requested or granted.
-            "notifications" notifications: of(SubscriptionFilter<'a>);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Notification types requested or granted.
+        "notifications" notifications: of(SubscriptionFilter<'a>);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }

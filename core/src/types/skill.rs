@@ -14,20 +14,17 @@ payload! {
     /// [`check`](Self::check) and [`verify`](Self::verify) are the rules that a client has to apply
     /// before it uses a received one.
     pub struct Skill<'a> {
-        new {
-            /// URI of its `SKILL.md`. Only together with the server is it an identity: two servers
-            /// may have skills with the same URI.
-            "uri" uri: text;
-            /// The frontmatter of its `SKILL.md` as JSON, with all members that the author wrote;
-            /// `name` and `description` are always among them.
-            "frontmatter" frontmatter: object;
-            /// All its files.
-            "resources" resources: of(SkillResources<'a>);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// URI of its `SKILL.md`. Only together with the server is it an identity: two servers
+        /// may have skills with the same URI.
+        "uri" uri: text;
+        /// The frontmatter of its `SKILL.md` as JSON, with all members that the author wrote;
+        /// `name` and `description` are always among them.
+        "frontmatter" frontmatter: object;
+        /// All its files.
+        "resources" resources: of(SkillResources<'a>);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -69,14 +66,12 @@ const DYNAMIC: &str = "dynamic";
 payload! {
     /// A file of a skill. Type `SkillResource` of the extension.
     pub struct SkillResource<'a> {
-        new {
-            /// URI of the file.
-            "uri" uri: text;
-            /// SHA-256 of its bytes: `sha256:` and 64 lower-case hexadecimal digits.
-            "digest" digest: text;
-            /// The number of its bytes.
-            "size" size: of(u64);
-        }
+        /// URI of the file.
+        "uri" uri: text;
+        /// SHA-256 of its bytes: `sha256:` and 64 lower-case hexadecimal digits.
+        "digest" digest: text;
+        /// The number of its bytes.
+        "size" size: of(u64);
     }
 }
 
@@ -92,20 +87,17 @@ payload! {
     /// Result of `skills/get`, whose parameters are [`ResourceParams`](super::ResourceParams). Type
     /// `GetSkillResult` of the extension.
     pub struct GetSkillResult<'a> {
-        new {
-            /// The skill.
-            "skill" skill: of(Skill<'a>);
-        }
-        with {
-            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
-            /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
-            /// Whether caches may share the result between users; private if missing. Since
-            /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The skill.
+        "skill" skill: of(Skill<'a>);
+        optional:
+        /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
+        /// 2026-07-28, where it is required.
+        "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
+        /// Whether caches may share the result between users; private if missing. Since
+        /// 2026-07-28, where it is required.
+        "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -113,33 +105,27 @@ payload! {
     /// Parameters of `resources/directory/read`. Type `ReadResourceDirectoryRequest` of the
     /// extension.
     pub struct ReadDirectoryParams<'a> {
-        new {
-            /// URI of the directory, without a slash at its end.
-            "uri" uri: text;
-        }
-        with {
-            /// Cursor of the page.
-            "cursor" cursor: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// URI of the directory, without a slash at its end.
+        "uri" uri: text;
+        optional:
+        /// Cursor of the page.
+        "cursor" cursor: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
 payload! {
     /// Result of `resources/directory/read`. Type `ReadResourceDirectoryResult` of the extension.
     pub struct ReadDirectoryResult<'a> {
-        new {
-            /// What is directly in the directory. Directories have the MIME type
-            /// [`DIRECTORY`].
-            "resources" resources: list(Resource<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// What is directly in the directory. Directories have the MIME type
+        /// [`DIRECTORY`].
+        "resources" resources: list(Resource<'a>);
+        optional:
+        /// Cursor of the next page; absent on the last page.
+        "nextCursor" next_cursor: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 

@@ -10,22 +10,21 @@ use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 #[cfg(feature = "tasks")]
 use crate::json::is_whole;
+#[cfg(feature = "tasks")]
+use crate::text::hex_digit;
 use serde::{Deserialize, Deserializer, de};
 
 payload! {
     /// Request for execution as a task. 2025-11-25 only, schema type `TaskMetadata`.
     pub struct TaskMetadata {
-        new {}
-        with {
-            /// Time that the receiver should keep the task, in milliseconds from its creation.
-            "ttl" ttl: millis;
-        }
+        optional:
+        /// Time that the receiver should keep the task, in milliseconds from its creation.
+        "ttl" ttl: millis;
     }
 }
 
 names! {
     /// State of a task. Schema type `TaskStatus`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum TaskStatus {
         /// The work goes on.
         Working = "working",
@@ -177,47 +176,38 @@ payload! {
     /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`. Schema types
     /// `GetTaskRequest`, `GetTaskPayloadRequest` and `CancelTaskRequest`.
     pub struct TaskParams<'a> {
-        new {
-            /// Id of the task.
-            "taskId" task_id: text;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Id of the task.
+        "taskId" task_id: text;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
 payload! {
     /// Parameters of `tasks/update`. 2026-07-28, schema type `UpdateTaskRequest`.
     pub struct UpdateTaskParams<'a> {
-        new {
-            /// Id of the task.
-            "taskId" task_id: text;
-            /// Responses to input requests, by their keys:
-            /// [`InputResponses`](super::InputResponses).
-            "inputResponses" input_responses: object;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Id of the task.
+        "taskId" task_id: text;
+        /// Responses to input requests, by their keys:
+        /// [`InputResponses`](super::InputResponses).
+        "inputResponses" input_responses: object;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
 payload! {
     /// Result of `tasks/list`. 2025-11-25, schema type `ListTasksResult`.
     pub struct ListTasksResult<'a> {
-        new {
-            /// The tasks of this page.
-            "tasks" tasks: list(Task<'a>);
-        }
-        with {
-            /// Cursor of the next page; absent on the last page.
-            "nextCursor" next_cursor: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The tasks of this page.
+        "tasks" tasks: list(Task<'a>);
+        optional:
+        /// Cursor of the next page; absent on the last page.
+        "nextCursor" next_cursor: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -266,11 +256,10 @@ impl TaskId {
 
     /// Returns the text in quotes.
     pub(crate) fn json(self) -> [u8; 34] {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut text = [b'"'; 34];
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let digits = self.0.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(*byte)]);
         for (place, digit) in text.iter_mut().skip(1).zip(digits) {
-            *place = HEX.get(usize::from(digit)).copied().unwrap_or_default();
+            *place = digit;
         }
         text
     }

@@ -24,31 +24,28 @@ payload! {
     /// assert_eq!(TOOL.name, "get_weather");
     /// ```
     pub struct Tool<'a> {
-        new {
-            /// Name for programmatic use, unique within the server: 1 to 128 letters, digits, `_`,
-            /// `-` and `.`, all ASCII.
-            "name" name: text;
-            /// JSON Schema of the arguments; its root must have `"type": "object"`. Written
-            /// unchanged, unknown keywords included.
-            "inputSchema" input_schema: object;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-            /// Description of what the tool does, for the model.
-            "description" description: text;
-            /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: icons, since V2025_11_25;
-            /// JSON Schema of `structuredContent` in the results. Since 2025-06-18; not written
-            /// before 2026-07-28 unless its root has `"type": "object"`.
-            "outputSchema" output_schema: object => when knows_output_schema, since V2025_06_18;
-            /// Hints about the effects of the tool. Since 2025-03-26.
-            "annotations" annotations: of(ToolAnnotations<'a>), since V2025_03_26;
-            /// The ways to execute the tool. 2025-11-25 only.
-            "execution" execution: of(ToolExecution), only V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, since V2025_06_18;
-        }
+        /// Name for programmatic use, unique within the server: 1 to 128 letters, digits, `_`,
+        /// `-` and `.`, all ASCII.
+        "name" name: text;
+        /// JSON Schema of the arguments; its root must have `"type": "object"`. Written
+        /// unchanged, unknown keywords included.
+        "inputSchema" input_schema: object;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
+        /// Description of what the tool does, for the model.
+        "description" description: text;
+        /// Icons for user interfaces. Since 2025-11-25.
+        "icons" icons: icons, since V2025_11_25;
+        /// JSON Schema of `structuredContent` in the results. Since 2025-06-18; not written
+        /// before 2026-07-28 unless its root has `"type": "object"`.
+        "outputSchema" output_schema: object => when knows_output_schema, since V2025_06_18;
+        /// Hints about the effects of the tool. Since 2025-03-26.
+        "annotations" annotations: of(ToolAnnotations<'a>), since V2025_03_26;
+        /// The ways to execute the tool. 2025-11-25 only.
+        "execution" execution: of(ToolExecution), only V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
+        "_meta" meta: object, since V2025_06_18;
     }
 }
 
@@ -62,22 +59,20 @@ payload! {
     /// Hints about the effects of a tool, not guarantees: a client must not rely on those of an
     /// untrusted server. Since 2025-03-26, schema type `ToolAnnotations`.
     pub struct ToolAnnotations<'a> {
-        new {}
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Whether the tool leaves its environment unmodified. Default: false.
-            "readOnlyHint" read_only_hint: of(bool);
-            /// Whether the tool may perform destructive updates, not only additive ones. Default:
-            /// true.
-            "destructiveHint" destructive_hint: of(bool);
-            /// Whether repeated calls with the same arguments have no additional effect. Default:
-            /// false.
-            "idempotentHint" idempotent_hint: of(bool);
-            /// Whether the tool interacts with external entities, as a web search does. Default:
-            /// true.
-            "openWorldHint" open_world_hint: of(bool);
-        }
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Whether the tool leaves its environment unmodified. Default: false.
+        "readOnlyHint" read_only_hint: of(bool);
+        /// Whether the tool may perform destructive updates, not only additive ones. Default:
+        /// true.
+        "destructiveHint" destructive_hint: of(bool);
+        /// Whether repeated calls with the same arguments have no additional effect. Default:
+        /// false.
+        "idempotentHint" idempotent_hint: of(bool);
+        /// Whether the tool interacts with external entities, as a web search does. Default:
+        /// true.
+        "openWorldHint" open_world_hint: of(bool);
     }
 }
 
@@ -85,18 +80,15 @@ payload! {
     #![rendered]
     /// The ways to execute a tool. 2025-11-25 only, schema type `ToolExecution`.
     pub struct ToolExecution {
-        new {}
-        with {
-            /// Whether the tool can be executed as a task. Default: forbidden.
-            "taskSupport" task_support: of(TaskSupport);
-        }
+        optional:
+        /// Whether the tool can be executed as a task. Default: forbidden.
+        "taskSupport" task_support: of(TaskSupport);
     }
 }
 
 names! {
     /// Whether a tool can be executed as a task: `taskSupport` of schema type `ToolExecution`.
     /// 2025-11-25 only.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum TaskSupport {
         /// The tool cannot be executed as a task.
         Forbidden = "forbidden",
@@ -118,24 +110,21 @@ page! {
 payload! {
     /// Parameters of `tools/call`. Schema type `CallToolRequestParams`.
     pub struct CallToolParams<'a> {
-        new {
-            /// Name of the tool.
-            "name" name: text;
-        }
-        with {
-            /// Arguments of the tool, by name.
-            "arguments" arguments: object;
-            /// Responses to the input requests of an
-            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
-            /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
-            /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, since V2026_07_28;
-            /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), only V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Name of the tool.
+        "name" name: text;
+        optional:
+        /// Arguments of the tool, by name.
+        "arguments" arguments: object;
+        /// Responses to the input requests of an
+        /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+        /// 2026-07-28.
+        "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
+        /// The `requestState` of that result, unchanged. Since 2026-07-28.
+        "requestState" request_state: text, since V2026_07_28;
+        /// Asks for execution as a task. 2025-11-25 only.
+        "task" task: of(TaskMetadata), only V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -153,20 +142,17 @@ payload! {
     /// assert_eq!(FAILURE.is_error, Some(true));
     /// ```
     pub struct CallToolResult<'a> {
-        new {
-            /// Content for the model; empty if missing.
-            "content" content: list(ContentBlock<'a>) = List::EMPTY;
-        }
-        with {
-            /// JSON value that conforms to the output schema of the tool. Since 2025-06-18; not
-            /// written before 2026-07-28 unless it is an object. `null` is a value.
-            "structuredContent" structured_content: any => when knows_structured_content, since V2025_06_18;
-            /// Whether the tool failed; `content` then explains the error, so that the model can
-            /// correct itself. Default: false.
-            "isError" is_error: of(bool);
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Content for the model; empty if missing.
+        "content" content: list(ContentBlock<'a>) = List::EMPTY;
+        optional:
+        /// JSON value that conforms to the output schema of the tool. Since 2025-06-18; not
+        /// written before 2026-07-28 unless it is an object. `null` is a value.
+        "structuredContent" structured_content: any => when knows_structured_content, since V2025_06_18;
+        /// Whether the tool failed; `content` then explains the error, so that the model can
+        /// correct itself. Default: false.
+        "isError" is_error: of(bool);
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 

@@ -54,20 +54,17 @@ payload! {
     /// The member `ui` in the `_meta` of a [`Tool`](super::Tool): see [`ui_meta!`](crate::ui_meta).
     /// Schema type `McpUiToolMeta`.
     pub struct ToolMeta<'a> {
-        new {}
-        with {
-            /// URI of the page that shows the results. Begins with `ui://`, and is that of a
-            /// resource of the same server.
-            "resourceUri" resource_uri: text;
-            /// Callers of the tool. Default: the model and the page.
-            "visibility" visibility: list(ToolVisibility);
-        }
+        optional:
+        /// URI of the page that shows the results. Begins with `ui://`, and is that of a
+        /// resource of the same server.
+        "resourceUri" resource_uri: text;
+        /// Callers of the tool. Default: the model and the page.
+        "visibility" visibility: list(ToolVisibility);
     }
 }
 
 names! {
     /// A caller of a tool. Schema type `McpUiToolVisibility`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum ToolVisibility {
         /// The model.
         Model = "model",
@@ -82,18 +79,16 @@ payload! {
     /// [`ResourceContents`](super::ResourceContents): see [`ui_meta!`](crate::ui_meta). Schema type
     /// `McpUiResourceMeta`.
     pub struct ResourceMeta<'a> {
-        new {}
-        with {
-            /// Origins that the page uses. Default: none.
-            "csp" csp: of(ResourceCsp<'a>);
-            /// Features of the browser that the page asks for. Default: none.
-            "permissions" permissions: of(ResourcePermissions<'a>);
-            /// Origin of its own for the page, in the form that the host documents. Default: an
-            /// origin of the host's choice.
-            "domain" domain: text;
-            /// Whether the host draws a border and a background. Hosts differ in the default.
-            "prefersBorder" prefers_border: of(bool);
-        }
+        optional:
+        /// Origins that the page uses. Default: none.
+        "csp" csp: of(ResourceCsp<'a>);
+        /// Features of the browser that the page asks for. Default: none.
+        "permissions" permissions: of(ResourcePermissions<'a>);
+        /// Origin of its own for the page, in the form that the host documents. Default: an
+        /// origin of the host's choice.
+        "domain" domain: text;
+        /// Whether the host draws a border and a background. Hosts differ in the default.
+        "prefersBorder" prefers_border: of(bool);
     }
 }
 
@@ -102,17 +97,15 @@ payload! {
     /// Origins that a page uses, which the host allows by its Content Security Policy; all others
     /// are blocked. Schema type `McpUiResourceCsp`.
     pub struct ResourceCsp<'a> {
-        new {}
-        with {
-            /// For requests: `connect-src`.
-            "connectDomains" connect_domains: list(Text<'a>);
-            /// For images, scripts, styles, fonts and media. May contain `https://*.example.com`.
-            "resourceDomains" resource_domains: list(Text<'a>);
-            /// For nested frames: `frame-src`.
-            "frameDomains" frame_domains: list(Text<'a>);
-            /// For the base URI of the document: `base-uri`.
-            "baseUriDomains" base_uri_domains: list(Text<'a>);
-        }
+        optional:
+        /// For requests: `connect-src`.
+        "connectDomains" connect_domains: list(Text<'a>);
+        /// For images, scripts, styles, fonts and media. May contain `https://*.example.com`.
+        "resourceDomains" resource_domains: list(Text<'a>);
+        /// For nested frames: `frame-src`.
+        "frameDomains" frame_domains: list(Text<'a>);
+        /// For the base URI of the document: `base-uri`.
+        "baseUriDomains" base_uri_domains: list(Text<'a>);
     }
 }
 
@@ -121,27 +114,23 @@ payload! {
     /// Features of the browser that a page asks for; each is an empty object
     /// ([`RawJson::EMPTY`]). A host may refuse. Schema type `McpUiResourcePermissions`.
     pub struct ResourcePermissions<'a> {
-        new {}
-        with {
-            /// The camera.
-            "camera" camera: object;
-            /// The microphone.
-            "microphone" microphone: object;
-            /// The position.
-            "geolocation" geolocation: object;
-            /// Writing to the clipboard.
-            "clipboardWrite" clipboard_write: object;
-        }
+        optional:
+        /// The camera.
+        "camera" camera: object;
+        /// The microphone.
+        "microphone" microphone: object;
+        /// The position.
+        "geolocation" geolocation: object;
+        /// Writing to the clipboard.
+        "clipboardWrite" clipboard_write: object;
     }
 }
 
 payload! {
     /// Settings of a client that supports pages. Schema type `McpUiClientCapabilities`.
     pub struct ClientCapabilities<'a> {
-        new {
-            /// MIME types of the pages that it shows; empty if missing.
-            "mimeTypes" mime_types: list(Text<'a>) = List::EMPTY;
-        }
+        /// MIME types of the pages that it shows; empty if missing.
+        "mimeTypes" mime_types: list(Text<'a>) = List::EMPTY;
     }
 }
 

@@ -10,18 +10,15 @@ use crate::json::RawJson;
 payload! {
     /// Parameters of `completion/complete`. Schema type `CompleteRequestParams`.
     pub struct CompleteParams<'a> {
-        new {
-            /// Prompt or resource template that the argument belongs to.
-            "ref" reference: of(CompletionReference<'a>);
-            /// The argument to complete.
-            "argument" argument: of(CompletionArgument<'a>);
-        }
-        with {
-            /// Context of the completion. Since 2025-06-18.
-            "context" context: of(CompletionContext<'a>), since V2025_06_18;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Prompt or resource template that the argument belongs to.
+        "ref" reference: of(CompletionReference<'a>);
+        /// The argument to complete.
+        "argument" argument: of(CompletionArgument<'a>);
+        optional:
+        /// Context of the completion. Since 2025-06-18.
+        "context" context: of(CompletionContext<'a>), since V2025_06_18;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -44,14 +41,11 @@ payload! {
     /// Reference to a prompt. Schema type `PromptReference`.
     pub struct PromptReference<'a> {
         tag "type" = "ref/prompt";
-        new {
-            /// Name of the prompt.
-            "name" name: text;
-        }
-        with {
-            /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, since V2025_06_18;
-        }
+        /// Name of the prompt.
+        "name" name: text;
+        optional:
+        /// Display name for user interfaces. Since 2025-06-18.
+        "title" title: text, since V2025_06_18;
     }
 }
 
@@ -60,22 +54,18 @@ payload! {
     /// before 2025-06-18 `ResourceReference`.
     pub struct ResourceTemplateReference<'a> {
         tag "type" = "ref/resource";
-        new {
-            /// URI of the resource, or URI template.
-            "uri" uri: text;
-        }
+        /// URI of the resource, or URI template.
+        "uri" uri: text;
     }
 }
 
 payload! {
     /// Argument to complete: the member `argument` of schema type `CompleteRequestParams`.
     pub struct CompletionArgument<'a> {
-        new {
-            /// Name of the argument.
-            "name" name: text;
-            /// Value typed so far.
-            "value" value: text;
-        }
+        /// Name of the argument.
+        "name" name: text;
+        /// Value typed so far.
+        "value" value: text;
     }
 }
 
@@ -83,11 +73,9 @@ payload! {
     /// Context of a completion: the member `context` of schema type `CompleteRequestParams`. Since
     /// 2025-06-18.
     pub struct CompletionContext<'a> {
-        new {}
-        with {
-            /// Arguments that are already resolved: an object of strings.
-            "arguments" arguments: object;
-        }
+        optional:
+        /// Arguments that are already resolved: an object of strings.
+        "arguments" arguments: object;
     }
 }
 
@@ -110,14 +98,11 @@ payload! {
     /// assert_eq!(result.completion.values.len(), 2);
     /// ```
     pub struct CompleteResult<'a> {
-        new {
-            /// The suggested values.
-            "completion" completion: of(Completion<'a>);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// The suggested values.
+        "completion" completion: of(Completion<'a>);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -128,16 +113,13 @@ payload! {
     /// and, unless it is set, the `total` of the list.
     pub struct Completion<'a> {
         encode write_limited;
-        new {
-            /// Suggested values, most relevant first.
-            "values" values: list(Text<'a>);
-        }
-        with {
-            /// Number of all matching values, those that are not in `values` included.
-            "total" total: of(u64);
-            /// Whether there are more values than those in `values`.
-            "hasMore" has_more: of(bool);
-        }
+        /// Suggested values, most relevant first.
+        "values" values: list(Text<'a>);
+        optional:
+        /// Number of all matching values, those that are not in `values` included.
+        "total" total: of(u64);
+        /// Whether there are more values than those in `values`.
+        "hasMore" has_more: of(bool);
     }
 }
 
@@ -181,7 +163,7 @@ impl Encode for First<'_, '_> {
 names! {
     /// Severity of a log message, lowest first, as in syslog (RFC 5424). Schema type
     /// `LoggingLevel`.
-    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    #[derive(PartialOrd, Ord)]
     pub enum LoggingLevel {
         /// Details for debugging.
         Debug = "debug",
@@ -217,14 +199,11 @@ pub const LEVELS: [LoggingLevel; 8] = [
 payload! {
     /// Parameters of `logging/setLevel`. Up to 2025-11-25, schema type `SetLevelRequestParams`.
     pub struct SetLevelParams<'a> {
-        new {
-            /// Lowest level of the messages that the server should send.
-            "level" level: of(LoggingLevel);
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Lowest level of the messages that the server should send.
+        "level" level: of(LoggingLevel);
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -232,18 +211,15 @@ payload! {
     /// Parameters of `notifications/message`, a log message. Schema type
     /// `LoggingMessageNotificationParams`.
     pub struct LoggingMessageParams<'a> {
-        new {
-            /// Severity of the message.
-            "level" level: of(LoggingLevel);
-            /// The message: any JSON value.
-            "data" data: any;
-        }
-        with {
-            /// Name of the logger.
-            "logger" logger: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Severity of the message.
+        "level" level: of(LoggingLevel);
+        /// The message: any JSON value.
+        "data" data: any;
+        optional:
+        /// Name of the logger.
+        "logger" logger: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -252,37 +228,31 @@ payload! {
 payload! {
     /// Parameters of `notifications/progress`. Schema type `ProgressNotificationParams`.
     pub struct ProgressParams<'a> {
-        new {
-            /// Progress token of the request: a string or an integer.
-            "progressToken" progress_token: of(RawJson<'a>);
-            /// Progress so far; must increase with each notification.
-            "progress" progress: of(Number<'a>);
-        }
-        with {
-            /// Progress at completion, if known.
-            "total" total: of(Number<'a>);
-            /// Description of the current progress. Since 2025-03-26.
-            "message" message: text, since V2025_03_26;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Progress token of the request: a string or an integer.
+        "progressToken" progress_token: of(RawJson<'a>);
+        /// Progress so far; must increase with each notification.
+        "progress" progress: of(Number<'a>);
+        optional:
+        /// Progress at completion, if known.
+        "total" total: of(Number<'a>);
+        /// Description of the current progress. Since 2025-03-26.
+        "message" message: text, since V2025_03_26;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
 payload! {
     /// Parameters of `notifications/cancelled`. Schema type `CancelledNotificationParams`.
     pub struct CancelledParams<'a> {
-        new {
-            /// Id of the cancelled request: a string or an integer. The schema declares it
-            /// optional, but a notification without it cancels nothing.
-            "requestId" request_id: of(RawJson<'a>);
-        }
-        with {
-            /// Reason for the cancellation, for logs and users.
-            "reason" reason: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Id of the cancelled request: a string or an integer. The schema declares it
+        /// optional, but a notification without it cancels nothing.
+        "requestId" request_id: of(RawJson<'a>);
+        optional:
+        /// Reason for the cancellation, for logs and users.
+        "reason" reason: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -290,11 +260,9 @@ payload! {
     /// Parameters of a request or notification that defines none of its own. Schema types
     /// `RequestParams` and `NotificationParams`.
     pub struct EmptyParams<'a> {
-        new {}
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -302,10 +270,8 @@ payload! {
     /// Result without members of its own. Schema type `EmptyResult`; in 2026-07-28 also
     /// `SubscriptionsListenResult`.
     pub struct EmptyResult<'a> {
-        new {}
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }

@@ -76,20 +76,17 @@ payload! {
     /// `ElicitRequestFormParams`.
     pub struct ElicitFormParams<'a> {
         writer write_members;
-        new {
-            /// Message that explains the request to the user.
-            "message" message: text;
-            /// Fields of the form.
-            "requestedSchema" requested_schema: of(RequestedSchema<'a>);
-        }
-        with {
-            /// Mode of the request; the same as if it is missing. Since 2025-11-25.
-            "mode" mode: of(FormMode), since V2025_11_25;
-            /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), only V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, until V2025_11_25;
-        }
+        /// Message that explains the request to the user.
+        "message" message: text;
+        /// Fields of the form.
+        "requestedSchema" requested_schema: of(RequestedSchema<'a>);
+        optional:
+        /// Mode of the request; the same as if it is missing. Since 2025-11-25.
+        "mode" mode: of(FormMode), since V2025_11_25;
+        /// Asks for execution as a task. 2025-11-25 only.
+        "task" task: of(TaskMetadata), only V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
+        "_meta" meta: object, until V2025_11_25;
     }
 }
 
@@ -106,7 +103,6 @@ impl<'a> ElicitFormParams<'a> {
 
 names! {
     /// Mode of an [`ElicitFormParams`].
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum FormMode {
         /// Form mode.
         Form = "form",
@@ -119,21 +115,18 @@ payload! {
     pub struct ElicitUrlParams<'a> {
         tag "mode" = "url";
         writer write_if_valid;
-        new {
-            /// Message that explains to the user why to visit the URL.
-            "message" message: text;
-            /// URL that the user should visit.
-            "url" url: text;
-        }
-        with {
-            /// Id of the elicitation, for `notifications/elicitation/complete`. 2025-11-25 only,
-            /// and required there.
-            "elicitationId" elicitation_id: text, only V2025_11_25;
-            /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), only V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, until V2025_11_25;
-        }
+        /// Message that explains to the user why to visit the URL.
+        "message" message: text;
+        /// URL that the user should visit.
+        "url" url: text;
+        optional:
+        /// Id of the elicitation, for `notifications/elicitation/complete`. 2025-11-25 only,
+        /// and required there.
+        "elicitationId" elicitation_id: text, only V2025_11_25;
+        /// Asks for execution as a task. 2025-11-25 only.
+        "task" task: of(TaskMetadata), only V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
+        "_meta" meta: object, until V2025_11_25;
     }
 }
 
@@ -157,17 +150,14 @@ payload! {
     /// Result of `elicitation/create`. Since 2025-06-18, schema type `ElicitResult`.
     pub struct ElicitResult<'a> {
         writer write_members;
-        new {
-            /// Action of the user.
-            "action" action: of(ElicitAction);
-        }
-        with {
-            /// Submitted form data if the action is `accept`: an object of strings, numbers,
-            /// booleans and, since 2025-11-25, arrays of strings.
-            "content" content: object;
-            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, until V2025_11_25;
-        }
+        /// Action of the user.
+        "action" action: of(ElicitAction);
+        optional:
+        /// Submitted form data if the action is `accept`: an object of strings, numbers,
+        /// booleans and, since 2025-11-25, arrays of strings.
+        "content" content: object;
+        /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
+        "_meta" meta: object, until V2025_11_25;
     }
 }
 
@@ -209,7 +199,6 @@ impl<'a> ElicitResult<'a> {
 
 names! {
     /// Action of the user on an elicitation: `action` of schema type `ElicitResult`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum ElicitAction {
         /// The user submitted the form or agreed to visit the URL.
         Accept = "accept",
@@ -224,14 +213,11 @@ payload! {
     /// Parameters of `notifications/elicitation/complete`. 2025-11-25 only, in schema type
     /// `ElicitationCompleteNotification`.
     pub struct ElicitationCompleteParams<'a> {
-        new {
-            /// Id of the completed elicitation.
-            "elicitationId" elicitation_id: text;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Id of the completed elicitation.
+        "elicitationId" elicitation_id: text;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -558,21 +544,19 @@ payload! {
     pub struct StringSchema<'a> {
         tag "type" = "string";
         writer write_members;
-        new {}
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Description of the field.
-            "description" description: text;
-            /// Minimum number of characters.
-            "minLength" min_length: of(u64);
-            /// Maximum number of characters.
-            "maxLength" max_length: of(u64);
-            /// Format of the string: `email`, `uri`, `date` or `date-time`.
-            "format" format: text;
-            /// Default value. Since 2025-11-25.
-            "default" default: text, since V2025_11_25;
-        }
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Description of the field.
+        "description" description: text;
+        /// Minimum number of characters.
+        "minLength" min_length: of(u64);
+        /// Maximum number of characters.
+        "maxLength" max_length: of(u64);
+        /// Format of the string: `email`, `uri`, `date` or `date-time`.
+        "format" format: text;
+        /// Default value. Since 2025-11-25.
+        "default" default: text, since V2025_11_25;
     }
 }
 
@@ -587,28 +571,24 @@ payload! {
     /// Schema of a number. Schema type `NumberSchema`.
     pub struct NumberSchema<'a> {
         writer write_members;
-        new {
-            /// Whether the value must be an integer: the member `type`.
-            "type" kind: of(NumberKind);
-        }
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Description of the field.
-            "description" description: text;
-            /// Minimum value.
-            "minimum" minimum: of(Number<'a>);
-            /// Maximum value.
-            "maximum" maximum: of(Number<'a>);
-            /// Default value. Since 2025-11-25.
-            "default" default: of(Number<'a>), since V2025_11_25;
-        }
+        /// Whether the value must be an integer: the member `type`.
+        "type" kind: of(NumberKind);
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Description of the field.
+        "description" description: text;
+        /// Minimum value.
+        "minimum" minimum: of(Number<'a>);
+        /// Maximum value.
+        "maximum" maximum: of(Number<'a>);
+        /// Default value. Since 2025-11-25.
+        "default" default: of(Number<'a>), since V2025_11_25;
     }
 }
 
 names! {
     /// Type of a [`NumberSchema`].
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum NumberKind {
         /// Any number.
         Number = "number",
@@ -639,15 +619,13 @@ payload! {
     pub struct BooleanSchema<'a> {
         tag "type" = "boolean";
         writer write_members;
-        new {}
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Description of the field.
-            "description" description: text;
-            /// Default value.
-            "default" default: of(bool);
-        }
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Description of the field.
+        "description" description: text;
+        /// Default value.
+        "default" default: of(bool);
     }
 }
 
@@ -711,12 +689,10 @@ impl<'a> EnumOptions<'a> {
 payload! {
     /// An option with a display name.
     pub struct EnumOption<'a> {
-        new {
-            /// Value of the option: the member `const`.
-            "const" value: text;
-            /// Display name for user interfaces.
-            "title" title: text;
-        }
+        /// Value of the option: the member `const`.
+        "const" value: text;
+        /// Display name for user interfaces.
+        "title" title: text;
     }
 }
 
@@ -831,15 +807,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for SingleSelectEnumSchema<'a> {
 payload! {
     struct EnumMembers<'a> {
         tag "type" = "string";
-        new {}
-        with {
-            "title" title: text;
-            "description" description: text;
-            "enum" values: list(Text<'a>);
-            "enumNames" names: list(Text<'a>);
-            "oneOf" choices: list(EnumOption<'a>);
-            "default" default: text;
-        }
+        optional:
+        "title" title: text;
+        "description" description: text;
+        "enum" values: list(Text<'a>);
+        "enumNames" names: list(Text<'a>);
+        "oneOf" choices: list(EnumOption<'a>);
+        "default" default: text;
     }
 }
 
@@ -849,22 +823,19 @@ payload! {
     pub struct MultiSelectEnumSchema<'a> {
         tag "type" = "array";
         writer write_for_revision;
-        new {
-            /// The options.
-            "items" items: of(MultiSelectItems<'a>);
-        }
-        with {
-            /// Display name for user interfaces.
-            "title" title: text;
-            /// Description of the field.
-            "description" description: text;
-            /// Minimum number of selected options.
-            "minItems" min_items: of(u64);
-            /// Maximum number of selected options.
-            "maxItems" max_items: of(u64);
-            /// Default value: the options selected initially.
-            "default" default: list(Text<'a>);
-        }
+        /// The options.
+        "items" items: of(MultiSelectItems<'a>);
+        optional:
+        /// Display name for user interfaces.
+        "title" title: text;
+        /// Description of the field.
+        "description" description: text;
+        /// Minimum number of selected options.
+        "minItems" min_items: of(u64);
+        /// Maximum number of selected options.
+        "maxItems" max_items: of(u64);
+        /// Default value: the options selected initially.
+        "default" default: list(Text<'a>);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::encode::{Encode, Encoder};
 use crate::json::{Budget, RawJson, is_whole};
 use crate::protocol::Revision;
 use crate::text::Printable;
+use crate::time::date;
 use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
@@ -55,26 +56,21 @@ impl<'a> RequestedSchema<'a> {
     /// # Errors
     /// The first invalid field.
     pub fn validate(&self) -> Result<(), FormError<'a>> {
-        let whole = |kind| FormError { field: Text::new(""), kind };
         if let Some(raw) = self.as_json() {
             let object =
                 raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
-            if !object || !raw.get("properties").is_some_and(RawJson::is_object) {
+            let properties = raw.get("properties").unwrap_or(RawJson::NULL);
+            if !object || !properties.is_object() {
                 return Err(whole(FormErrorKind::InvalidSchema));
             }
             // `required` may name absent properties, so its length is limited as well.
             let required = raw.get("required").unwrap_or(RawJson::NULL);
             if required.elements().nth(MAX_FORM_FIELDS).is_some()
-                || raw
-                    .get("properties")
-                    .unwrap_or(RawJson::EMPTY)
-                    .members()
-                    .nth(MAX_FORM_FIELDS)
-                    .is_some()
+                || properties.members().nth(MAX_FORM_FIELDS).is_some()
             {
                 return Err(whole(FormErrorKind::TooManyFields));
             }
-            for (name, schema) in raw.get("properties").unwrap_or(RawJson::EMPTY).members() {
+            for (name, schema) in properties.members() {
                 if !schema.to().is_ok_and(|schema| is_allowed(&schema)) {
                     return Err(FormError {
                         field: Text::from_json(name),
@@ -112,15 +108,12 @@ impl<'a> RequestedSchema<'a> {
     /// The first violation.
     pub fn validate_content(&self, content: RawJson<'a>) -> Result<(), FormError<'a>> {
         if !content.is_object() {
-            return Err(FormError { field: Text::new(""), kind: FormErrorKind::InvalidType });
+            return Err(whole(FormErrorKind::InvalidType));
         }
         self.validate()?;
         let budget = &mut Budget::new(self.as_json().unwrap_or(RawJson::EMPTY), content);
         for field in self.fields() {
-            let field = field.map_err(|_| FormError {
-                field: Text::new(""),
-                kind: FormErrorKind::InvalidSchema,
-            })?;
+            let field = field.map_err(|_| whole(FormErrorKind::InvalidSchema))?;
             let mut values = find(content, field.name).peekable();
             if field.required && values.peek().is_none() {
                 return Err(FormError { field: field.name, kind: FormErrorKind::Missing });
@@ -149,6 +142,11 @@ impl<'a> RequestedSchema<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the error of a form or a content as a whole.
+const fn whole(kind: FormErrorKind) -> FormError<'static> {
+    FormError { field: Text::new(""), kind }
 }
 
 /// Checks the kinds of the fields only, so that a server links no code to read forms.
@@ -292,20 +290,8 @@ pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
 
 /// Returns whether the text starts with a date as `2025-01-31`.
 fn starts_with_date(text: Text<'_>) -> bool {
-    let mut numbers = [0u32; 3];
-    let mut place = 0;
-    for (index, c) in text.chars().take(10).enumerate() {
-        match (index, c.to_digit(10)) {
-            (4 | 7, None) if c == '-' => place += 1,
-            (4 | 7, _) | (_, None) => return false,
-            (_, Some(digit)) => {
-                if let Some(number) = numbers.get_mut(place) {
-                    *number = *number * 10 + digit;
-                }
-            }
-        }
-    }
-    place == 2 && (1..=12).contains(&numbers[1]) && (1..=31).contains(&numbers[2])
+    date(&mut text.chars())
+        .is_some_and(|[_, _, month, day]| (1..=12).contains(&month) && (1..=31).contains(&day))
 }
 
 impl fmt::Display for FormError<'_> {

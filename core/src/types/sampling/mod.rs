@@ -39,37 +39,34 @@ payload! {
     /// ```
     pub struct CreateMessageParams<'a> {
         writer write_members;
-        new {
-            /// Messages of the conversation.
-            "messages" messages: list(SamplingMessage<'a>) => via Messages;
-            /// Maximum number of tokens that the model may generate.
-            "maxTokens" max_tokens: of(u64);
-        }
-        with {
-            /// Preferences for the choice of a model; the client may ignore them.
-            "modelPreferences" model_preferences: of(ModelPreferences<'a>);
-            /// System prompt; the client may modify or omit it.
-            "systemPrompt" system_prompt: text;
-            /// Context that the client should add. Values other than `none` are deprecated and
-            /// require the client capability `sampling.context` since 2025-11-25.
-            "includeContext" include_context: of(IncludeContext);
-            /// Sampling temperature.
-            "temperature" temperature: of(Number<'a>);
-            /// Sequences at which generation stops.
-            "stopSequences" stop_sequences: list(Text<'a>);
-            /// Metadata for the provider of the model, in a format of its own.
-            "metadata" metadata: object;
-            /// Tools that the model may use. Since 2025-11-25, requires the client capability
-            /// `sampling.tools`.
-            "tools" tools: list(Tool<'a>), since V2025_11_25;
-            /// Whether the model may or must use tools. Since 2025-11-25, requires the client
-            /// capability `sampling.tools`.
-            "toolChoice" tool_choice: of(ToolChoice), since V2025_11_25;
-            /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), only V2025_11_25;
-            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, until V2025_11_25;
-        }
+        /// Messages of the conversation.
+        "messages" messages: list(SamplingMessage<'a>) => via Messages;
+        /// Maximum number of tokens that the model may generate.
+        "maxTokens" max_tokens: of(u64);
+        optional:
+        /// Preferences for the choice of a model; the client may ignore them.
+        "modelPreferences" model_preferences: of(ModelPreferences<'a>);
+        /// System prompt; the client may modify or omit it.
+        "systemPrompt" system_prompt: text;
+        /// Context that the client should add. Values other than `none` are deprecated and
+        /// require the client capability `sampling.context` since 2025-11-25.
+        "includeContext" include_context: of(IncludeContext);
+        /// Sampling temperature.
+        "temperature" temperature: of(Number<'a>);
+        /// Sequences at which generation stops.
+        "stopSequences" stop_sequences: list(Text<'a>);
+        /// Metadata for the provider of the model, in a format of its own.
+        "metadata" metadata: object;
+        /// Tools that the model may use. Since 2025-11-25, requires the client capability
+        /// `sampling.tools`.
+        "tools" tools: list(Tool<'a>), since V2025_11_25;
+        /// Whether the model may or must use tools. Since 2025-11-25, requires the client
+        /// capability `sampling.tools`.
+        "toolChoice" tool_choice: of(ToolChoice), since V2025_11_25;
+        /// Asks for execution as a task. 2025-11-25 only.
+        "task" task: of(TaskMetadata), only V2025_11_25;
+        /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
+        "_meta" meta: object, until V2025_11_25;
     }
 }
 
@@ -106,16 +103,13 @@ impl CreateMessageParams<'_> {
 payload! {
     /// A message of a conversation. Schema type `SamplingMessage`.
     pub struct SamplingMessage<'a> {
-        new {
-            /// Sender of the message.
-            "role" role: of(Role);
-            /// Content of the message.
-            "content" content: of(SamplingMessageContent<'a>) => via Contents;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-11-25.
-            "_meta" meta: object, since V2025_11_25;
-        }
+        /// Sender of the message.
+        "role" role: of(Role);
+        /// Content of the message.
+        "content" content: of(SamplingMessageContent<'a>) => via Contents;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-11-25.
+        "_meta" meta: object, since V2025_11_25;
     }
 }
 
@@ -147,35 +141,30 @@ impl<'a> SamplingMessage<'a> {
 payload! {
     /// Preferences of a server for the choice of a model. Schema type `ModelPreferences`.
     pub struct ModelPreferences<'a> {
-        new {}
-        with {
-            /// Names of models, of which the first that matches is taken.
-            "hints" hints: list(ModelHint<'a>);
-            /// Importance of low cost, from 0 to 1.
-            "costPriority" cost_priority: of(Number<'a>);
-            /// Importance of low latency, from 0 to 1.
-            "speedPriority" speed_priority: of(Number<'a>);
-            /// Importance of intelligence and capabilities, from 0 to 1.
-            "intelligencePriority" intelligence_priority: of(Number<'a>);
-        }
+        optional:
+        /// Names of models, of which the first that matches is taken.
+        "hints" hints: list(ModelHint<'a>);
+        /// Importance of low cost, from 0 to 1.
+        "costPriority" cost_priority: of(Number<'a>);
+        /// Importance of low latency, from 0 to 1.
+        "speedPriority" speed_priority: of(Number<'a>);
+        /// Importance of intelligence and capabilities, from 0 to 1.
+        "intelligencePriority" intelligence_priority: of(Number<'a>);
     }
 }
 
 payload! {
     /// Hint for the choice of a model. Schema type `ModelHint`.
     pub struct ModelHint<'a> {
-        new {}
-        with {
-            /// Part of the name of a model or family of models, e.g. `sonnet`.
-            "name" name: text;
-        }
+        optional:
+        /// Part of the name of a model or family of models, e.g. `sonnet`.
+        "name" name: text;
     }
 }
 
 names! {
     /// Context that a client should add: `includeContext` of schema type
     /// `CreateMessageRequestParams`.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum IncludeContext {
         /// No context.
         None = "none",
@@ -189,17 +178,14 @@ names! {
 payload! {
     /// Whether a model may or must use tools. Since 2025-11-25, schema type `ToolChoice`.
     pub struct ToolChoice {
-        new {}
-        with {
-            /// Mode of tool use. Default: auto.
-            "mode" mode: of(ToolChoiceMode);
-        }
+        optional:
+        /// Mode of tool use. Default: auto.
+        "mode" mode: of(ToolChoiceMode);
     }
 }
 
 names! {
     /// Mode of tool use: `mode` of schema type `ToolChoice`. Since 2025-11-25.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum ToolChoiceMode {
         /// The model decides.
         Auto = "auto",
@@ -217,21 +203,18 @@ payload! {
     /// Before 2025-11-25, a message has one block: several blocks are written as one text block.
     pub struct CreateMessageResult<'a> {
         writer write_members;
-        new {
-            /// Sender of the message: the assistant.
-            "role" role: of(Role);
-            /// Content of the message.
-            "content" content: of(SamplingMessageContent<'a>) => via Contents;
-            /// Name of the model.
-            "model" model: text;
-        }
-        with {
-            /// The reason why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`
-            /// (since 2025-11-25) or another string.
-            "stopReason" stop_reason: text;
-            /// Metadata by key: see [`meta`](crate::types::meta).
-            "_meta" meta: object;
-        }
+        /// Sender of the message: the assistant.
+        "role" role: of(Role);
+        /// Content of the message.
+        "content" content: of(SamplingMessageContent<'a>) => via Contents;
+        /// Name of the model.
+        "model" model: text;
+        optional:
+        /// The reason why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`
+        /// (since 2025-11-25) or another string.
+        "stopReason" stop_reason: text;
+        /// Metadata by key: see [`meta`](crate::types::meta).
+        "_meta" meta: object;
     }
 }
 
@@ -290,19 +273,16 @@ payload! {
     pub struct ToolUseContent<'a> {
         tag "type" = "tool_use";
         writer write_or_describe;
-        new {
-            /// Id of the tool call, to which the result refers.
-            "id" id: text;
-            /// Name of the tool.
-            "name" name: text;
-            /// Arguments of the tool, by name.
-            "input" input: object;
-        }
-        with {
-            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
-            /// send the message again.
-            "_meta" meta: object;
-        }
+        /// Id of the tool call, to which the result refers.
+        "id" id: text;
+        /// Name of the tool.
+        "name" name: text;
+        /// Arguments of the tool, by name.
+        "input" input: object;
+        optional:
+        /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+        /// send the message again.
+        "_meta" meta: object;
     }
 }
 
@@ -329,22 +309,19 @@ payload! {
     pub struct ToolResultContent<'a> {
         tag "type" = "tool_result";
         writer write_or_describe;
-        new {
-            /// Id of the tool call: `id` of its [`ToolUseContent`].
-            "toolUseId" tool_use_id: text;
-            /// Content for the model; empty if missing.
-            "content" content: list(ContentBlock<'a>) = List::EMPTY;
-        }
-        with {
-            /// JSON value that conforms to the output schema of the tool; an object in 2025-11-25.
-            /// `null` is a value.
-            "structuredContent" structured_content: any => when knows_structured_content;
-            /// Whether the tool failed. Default: false.
-            "isError" is_error: of(bool);
-            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
-            /// send the message again.
-            "_meta" meta: object;
-        }
+        /// Id of the tool call: `id` of its [`ToolUseContent`].
+        "toolUseId" tool_use_id: text;
+        /// Content for the model; empty if missing.
+        "content" content: list(ContentBlock<'a>) = List::EMPTY;
+        optional:
+        /// JSON value that conforms to the output schema of the tool; an object in 2025-11-25.
+        /// `null` is a value.
+        "structuredContent" structured_content: any => when knows_structured_content;
+        /// Whether the tool failed. Default: false.
+        "isError" is_error: of(bool);
+        /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+        /// send the message again.
+        "_meta" meta: object;
     }
 }
 
