@@ -335,19 +335,7 @@ pub fn newline(bytes: &[u8]) -> Option<usize> {
     if cfg!(small) {
         return bytes.iter().position(|b| *b == b'\n');
     }
-    let mut rest = bytes;
-    while let Some((block, after)) = rest.split_first_chunk::<64>() {
-        if has_newline(block) {
-            break;
-        }
-        rest = after;
-    }
-    while let Some((block, after)) = rest.split_first_chunk::<16>() {
-        if has_newline(block) {
-            break;
-        }
-        rest = after;
-    }
+    let mut rest = skip_blocks::<16>(skip_blocks::<64>(bytes));
     while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let zero = u64::from_le_bytes(*word) ^ (ONES * u64::from(b'\n'));
         let hits = zero.wrapping_sub(ONES) & !zero & (ONES << 7);
@@ -360,10 +348,16 @@ pub fn newline(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|b| *b == b'\n').map(|at| skipped + at)
 }
 
-/// Written so that the compiler turns it into vector code.
+/// Returns the bytes from the first block with a newline on. The fold is turned into vector code.
 #[inline(always)]
-fn has_newline<const N: usize>(block: &[u8; N]) -> bool {
-    block.iter().fold(false, |hit, b| hit | (*b == b'\n'))
+fn skip_blocks<const N: usize>(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    while let Some((block, after)) = rest.split_first_chunk::<N>()
+        && !block.iter().fold(false, |hit, b| hit | (*b == b'\n'))
+    {
+        rest = after;
+    }
+    rest
 }
 
 /// Positions in a frame are kept in 32 bits.

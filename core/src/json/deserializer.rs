@@ -4,8 +4,7 @@
 use super::number::{self, Number};
 use super::scan::{skip_string, skip_value, skip_whitespace};
 use super::value::{JsonStr, RawJson};
-use super::{RAW, RawValue, ReadError, ReadErrorKind};
-use crate::json;
+use super::{RAW, RAW_VALUE, ReadError, ReadErrorKind, raw_value};
 use serde::de::{self, DeserializeSeed, Visitor};
 
 /// Deserializer of one value of scanned text. Its position is after the value when it has been
@@ -102,6 +101,25 @@ macro_rules! integers {
     )*};
 }
 
+macro_rules! floats {
+    ($($method:ident $visit:ident $type:ty),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            match self.number("a number")?.parse() {
+                Ok(n) if <$type>::is_finite(n) => visitor.$visit(n),
+                _ => Err(ReadError::new(ReadErrorKind::OutOfRange)),
+            }
+        }
+    )*};
+}
+
+macro_rules! strings {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            self.visit_string(visitor)
+        }
+    )*};
+}
+
 fn integer<T: TryFrom<i64> + TryFrom<u64>>(
     text: &str,
     expected: &dyn de::Expected,
@@ -188,31 +206,9 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_u128(value)
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match self.number("a number")?.parse() {
-            Ok(n) if f32::is_finite(n) => visitor.visit_f32(n),
-            _ => Err(ReadError::new(ReadErrorKind::OutOfRange)),
-        }
-    }
+    floats! { deserialize_f32 visit_f32 f32, deserialize_f64 visit_f64 f64 }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        match self.number("a number")?.parse() {
-            Ok(n) if f64::is_finite(n) => visitor.visit_f64(n),
-            _ => Err(ReadError::new(ReadErrorKind::OutOfRange)),
-        }
-    }
-
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.visit_string(visitor)
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.visit_string(visitor)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.visit_string(visitor)
-    }
+    strings! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.peek() {
@@ -256,7 +252,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     ) -> Result<V::Value, ReadError> {
         match name {
             RAW => visitor.visit_borrowed_str(self.value()?),
-            json::RAW_VALUE => visitor.visit_map(RawValue::new(self.value()?)),
+            RAW_VALUE => visitor.visit_map(raw_value(self.value()?)),
             _ => visitor.visit_newtype_struct(self),
         }
     }
@@ -311,20 +307,16 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match self.peek() {
-            b'"' => visitor.visit_enum(UnitVariant(self)),
+            b'"' => visitor.visit_enum(Variant { reader: self, has_value: false }),
             b'{' => {
                 self.at += 1;
                 self.skip_whitespace();
-                let value = visitor.visit_enum(Variant(self))?;
+                let value = visitor.visit_enum(Variant { reader: self, has_value: true })?;
                 self.close(b'}')?;
                 Ok(value)
             }
             _ => Err(ReadError::expected("a variant's name, or an object with one member")),
         }
-    }
-
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.visit_string(visitor)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -454,53 +446,28 @@ impl<'de> de::Deserializer<'de> for MapKey<'_, 'de> {
 
 // Variants of enums.
 
-/// An enum variant without a value: a string.
-struct UnitVariant<'r, 'de>(&'r mut Reader<'de>);
-
-impl<'de> de::EnumAccess<'de> for UnitVariant<'_, 'de> {
-    type Error = ReadError;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let variant = seed.deserialize(&mut *self.0)?;
-        Ok((variant, self))
-    }
+/// An enum variant: an object with one member, or a string for one without a value.
+struct Variant<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    has_value: bool,
 }
 
-impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
-    type Error = ReadError;
-
-    fn unit_variant(self) -> Result<(), ReadError> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
-        Err(ReadError::expected("a variant with a value"))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
-        Err(ReadError::expected("a variant with values"))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, ReadError> {
-        Err(ReadError::expected("a variant with fields"))
+impl<'r, 'de> Variant<'r, 'de> {
+    /// Returns the reader of its value.
+    fn value(self, expected: &'static str) -> Result<&'r mut Reader<'de>, ReadError> {
+        if self.has_value { Ok(self.reader) } else { Err(ReadError::expected(expected)) }
     }
 }
-
-/// An enum variant with a value: an object with one member.
-struct Variant<'r, 'de>(&'r mut Reader<'de>);
 
 impl<'de> de::EnumAccess<'de> for Variant<'_, 'de> {
     type Error = ReadError;
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let variant = seed.deserialize(&mut *self.0)?;
-        self.0.skip_colon();
+        let variant = seed.deserialize(&mut *self.reader)?;
+        if self.has_value {
+            self.reader.skip_colon();
+        }
         Ok((variant, self))
     }
 }
@@ -509,15 +476,15 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {
-        de::Deserialize::deserialize(&mut *self.0)
+        if self.has_value { de::Deserialize::deserialize(self.reader) } else { Ok(()) }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
-        seed.deserialize(&mut *self.0)
+        seed.deserialize(self.value("a variant with a value")?)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
-        de::Deserializer::deserialize_seq(&mut *self.0, visitor)
+        de::Deserializer::deserialize_seq(self.value("a variant with values")?, visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -525,6 +492,6 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        de::Deserializer::deserialize_struct(&mut *self.0, "", &[], visitor)
+        de::Deserializer::deserialize_struct(self.value("a variant with fields")?, "", &[], visitor)
     }
 }

@@ -24,12 +24,11 @@ pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};
 pub(crate) use value::Chars;
 pub use value::{Elements, JsonStr, Members, RawJson};
 
-use core::fmt;
-use core::marker::PhantomData;
+use core::{fmt, iter};
 
 use crate::text::{copy, utf8};
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{self, DeserializeSeed};
+use serde::de;
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 
 // Private struct names by which types of other crates are recognized by the serializer of their
 // own format.
@@ -75,33 +74,10 @@ pub(crate) fn is_private_key(key: &str) -> bool {
     key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
 }
 
-/// JSON text in the form that `serde_json::value::RawValue` deserializes from: a map with one
-/// entry, of its private name and the text.
-pub(crate) struct RawValue<'de, E> {
-    text: &'de str,
-    read: bool,
-    error: PhantomData<E>,
-}
-
-impl<'de, E> RawValue<'de, E> {
-    pub(crate) fn new(text: &'de str) -> Self {
-        Self { text, read: false, error: PhantomData }
-    }
-}
-
-impl<'de, E: de::Error> de::MapAccess<'de> for RawValue<'de, E> {
-    type Error = E;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
-        if core::mem::replace(&mut self.read, true) {
-            return Ok(None);
-        }
-        seed.deserialize(BorrowedStrDeserializer::new(RAW_VALUE)).map(Some)
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, E> {
-        seed.deserialize(BorrowedStrDeserializer::new(self.text))
-    }
+/// Returns JSON text in the form that `serde_json::value::RawValue` deserializes from: a map with
+/// one entry, of its private name and the text.
+fn raw_value(text: &str) -> impl de::MapAccess<'_, Error = ReadError> {
+    MapDeserializer::new(iter::once((RAW_VALUE, BorrowedStrDeserializer::new(text))))
 }
 
 /// Error of deserializing a value into a type.

@@ -70,22 +70,14 @@ pub(crate) const fn skip_value(
     let mut depth = 0;
     loop {
         // A value begins here.
-        match byte(text, at) {
-            b'"' => match skip_string(text, at) {
-                Ok(end) => at = end,
-                Err(e) => return Err(e),
-            },
+        let end = match byte(text, at) {
+            b'"' => skip_string(text, at),
+            b'{' | b'[' if outer_depth + depth >= MAX_DEPTH => Err(ScanError::too_deep(at)),
             open @ (b'{' | b'[') => {
                 let inner = skip_whitespace(text, at + 1);
-                if byte(text, inner) == open + 2 && inner < text.len() {
-                    if outer_depth + depth >= MAX_DEPTH {
-                        return Err(ScanError::too_deep(at));
-                    }
-                    at = inner + 1;
+                if byte(text, inner) == open + 2 {
+                    Ok(inner + 1)
                 } else {
-                    if outer_depth + depth >= MAX_DEPTH {
-                        return Err(ScanError::too_deep(at));
-                    }
                     depth += 1;
                     objects <<= 1;
                     at = inner;
@@ -99,23 +91,15 @@ pub(crate) const fn skip_value(
                     continue;
                 }
             }
-            b'-' | b'0'..=b'9' => match skip_number(text, at) {
-                Ok(end) => at = end,
-                Err(e) => return Err(e),
-            },
-            b't' => match skip_word(text, at, b"true") {
-                Ok(end) => at = end,
-                Err(e) => return Err(e),
-            },
-            b'f' => match skip_word(text, at, b"false") {
-                Ok(end) => at = end,
-                Err(e) => return Err(e),
-            },
-            b'n' => match skip_word(text, at, b"null") {
-                Ok(end) => at = end,
-                Err(e) => return Err(e),
-            },
-            _ => return Err(ScanError::at(at)),
+            b'-' | b'0'..=b'9' => skip_number(text, at),
+            b't' => skip_word(text, at, b"true"),
+            b'f' => skip_word(text, at, b"false"),
+            b'n' => skip_word(text, at, b"null"),
+            _ => Err(ScanError::at(at)),
+        };
+        match end {
+            Ok(end) => at = end,
+            Err(e) => return Err(e),
         }
         // A value has ended: close all that ends here, or move to the next member or element.
         loop {
@@ -533,10 +517,9 @@ const fn special_bytes(word: u64) -> u64 {
 #[cfg_attr(not(small), inline(never))]
 const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
     let mut rest = text;
-    while let Some((block, after)) = rest.split_first_chunk::<64>() {
-        if has_special(block) {
-            break;
-        }
+    while let Some((block, after)) = rest.split_first_chunk::<64>()
+        && !has_special(block)
+    {
         rest = after;
     }
     rest

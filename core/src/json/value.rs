@@ -243,9 +243,7 @@ impl<'f> Members<'f> {
     pub(crate) fn next_value(&mut self) -> Option<RawJson<'f>> {
         self.0.value(self.0.at)
     }
-}
 
-impl<'f> Members<'f> {
     /// Returns the position in the text.
     pub(crate) fn position(&self) -> usize {
         self.0.at
