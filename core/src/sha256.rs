@@ -2,40 +2,9 @@
 
 /// Returns the SHA-256 of the bytes.
 pub const fn sha256(bytes: &[u8]) -> [u8; 32] {
-    let mut state = INITIAL;
-    let mut rest = bytes;
-    while let Some((block, others)) = rest.split_first_chunk() {
-        compress(&mut state, block);
-        rest = others;
-    }
-    let mut last = [0; 64];
-    let mut at = 0;
-    while at < rest.len() && at < 64 {
-        last[at] = rest[at];
-        at += 1;
-    }
-    if at < 64 {
-        last[at] = 0x80;
-    }
-    if at >= 56 {
-        compress(&mut state, &last);
-        last = [0; 64];
-    }
-    let bits = (bytes.len() as u64).wrapping_mul(8).to_be_bytes();
-    at = 0;
-    while at < 8 {
-        last[56 + at] = bits[at];
-        at += 1;
-    }
-    compress(&mut state, &last);
-
-    let mut digest = [0; 32];
-    at = 0;
-    while at < 32 {
-        digest[at] = state[at / 4].to_be_bytes()[at % 4];
-        at += 1;
-    }
-    digest
+    let mut digest = Sha256::EMPTY;
+    digest.update(bytes);
+    digest.finish()
 }
 
 const fn compress(state: &mut [u32; 8], block: &[u8; 64]) {
@@ -98,35 +67,44 @@ impl Sha256 {
     pub const EMPTY: Self = Self { state: INITIAL, block: [0; 64], len: 0 };
 
     /// Adds a piece.
-    pub fn update(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.push(*byte);
-            self.len = self.len.wrapping_add(1);
+    pub const fn update(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((byte, others)) = rest.split_first() {
+            // Whole blocks are not copied.
+            if self.len.is_multiple_of(64)
+                && let Some((block, others)) = rest.split_first_chunk()
+            {
+                compress(&mut self.state, block);
+                self.len = self.len.wrapping_add(64);
+                rest = others;
+            } else {
+                self.push(*byte);
+                rest = others;
+            }
         }
     }
 
     /// Returns the digest of all pieces.
-    pub fn finish(mut self) -> [u8; 32] {
-        let bits = self.len.wrapping_mul(8);
+    pub const fn finish(mut self) -> [u8; 32] {
+        let bits = self.len.wrapping_mul(8).to_be_bytes();
         self.push(0x80);
-        self.len = self.len.wrapping_add(1);
         while self.len % 64 != 56 {
             self.push(0);
-            self.len = self.len.wrapping_add(1);
         }
-        self.update(&bits.to_be_bytes());
+        self.update(&bits);
         let mut digest = [0; 32];
-        for (place, word) in digest.chunks_exact_mut(4).zip(self.state) {
-            crate::text::copy(&word.to_be_bytes(), place);
+        let mut at = 0;
+        while at < 32 {
+            digest[at] = self.state[at / 4].to_be_bytes()[at % 4];
+            at += 1;
         }
         digest
     }
 
-    fn push(&mut self, byte: u8) {
+    const fn push(&mut self, byte: u8) {
         let at = (self.len % 64) as usize;
-        if let Some(place) = self.block.get_mut(at) {
-            *place = byte;
-        }
+        self.block[at] = byte;
+        self.len = self.len.wrapping_add(1);
         if at == 63 {
             compress(&mut self.state, &self.block);
         }
