@@ -4,15 +4,12 @@ use super::Revision;
 use crate::json::{JsonStr, RawJson};
 
 /// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
-/// contains the bits of the capability that it refines. The rows behind `with "FEATURE"`
-/// exist with this feature only.
+/// contains the bits of the capability that it refines. A row with `in "FEATURE"` exists with this
+/// feature only.
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident {
-        $($(#[$bit_doc:meta])* $bit:ident = $value:expr, $first:ident..=$last:ident;)*
-        $(; with $feature:literal {
-            $($(#[$extra_doc:meta])* $extra:ident = $extra_value:expr,
-                $extra_first:ident..=$extra_last:ident;)*
-        })*
+        $($(#[$bit_doc:meta])* $bit:ident $(in $feature:literal)? = $value:expr,
+            $first:ident..=$last:ident;)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -22,9 +19,8 @@ macro_rules! bit_set {
         impl $name {
             /// The empty set.
             pub const NONE: Self = Self(0);
-            $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
-            $($($(#[$extra_doc])* #[cfg(feature = $feature)]
-            pub const $extra: Self = Self($extra_value);)*)*
+            $($(#[$bit_doc])* $(#[cfg(feature = $feature)])?
+            pub const $bit: Self = Self($value);)*
 
             /// The members that each revision defines, oldest revision first.
             const DEFINED: [u16; 5] = {
@@ -36,13 +32,6 @@ macro_rules! bit_set {
                         revision += 1;
                     }
                 })*
-                $($({
-                    let mut revision = Revision::$extra_first as usize;
-                    while revision <= Revision::$extra_last as usize {
-                        defined[revision] |= $extra_value;
-                        revision += 1;
-                    }
-                })*)*
                 defined
             };
 
@@ -85,13 +74,10 @@ macro_rules! bit_set {
         impl core::fmt::Debug for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 let mut set = f.debug_set();
-                $(if self.contains(Self::$bit) {
+                $($(#[cfg(feature = $feature)])?
+                if self.contains(Self::$bit) {
                     set.entry(&format_args!(stringify!($bit)));
                 })*
-                $($(#[cfg(feature = $feature)]
-                if self.contains(Self::$extra) {
-                    set.entry(&format_args!(stringify!($extra)));
-                })*)*
                 set.finish()
             }
         }
@@ -116,19 +102,17 @@ bit_set! {
         ELICITATION_FORM = 1 << 5, V2025_06_18..=V2026_07_28;
         /// `elicitation.url`, since 2025-11-25.
         ELICITATION_URL = 1 << 6, V2025_11_25..=V2026_07_28;
-        ; with "tasks" {
-            /// The extension `io.modelcontextprotocol/tasks`: the client takes a task for the
-            /// result of a call. In 2025-11-25 this needs no capability.
-            TASKS = 1 << 7, V2026_07_28..=V2026_07_28;
-            /// `tasks.requests.sampling.createMessage`: the client samples as a task. 2025-11-25.
-            TASKS_SAMPLING = 1 << 8, V2025_11_25..=V2025_11_25;
-            /// `tasks.requests.elicitation.create`: the client elicits as a task. 2025-11-25.
-            TASKS_ELICITATION = 1 << 9, V2025_11_25..=V2025_11_25;
-            /// `tasks.list` of a client. 2025-11-25.
-            TASKS_LIST = 1 << 10, V2025_11_25..=V2025_11_25;
-            /// `tasks.cancel` of a client. 2025-11-25.
-            TASKS_CANCEL = 1 << 11, V2025_11_25..=V2025_11_25;
-        }
+        /// The extension `io.modelcontextprotocol/tasks`: the client takes a task for the
+        /// result of a call. In 2025-11-25 this needs no capability.
+        TASKS in "tasks" = 1 << 7, V2026_07_28..=V2026_07_28;
+        /// `tasks.requests.sampling.createMessage`: the client samples as a task. 2025-11-25.
+        TASKS_SAMPLING in "tasks" = 1 << 8, V2025_11_25..=V2025_11_25;
+        /// `tasks.requests.elicitation.create`: the client elicits as a task. 2025-11-25.
+        TASKS_ELICITATION in "tasks" = 1 << 9, V2025_11_25..=V2025_11_25;
+        /// `tasks.list` of a client. 2025-11-25.
+        TASKS_LIST in "tasks" = 1 << 10, V2025_11_25..=V2025_11_25;
+        /// `tasks.cancel` of a client. 2025-11-25.
+        TASKS_CANCEL in "tasks" = 1 << 11, V2025_11_25..=V2025_11_25;
     }
 }
 
@@ -180,23 +164,19 @@ bit_set! {
         COMPLETIONS = 1 << 7, V2025_03_26..=V2026_07_28;
         /// `logging`.
         LOGGING = 1 << 8, V2024_11_05..=V2026_07_28;
-        ; with "tasks" {
-            /// Tools run as tasks: `tasks.requests.tools.call` in 2025-11-25, the extension
-            /// `io.modelcontextprotocol/tasks` in 2026-07-28.
-            TASKS = 1 << 9, V2025_11_25..=V2026_07_28;
-            /// `tasks.list`, 2025-11-25. A server that cannot tell its clients apart should not
-            /// declare it.
-            TASKS_LIST = 1 << 10 | 1 << 9, V2025_11_25..=V2025_11_25;
-            /// `tasks.cancel`, 2025-11-25.
-            TASKS_CANCEL = 1 << 11 | 1 << 9, V2025_11_25..=V2025_11_25;
-        }
-        ; with "skills" {
-            /// The extension `io.modelcontextprotocol/skills`, since 2025-06-18. It contains
-            /// `resources`, without which a server may not declare it.
-            SKILLS = 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
-            /// The setting `directoryRead` of this extension: `resources/directory/read`.
-            SKILLS_DIRECTORIES = 1 << 13 | 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
-        }
+        /// Tools run as tasks: `tasks.requests.tools.call` in 2025-11-25, the extension
+        /// `io.modelcontextprotocol/tasks` in 2026-07-28.
+        TASKS in "tasks" = 1 << 9, V2025_11_25..=V2026_07_28;
+        /// `tasks.list`, 2025-11-25. A server that cannot tell its clients apart should not
+        /// declare it.
+        TASKS_LIST in "tasks" = 1 << 10 | 1 << 9, V2025_11_25..=V2025_11_25;
+        /// `tasks.cancel`, 2025-11-25.
+        TASKS_CANCEL in "tasks" = 1 << 11 | 1 << 9, V2025_11_25..=V2025_11_25;
+        /// The extension `io.modelcontextprotocol/skills`, since 2025-06-18. It contains
+        /// `resources`, without which a server may not declare it.
+        SKILLS in "skills" = 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
+        /// The setting `directoryRead` of this extension: `resources/directory/read`.
+        SKILLS_DIRECTORIES in "skills" = 1 << 13 | 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
     }
 }
 
