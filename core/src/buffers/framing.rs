@@ -75,11 +75,11 @@ impl Framing {
         let _ = (is_response, status, revision, is_whole);
     }
 
-    /// Announces that the request body is a batch, which may cause several frames.
+    /// Announces that the request body is a batch (2025-03-26), whose requests have a response each.
     pub(crate) fn expect_batch(&mut self) {
         #[cfg(feature = "http")]
-        if let Self::Exchange(exchange) = self {
-            exchange.expect_batch();
+        if let Self::Exchange(Exchange { mode: mode @ Mode::Undecided, .. }) = self {
+            *mode = Mode::Batch;
         }
     }
 
@@ -189,13 +189,6 @@ impl Exchange {
                 }
             }
             Mode::Truncated => {}
-        }
-    }
-
-    /// The requests of a batch (2025-03-26) have a response each.
-    pub(crate) fn expect_batch(&mut self) {
-        if self.mode == Mode::Undecided {
-            self.mode = Mode::Batch;
         }
     }
 

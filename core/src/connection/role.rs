@@ -18,6 +18,7 @@ use crate::rpc::inflight::RequestHandle;
 #[cfg(feature = "alloc")]
 use crate::server::GrowingServerState;
 use crate::server::{Admission, Server, ServerConfig, ServerEvent, ServerState};
+use crate::text::copy;
 use crate::time::Instant;
 
 /// The memory of a [`Connection`](super::Connection)'s machine: a state of a server or of a client,
@@ -375,35 +376,17 @@ where
         let is_servers_turn = self.is_servers_turn;
         self.is_servers_turn = !is_servers_turn;
         let idle = core::mem::take(&mut self.idle);
-        let [moved_of_client, moved_of_server] = &mut self.moved;
+        let [of_client, of_server] = &mut self.moved;
         let [client_until, server_until] = &mut self.until;
         let has_moved = if is_servers_turn {
-            match self.server.next(now) {
-                Step::Event(event, turn) => return PairStep::Server(event, turn),
-                Step::Again => true,
-                Step::Io { write, until, .. } => {
-                    *moved_of_server = feed(self.client.rx(), write);
-                    *server_until = until;
-                    *moved_of_server > 0
-                }
-                Step::Closed => {
-                    *server_until = None;
-                    false
-                }
+            match hand_over(self.server.next(now), self.client.rx(), of_server, server_until) {
+                Ok(has_moved) => has_moved,
+                Err((event, turn)) => return PairStep::Server(event, turn),
             }
         } else {
-            match self.client.next(now) {
-                Step::Event(event, turn) => return PairStep::Client(event, turn),
-                Step::Again => true,
-                Step::Io { write, until, .. } => {
-                    *moved_of_client = feed(self.server.rx(), write);
-                    *client_until = until;
-                    *moved_of_client > 0
-                }
-                Step::Closed => {
-                    *client_until = None;
-                    false
-                }
+            match hand_over(self.client.next(now), self.server.rx(), of_client, client_until) {
+                Ok(has_moved) => has_moved,
+                Err((event, turn)) => return PairStep::Client(event, turn),
             }
         };
         if has_moved {
@@ -440,13 +423,25 @@ where
 
 crate::text::opaque_debug!([C, S] Pair<C, S> { moved });
 
-/// Copies bytes into a receive buffer. Returns how many found room.
-fn feed<R: Storage>(rx: &mut RxBuffer<R>, bytes: &[u8]) -> usize {
-    let spare = rx.spare();
-    let n = bytes.len().min(spare.len());
-    for (to, from) in spare.iter_mut().zip(bytes) {
-        *to = *from;
+/// Carries out the step of one end: copies what it writes into the receive buffer of the other, as
+/// far as there is room. Returns whether anything was done, or the event.
+fn hand_over<'p, E, M, O, R: Storage>(
+    step: Step<'p, E, M, O>,
+    rx: &mut RxBuffer<R>,
+    moved: &mut usize,
+    due: &mut Option<Instant>,
+) -> Result<bool, (E, Turn<'p, M, O>)> {
+    match step {
+        Step::Event(event, turn) => return Err((event, turn)),
+        Step::Again => return Ok(true),
+        Step::Io { write, until, .. } => {
+            let spare = rx.spare();
+            *moved = write.len().min(spare.len());
+            copy(write, spare);
+            rx.commit(*moved);
+            *due = until;
+        }
+        Step::Closed => *due = None,
     }
-    rx.commit(n);
-    n
+    Ok(*moved > 0)
 }

@@ -459,17 +459,7 @@ impl Encoder<'_> {
 
     /// Writes a value that must be an object, and the additions that it lacks.
     pub(crate) fn completed<T: Encode + ?Sized>(&mut self, value: &T, additions: &Additions<'_>) {
-        let mut inner = Encoder {
-            out: self.out,
-            #[cfg(not(small))]
-            escaped: self.escaped,
-            additions: Some(additions),
-            tracker: self.tracker.as_deref_mut(),
-            state: self.state,
-        };
-        inner.watch(self.state.depth + 1);
-        inner.any_object(value);
-        self.state = inner.state;
+        self.any_object_with(value, Some(additions));
     }
 
     /// Writes a member's value that must be an object, and the additions that it lacks.
@@ -479,6 +469,19 @@ impl Encoder<'_> {
         additions: Option<&Additions<'_>>,
     ) {
         let outer = self.state.completion;
+        self.any_object_with(value, additions);
+        self.state.completion = outer;
+        if additions.is_some() {
+            self.watch(outer.depth);
+        }
+    }
+
+    #[cfg_attr(not(small), inline(always))]
+    fn any_object_with<T: Encode + ?Sized>(
+        &mut self,
+        value: &T,
+        additions: Option<&Additions<'_>>,
+    ) {
         let mut inner = Encoder {
             out: self.out,
             #[cfg(not(small))]
@@ -492,10 +495,6 @@ impl Encoder<'_> {
         }
         inner.any_object(value);
         self.state = inner.state;
-        self.state.completion = outer;
-        if additions.is_some() {
-            self.watch(outer.depth);
-        }
     }
 
     /// Looks at a name of the object that is completed.

@@ -175,27 +175,15 @@ macro_rules! integers {
     ($($method:ident $wide:ident: $($type:ty)*;)*) => {$($(
         impl Encode for $type {
             fn encode(&self, to: &mut Encoder<'_>) {
-                to.$method($wide::from(*self));
+                to.$method(*self as $wide);
             }
         }
     )*)*};
 }
 
 integers! {
-    unsigned u64: u8 u16 u32 u64;
-    signed i64: i8 i16 i32 i64;
-}
-
-impl Encode for usize {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.unsigned(*self as u64);
-    }
-}
-
-impl Encode for isize {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.signed(*self as i64);
-    }
+    unsigned u64: u8 u16 u32 u64 usize;
+    signed i64: i8 i16 i32 i64 isize;
 }
 
 macro_rules! floats {

@@ -72,16 +72,11 @@ impl<'f> Envelope<'f> {
         !self.has(Member::Id) && self.first_byte(Member::Method) == b'"'
     }
 
-    /// Returns whether it has a `method` member of any type.
-    pub(crate) fn has_method(&self) -> bool {
-        self.has(Member::Method)
-    }
-
     /// Returns whether an invalid message is taken for a response: without a method it is no
     /// request, so with the id of a call it is the response, which cannot be used.
     pub(crate) fn may_be_response(&self, violation: Violation, forbids_response: bool) -> bool {
         let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
-        forbids_response || was_read && !self.has_method()
+        forbids_response || was_read && !self.has(Member::Method)
     }
 
     pub(crate) fn is_response(&self) -> bool {

@@ -183,9 +183,14 @@ impl<'f> Envelope<'f> {
         {
             *start = span.start() as u32;
         }
-        let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
-        let name_end = self.end_of(Member::Name) as u32;
-        Params { text: self.text, whole, arguments, starts, name_end, index: self.found.index }
+        let places = ParamPositions {
+            whole: self.span(Member::Params),
+            arguments: self.span(Member::Arguments),
+            starts,
+            name_end: self.end_of(Member::Name) as u32,
+            index: self.found.index,
+        };
+        Params { text: self.text, places }
     }
 
     /// Whether a member that may occur only once occurs twice.
@@ -655,18 +660,24 @@ impl Level {
 }
 
 /// The `params` of a request or notification.
+#[derive(Clone, Copy, Debug)]
+pub struct Params<'f> {
+    text: &'f str,
+    places: ParamPositions,
+}
+
+/// Places of the members of [`Params`] in their text, or in a copy of it.
 // Kept small, since an event is moved a few times before its handler gets it: members that may be
 // large have a start and an end, the others only a start.
 #[derive(Clone, Copy, Debug)]
-pub struct Params<'f> {
-    pub(crate) text: &'f str,
-    pub(crate) whole: Span,
-    pub(crate) arguments: Span,
+pub(crate) struct ParamPositions {
+    whole: Span,
+    arguments: Span,
     /// Start of each of the other recorded members; zero for a missing one.
-    pub(crate) starts: [u32; Member::STARTS],
+    starts: [u32; Member::STARTS],
     /// End of `name`, which each call looks for.
-    pub(crate) name_end: u32,
-    pub(crate) index: Index,
+    name_end: u32,
+    index: Index,
 }
 
 /// The `arguments` of a request, the first of which are found without a search.
@@ -681,7 +692,7 @@ impl<'f> Params<'f> {
     /// Returns the value of `params` as received, even if it is not an object.
     #[inline]
     pub(crate) fn given(&self) -> Option<RawJson<'f>> {
-        self.whole.value(self.text)
+        self.places.whole.value(self.text)
     }
 
     /// Inlined, so that a constant key is compared while compiling.
@@ -693,7 +704,7 @@ impl<'f> Params<'f> {
             "cursor" => Member::Cursor,
             "inputResponses" => Member::InputResponses,
             "requestState" => Member::RequestState,
-            "arguments" => return self.arguments.value(self.text),
+            "arguments" => return self.places.arguments.value(self.text),
             "_meta" => Member::Meta,
             _ => return self.given()?.get(key),
         };
@@ -702,21 +713,23 @@ impl<'f> Params<'f> {
 
     #[inline]
     pub(crate) fn given_name(&self) -> Option<RawJson<'f>> {
-        let start = self.starts.get(Member::Name as usize - Member::FIRST_START as usize)?;
-        Span { start: *start, end: self.name_end }.value(self.text)
+        let ParamPositions { starts, name_end, .. } = &self.places;
+        let start = starts.get(Member::Name as usize - Member::FIRST_START as usize)?;
+        Span { start: *start, end: *name_end }.value(self.text)
     }
 
     /// Returns one of the members of which only the start is recorded.
     #[inline]
     fn member(&self, member: Member) -> Option<RawJson<'f>> {
         let at = (member as usize).wrapping_sub(Member::FIRST_START as usize);
-        let start = self.starts.get(at).copied().filter(|start| *start > 0)?;
+        let start = self.places.starts.get(at).copied().filter(|start| *start > 0)?;
         self.value_at(start as usize)
     }
 
     #[inline]
     pub(crate) fn given_arguments(&self) -> Arguments<'f> {
-        Arguments { text: self.text, whole: self.arguments, index: self.index }
+        let ParamPositions { arguments: whole, index, .. } = self.places;
+        Arguments { text: self.text, whole, index }
     }
 
     /// Returns the value that starts at `start`. It has been scanned, so it is valid.
@@ -754,27 +767,10 @@ impl<'f> Arguments<'f> {
     }
 }
 
-/// Places of the members in a copy of [`Params`].
-#[derive(Clone, Debug)]
-pub(crate) struct ParamPositions {
-    whole: Span,
-    arguments: Span,
-    starts: [u32; Member::STARTS],
-    name_end: u32,
-    index: Index,
-}
-
 impl ParamPositions {
     /// Returns the parameters. The text has one byte before them.
     pub(crate) const fn params<'a>(&self, text: &'a str) -> Params<'a> {
-        Params {
-            text,
-            whole: self.whole,
-            arguments: self.arguments,
-            starts: self.starts,
-            name_end: self.name_end,
-            index: self.index,
-        }
+        Params { text, places: *self }
     }
 }
 
@@ -782,13 +778,14 @@ impl Params<'_> {
     /// Returns the positions in a text that has one byte before the parameters, since position 0
     /// means "missing".
     pub(crate) fn positions(&self) -> ParamPositions {
-        let by = self.whole.start().saturating_sub(1);
+        let ParamPositions { whole, arguments, starts, name_end, index } = self.places;
+        let by = whole.start().saturating_sub(1);
         ParamPositions {
-            whole: self.whole.moved_down(by),
-            arguments: self.arguments.moved_down(by),
-            starts: self.starts.map(|start| start.saturating_sub(by as u32)),
-            name_end: self.name_end.saturating_sub(by as u32),
-            index: self.index.moved_down(by),
+            whole: whole.moved_down(by),
+            arguments: arguments.moved_down(by),
+            starts: starts.map(|start| start.saturating_sub(by as u32)),
+            name_end: name_end.saturating_sub(by as u32),
+            index: index.moved_down(by),
         }
     }
 }

@@ -257,13 +257,7 @@ impl<'f> Messages<'f> {
         let bytes = match self.source {
             Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
-                let found = identify(prefix, tail);
-                let item = Item::Invalid {
-                    violation: Violation::TooLong,
-                    id: found.id,
-                    forbids_response: found.forbids_response(),
-                };
-                return Some((item, Cursor::End));
+                return Some((unread(Violation::TooLong, prefix, tail), Cursor::End));
             }
         };
         let text = envelope.text();
@@ -360,14 +354,7 @@ fn read_message<'f>(
             }
         }
         Ok(_) => Violation::NotJson,
-        Err(e) if e.is_too_deep() => {
-            let found = identify(bytes, bytes);
-            return Item::Invalid {
-                violation: Violation::TooDeep,
-                id: found.id,
-                forbids_response: found.forbids_response(),
-            };
-        }
+        Err(e) if e.is_too_deep() => return unread(Violation::TooDeep, bytes, bytes),
         // Valid JSON that is not an object is not a message; anything else is not JSON.
         Err(_) => match skip_value(bytes, at, used) {
             Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => {
@@ -451,33 +438,18 @@ impl<'f> Arguments<'f> {
 
 // Identifies the request in a line that did not fit, by the id at its start or at its very end.
 
-/// The parts of the message that were found.
-struct Identified<'f> {
-    id: Option<Id<'f>>,
-    /// Whether it is a response, which must not be responded to.
-    is_response: bool,
-}
-
-impl Identified<'_> {
-    /// Returns whether no error response may be sent: the message is a response, or it has no known
-    /// id and may be a response or a notification.
-    fn forbids_response(&self) -> bool {
-        self.is_response || self.id.is_none()
-    }
-}
-
-/// Searches the first and the last bytes of a line.
-fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Identified<'f> {
+/// Returns a message that cannot be read. Its id is searched in its first and its last bytes.
+fn unread<'f>(violation: Violation, prefix: &'f [u8], tail: &'f [u8]) -> Item<'f> {
     let text = valid_prefix(prefix);
     let mut envelope = Envelope::new(text);
     // This fails where the line was cut; the members before that are recorded.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
     // Without its beginning it may be a response.
     let tail = if text.is_empty() { &[] } else { tail };
-    Identified {
-        id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
-        is_response: envelope.starts_as_response(),
-    }
+    let id = envelope.complete_id().or_else(|| id_at_the_end(tail));
+    // Without a known id it may be a response or a notification.
+    let forbids_response = envelope.starts_as_response() || id.is_none();
+    Item::Invalid { violation, id, forbids_response }
 }
 
 /// Returns the id if it is the last member of the outermost object: `,"id":` value `}` and nothing

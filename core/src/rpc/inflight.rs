@@ -91,6 +91,10 @@ struct SlotHead {
 
 impl SlotHead {
     const FREE: Self = Self { hash: 0, serial: 0, deadline: Instant::from_millis(0) };
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.deadline <= now && self.deadline != Instant::NEVER
+    }
 }
 
 impl<T: Keyed, const N: usize> TableState<T, N> {
@@ -190,7 +194,7 @@ impl<T: Keyed> Table<'_, T> {
         }
         let mut from = 0;
         loop {
-            let slot = self.places.with_hash(from, hash)?;
+            let slot = self.places.first(from, |place| place.hash == hash)?;
             let at = usize::from(slot.index);
             if self.entries.get(at)?.has_id(id) {
                 return Some(slot);
@@ -267,15 +271,9 @@ impl SlotHeads<'_> {
         self.head.len = 0;
     }
 
-    /// Returns the first entry with this hash, from an index on.
-    fn with_hash(&self, from: usize, hash: u32) -> Option<Slot> {
-        let at = from + self.all.get(from..)?.iter().position(|place| place.hash == hash)?;
-        Some(Slot { index: at as u16, serial: self.all.get(at)?.serial })
-    }
-
-    /// Returns the first entry from an index on.
-    fn next(&self, from: usize) -> Option<Slot> {
-        let at = from + self.all.get(from..)?.iter().position(|place| place.hash != 0)?;
+    /// Returns the first entry for which this holds, from an index on.
+    fn first(&self, from: usize, holds: impl Fn(&SlotHead) -> bool) -> Option<Slot> {
+        let at = from + self.all.get(from..)?.iter().position(holds)?;
         Some(Slot { index: at as u16, serial: self.all.get(at)?.serial })
     }
 
@@ -283,7 +281,7 @@ impl SlotHeads<'_> {
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         let mut from = 0;
         core::iter::from_fn(move || {
-            let slot = self.next(from)?;
+            let slot = self.first(from, |place| place.hash != 0)?;
             from = usize::from(slot.index) + 1;
             Some(slot)
         })
@@ -309,10 +307,7 @@ impl SlotHeads<'_> {
     /// Returns the first entry from an index on whose deadline has passed.
     #[cfg(feature = "tasks")]
     pub(crate) fn expired_from(&self, from: usize, now: Instant) -> Option<Slot> {
-        let is_expired = |place: &SlotHead| place.hash != 0 && place.deadline <= now;
-        let at = from + self.all.get(from..)?.iter().position(is_expired)?;
-        let place = self.all.get(at).filter(|place| place.deadline != Instant::NEVER)?;
-        Some(Slot { index: at as u16, serial: place.serial })
+        self.first(from, |place| place.hash != 0 && place.is_due(now))
     }
 
     /// Returns an entry whose deadline has passed; corrects the lower bound if there is none.
@@ -322,7 +317,7 @@ impl SlotHeads<'_> {
         }
         let mut earliest = Instant::NEVER;
         for (index, place) in self.all.iter().enumerate().filter(|(_, place)| place.hash != 0) {
-            if place.deadline <= now && place.deadline != Instant::NEVER {
+            if place.is_due(now) {
                 return Some(Slot { index: index as u16, serial: place.serial });
             }
             earliest = earliest.min(place.deadline);

@@ -97,30 +97,6 @@ impl<'e> RpcError<'e> {
         Self { data: Data::Raw(data), ..self }
     }
 
-    fn write(&self, writer: &mut Encoder<'_>) {
-        let code = i64::from(self.code.number(writer.revision()));
-        let data = (!matches!(self.data, Data::None | Data::Name(_))).then_some(self.data);
-        writer.begin_object();
-        writer.member("code", &code);
-        if writer.key("message") {
-            match self.data {
-                // The name is JSON text already, which takes less flash than words do.
-                Data::Name(name) => {
-                    writer.put(b"\"");
-                    writer.put_escaped(self.message.as_bytes());
-                    writer.put(b": ");
-                    writer.put(name.inner_bytes());
-                    writer.put(b"\"");
-                }
-                _ => writer.string(self.message),
-            }
-        }
-        if let Some(data) = data {
-            writer.member("data", &data);
-        }
-        writer.end_object();
-    }
-
     /// Writes the message as text.
     pub(crate) fn write_message(&self, to: &mut impl fmt::Write) -> fmt::Result {
         to.write_str(self.message)?;
@@ -144,10 +120,29 @@ impl core::error::Error for RpcError<'_> {}
 const MAX_NAME: usize = 128;
 
 /// Writes the error object.
-#[cfg(feature = "tasks")]
 impl Encode for RpcError<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        self.write(to);
+        let code = i64::from(self.code.number(to.revision()));
+        let data = (!matches!(self.data, Data::None | Data::Name(_))).then_some(self.data);
+        to.begin_object();
+        to.member("code", &code);
+        if to.key("message") {
+            match self.data {
+                // The name is JSON text already, which takes less flash than words do.
+                Data::Name(name) => {
+                    to.put(b"\"");
+                    to.put_escaped(self.message.as_bytes());
+                    to.put(b": ");
+                    to.put(name.inner_bytes());
+                    to.put(b"\"");
+                }
+                _ => to.string(self.message),
+            }
+        }
+        if let Some(data) = data {
+            to.member("data", &data);
+        }
+        to.end_object();
     }
 }
 
@@ -316,7 +311,7 @@ pub(crate) fn write_error(writer: &mut Encoder<'_>, id: Option<&str>, error: &Rp
         }
         None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":"),
     }
-    error.write(writer);
+    error.encode(writer);
     writer.put(b"}");
 }
 
