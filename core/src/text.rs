@@ -314,14 +314,11 @@ impl<W: fmt::Write> fmt::Write for Escape<'_, W> {
                 continue;
             }
             self.end()?;
-            if let Some(line) = line.strip_suffix('\n') {
-                write_printable(line, self.to)?;
+            let text = line.strip_suffix('\n').or(line.strip_suffix('\r')).unwrap_or(line);
+            write_printable(text, self.to)?;
+            self.return_is_due = line.ends_with('\r');
+            if line.ends_with('\n') {
                 self.to.write_str("\n")?;
-            } else if let Some(line) = line.strip_suffix('\r') {
-                write_printable(line, self.to)?;
-                self.return_is_due = true;
-            } else {
-                write_printable(line, self.to)?;
             }
         }
         Ok(())

@@ -320,12 +320,6 @@ impl<'b> Encoder<'b> {
         self.end_array();
     }
 
-    /// Writes a string.
-    #[inline]
-    pub fn string(&mut self, text: &str) {
-        self.put_string(text);
-    }
-
     /// Writes a string that is formatted while it is written.
     ///
     /// It is formatted once for each piece of a frame, up to the end of the piece: the bytes are
@@ -333,7 +327,7 @@ impl<'b> Encoder<'b> {
     /// changed meanwhile ends the frame as [`InvalidPayload::Changed`], unless all that was sent of
     /// it has kept its length, and its last bytes their values.
     pub fn display(&mut self, text: &dyn fmt::Display) {
-        self.put_display_string(text);
+        self.words(|sink| fmt::write(sink, format_args!("{text}")));
     }
 
     /// Writes JSON text, with line breaks replaced by spaces, because a frame is one line.

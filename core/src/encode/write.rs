@@ -150,8 +150,8 @@ impl<'b> Encoder<'b> {
         mem::swap(&mut self.out, &mut self.escaped);
     }
 
-    /// Writes a string, quoted and escaped.
-    pub(super) fn put_string(&mut self, text: &str) {
+    /// Writes a string.
+    pub fn string(&mut self, text: &str) {
         if self.is_long(text.len()) {
             self.put(b"\"");
             self.in_parts(text.as_bytes(), Self::put_escaped);
@@ -274,13 +274,9 @@ impl<'b> Encoder<'b> {
         self.format(|sink| fmt::write(sink, format_args!("{value}")), None, Self::put_escaped);
     }
 
-    /// Writes a formatted value as a string. For each piece it is formatted from its beginning, but
-    /// what has been sent is skipped, and what does not fit ends it.
-    pub(super) fn put_display_string(&mut self, value: &dyn fmt::Display) {
-        self.words(|sink| fmt::write(sink, format_args!("{value}")));
-    }
-
-    /// Writes a string of what `write` writes, without `core::fmt`, which takes flash.
+    /// Writes a string of what `write` writes, without `core::fmt`, which takes flash. For each piece
+    /// it is written from its beginning, but what has been sent is skipped, and what does not fit
+    /// ends it.
     pub(crate) fn words(&mut self, write: impl FnOnce(&mut Sink<'_, 'b>) -> fmt::Result) {
         self.put(b"\"");
         let parts = self.tracker.is_some().then(|| self.begin_parts());

@@ -310,15 +310,11 @@ impl<'f> Messages<'f> {
                 // A message without a method is a response.
                 (_, None) => continue,
             };
-            return Some(Ok(Message { text: whole(envelope.text()), kind }));
+            let text = envelope.text().trim_matches([' ', '\t', '\r', '\n']);
+            return Some(Ok(Message { text: RawJson::scanned(text), kind }));
         }
         None
     }
-}
-
-/// Returns the text of a message, without the whitespace around it.
-fn whole(text: &str) -> RawJson<'_> {
-    RawJson::scanned(text.trim_matches([' ', '\t', '\r', '\n']))
 }
 
 fn raw(id: Id<'_>) -> RawJson<'_> {

@@ -59,11 +59,8 @@ impl<'e> RpcError<'e> {
 
     /// Creates an error for an unknown resource; `data` contains the URI.
     pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
-        Self {
-            code: ErrorCode::ResourceNotFound,
-            message: "Resource not found",
-            data: Data::Uri(uri),
-        }
+        let error = Self::new(ErrorCode::ResourceNotFound, "Resource not found");
+        Self { data: Data::Uri(uri), ..error }
     }
 
     /// Creates an error for a request that needs a capability which the client did not declare
@@ -79,11 +76,9 @@ impl<'e> RpcError<'e> {
     }
 
     pub(crate) const fn unsupported_version(supported: Revisions, requested: RawJson<'e>) -> Self {
-        Self {
-            code: ErrorCode::UnsupportedProtocolVersion,
-            message: "Unsupported protocol version",
-            data: Data::Supported { supported, requested },
-        }
+        let error =
+            Self::new(ErrorCode::UnsupportedProtocolVersion, "Unsupported protocol version");
+        Self { data: Data::Supported { supported, requested }, ..error }
     }
 
     /// Returns the error with another message.

@@ -167,8 +167,21 @@ fn write_extensions(
     let skills = skills.filter(|_| to.revision() >= Revision::V2025_06_18);
     match extensions {
         Some(DeclaredExtensions { object, write }) => write(object, has_tasks, skills, to),
-        None if !has_tasks && skills.is_none() => {}
-        None => write_extension_object(RawJson::EMPTY, has_tasks, skills, to),
+        None if (has_tasks || skills.is_some()) && to.key("extensions") => {
+            to.begin_object();
+            write_own_extensions(has_tasks, skills, to);
+            to.end_object();
+        }
+        None => {}
+    }
+}
+
+fn write_own_extensions(has_tasks: bool, skills: Option<RawJson<'_>>, to: &mut Encoder<'_>) {
+    if has_tasks {
+        to.member(TASKS, &RawJson::EMPTY);
+    }
+    if let Some(skills) = skills {
+        to.member(SKILLS, &skills);
     }
 }
 
@@ -229,12 +242,7 @@ fn write_extension_object(
             to.raw(settings);
         }
     }
-    if has_tasks {
-        to.member(TASKS, &RawJson::EMPTY);
-    }
-    if let Some(skills) = skills {
-        to.member(SKILLS, &skills);
-    }
+    write_own_extensions(has_tasks, skills, to);
     to.end_object();
 }
 

@@ -2,14 +2,14 @@
 
 pub use super::list::{List, ListIter, Map, MapIter};
 
-use core::fmt;
 use core::ops::Deref;
+use core::{fmt, iter};
 
 use super::macros::{names, payload, render, wrong};
 use super::rendered::{Const, Renderer};
 use super::{ClientCapabilities, ElicitParams};
 use crate::encode::{Base64, Encode, Encoder};
-use crate::json::{Chars, JsonStr, RawJson, compare, divide_by_ten};
+use crate::json::{self, Chars, JsonStr, RawJson, compare};
 use crate::text::copy;
 use crate::time::Instant;
 use base64::Engine as _;
@@ -256,33 +256,26 @@ impl<'a> Number<'a> {
         match self.0 {
             Source::Received(number) => number.as_str(),
             Source::Own(Decimal { digits, places }) => {
-                let mut rest = digits.unsigned_abs();
+                let written = json::Decimal::new(digits.unsigned_abs(), false);
+                let (written, places) = (written.as_bytes(), usize::from(places));
+                // At least one digit precedes the point.
+                let len = written.len().max(places + 1);
                 let mut start = MAX_LEN;
-                let mut written = 0;
-                loop {
-                    let byte = if places > 0 && written == places {
-                        b'.'
-                    } else {
-                        let digit;
-                        (rest, digit) = divide_by_ten(rest);
-                        b'0'.wrapping_add(digit)
-                    };
+                let mut put = |byte| {
                     start = start.saturating_sub(1);
                     if let Some(place) = out.get_mut(start) {
                         *place = byte;
                     }
-                    written += 1;
-                    // At least one digit precedes the point.
-                    let whole = if places > 0 { places + 2 } else { 1 };
-                    if (rest == 0 && written >= whole) || start == 1 {
-                        break;
+                };
+                let from_the_end = written.iter().rev().copied().chain(iter::repeat(b'0'));
+                for (at, digit) in from_the_end.take(len).enumerate() {
+                    if at > 0 && at == places {
+                        put(b'.');
                     }
+                    put(digit);
                 }
                 if digits < 0 {
-                    start = start.saturating_sub(1);
-                    if let Some(place) = out.get_mut(start) {
-                        *place = b'-';
-                    }
+                    put(b'-');
                 }
                 out.get(start..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or("0")
             }

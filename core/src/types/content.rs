@@ -223,12 +223,17 @@ impl ResourceLink<'_> {
 /// The text that replaces the block for revisions without links.
 impl fmt::Display for ResourceLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[resource ")?;
-        fmt::Display::fmt(&self.name, f)?;
-        f.write_str(": ")?;
-        fmt::Display::fmt(&self.uri, f)?;
-        f.write_str("]")
+        show_link(self.name, self.uri, f)
     }
+}
+
+/// Writes the description of a link.
+pub(super) fn show_link(name: Text<'_>, uri: Text<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[resource ")?;
+    fmt::Display::fmt(&name, f)?;
+    f.write_str(": ")?;
+    fmt::Display::fmt(&uri, f)?;
+    f.write_str("]")
 }
 
 payload! {

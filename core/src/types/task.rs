@@ -106,9 +106,9 @@ impl<'a> Task<'a> {
             "statusMessage"?: self.status_message,
             "createdAt": self.created_at,
             "lastUpdatedAt": self.last_updated_at,
-            "ttl" only V2025_11_25: Nullable(self.ttl_ms),
+            "ttl" only V2025_11_25: self.ttl_ms,
             "pollInterval"? only V2025_11_25: self.poll_interval_ms,
-            "ttlMs" since V2026_07_28: Nullable(self.ttl_ms),
+            "ttlMs" since V2026_07_28: self.ttl_ms,
             "pollIntervalMs"? since V2026_07_28: self.poll_interval_ms,
             "inputRequests"? since V2026_07_28: self.input_requests,
             "result"? since V2026_07_28: self.result,
@@ -157,18 +157,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Task<'a> {
             return Err(wrong(&"an object (Task)"));
         }
         Self::read(raw).ok_or_else(|| de::Error::custom("a task needs taskId and a known status"))
-    }
-}
-
-/// A number of milliseconds, or `null` for no limit.
-struct Nullable(Option<u64>);
-
-impl Encode for Nullable {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self.0 {
-            Some(millis) => to.unsigned(millis),
-            None => to.null(),
-        }
     }
 }
 

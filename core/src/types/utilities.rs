@@ -1,8 +1,8 @@
 //! Utilities of the protocol: completion, log messages, progress, cancellation.
 
 use super::macros::{names, one_of, payload};
-use super::{List, Number, Text};
-use crate::encode::{Encode, Encoder, object};
+use super::{Number, Text};
+use crate::encode::{Encoder, With, object};
 use crate::json::RawJson;
 
 // Completion: suggestions for the arguments of prompts and resource templates.
@@ -132,29 +132,18 @@ impl Completion<'_> {
         let cut = count > MAX_VALUES;
         let total = self.total.or(cut.then_some(count as u64));
         let has_more = if cut { Some(true) } else { self.has_more };
+        let values = With(|to: &mut Encoder<'_>| {
+            // Elements that are not strings are omitted.
+            let json = self.values.as_json().unwrap_or(RawJson::NULL).elements();
+            let json = json.filter_map(RawJson::as_string).map(Text::from_json);
+            let own = self.values.as_slice().unwrap_or_default().iter().copied();
+            to.array(own.chain(json).take(MAX_VALUES));
+        });
         object!(to, {
-            "values": First(&self.values),
+            "values": values,
             "total"?: total,
             "hasMore"?: has_more,
         });
-    }
-}
-
-/// The first [`MAX_VALUES`] elements.
-struct First<'x, 'a>(&'x List<'a, Text<'a>>);
-
-impl Encode for First<'_, '_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        // Elements that are not strings are omitted.
-        let json = self
-            .0
-            .as_json()
-            .unwrap_or(RawJson::NULL)
-            .elements()
-            .filter_map(RawJson::as_string)
-            .map(Text::from_json);
-        let own = self.0.as_slice().unwrap_or_default().iter().copied();
-        to.array(own.chain(json).take(MAX_VALUES));
     }
 }
 

@@ -8,10 +8,8 @@ use core::fmt;
 
 use super::macros::{Writer, names, one_of, payload, wrong};
 use super::{List, Number, TaskMetadata, Text};
-use crate::encode::With;
-use crate::encode::{Encode, Encoder, object};
-use crate::json::JsonStr;
-use crate::json::{Members, RawJson, ReadError, hash_text};
+use crate::encode::{Encode, Encoder, With, object};
+use crate::json::{JsonStr, Members, RawJson, ReadError, hash_text};
 use crate::protocol::error::InvalidPayload;
 use crate::protocol::{ClientFeatures, Revision};
 use serde::{Deserialize, Deserializer, de};
@@ -383,11 +381,22 @@ impl Encode for RequestedSchema<'_> {
             Form::Json(schema, _) => to.raw(schema),
             Form::Typed(schema, write) => write(schema, to),
             Form::Fields(fields) => {
-                let required =
-                    fields.iter().any(|field| field.required).then_some(Required(fields));
+                let properties = With(|to: &mut Encoder<'_>| {
+                    to.begin_object();
+                    for field in fields {
+                        if field.name.encode_key(to) {
+                            field.schema.encode(to);
+                        }
+                    }
+                    to.end_object();
+                });
+                let mut required = fields.iter().filter(|field| field.required).peekable();
+                let required = required.peek().is_some().then_some(With(|to: &mut Encoder<'_>| {
+                    to.array(required.clone().map(|field| field.name));
+                }));
                 object!(to, {
                     "type" = "object",
-                    "properties": Properties(fields),
+                    "properties": properties,
                     "required"?: required,
                 });
             }
@@ -445,28 +454,6 @@ fn downgrade_field(field: RawJson<'_>, to: &mut Encoder<'_>) {
         }
     }
     to.end_object();
-}
-
-struct Properties<'a>(&'a [Field<'a>]);
-
-impl Encode for Properties<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        for field in self.0 {
-            if field.name.encode_key(to) {
-                field.schema.encode(to);
-            }
-        }
-        to.end_object();
-    }
-}
-
-struct Required<'a>(&'a [Field<'a>]);
-
-impl Encode for Required<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.array(self.0.iter().filter(|field| field.required).map(|field| field.name));
-    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {

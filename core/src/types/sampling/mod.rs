@@ -19,7 +19,7 @@ use crate::encode::{Encode, Encoder};
 use crate::json::{RawJson, ReadError};
 use crate::protocol::{ClientFeatures, Revision};
 use serde::{Deserialize, Deserializer, de};
-use validation::{AsOneBlock, OneBlockEach};
+use validation::{AsOneBlock, OneBlockEach, show_result};
 
 payload! {
     /// Parameters of `sampling/createMessage`. Schema type `CreateMessageRequestParams`.
@@ -40,7 +40,7 @@ payload! {
     pub struct CreateMessageParams<'a> {
         writer write_members;
         /// Messages of the conversation.
-        "messages" messages: list(SamplingMessage<'a>) => via Messages;
+        "messages" messages: list(SamplingMessage<'a>) => via OneBlockEach;
         /// Maximum number of tokens that the model may generate.
         "maxTokens" max_tokens: of(u64);
         optional:
@@ -70,19 +70,6 @@ payload! {
     }
 }
 
-/// Messages of one block each, for revisions before 2025-11-25.
-struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
-
-impl Encode for Messages<'_, '_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        if to.revision() < Revision::V2025_11_25 {
-            OneBlockEach(self.0).encode(to);
-        } else {
-            self.0.encode(to);
-        }
-    }
-}
-
 impl CreateMessageParams<'_> {
     /// Returns the client capabilities that the request requires.
     pub const fn required_capabilities(&self) -> ClientFeatures {
@@ -106,23 +93,10 @@ payload! {
         /// Sender of the message.
         "role" role: of(Role);
         /// Content of the message.
-        "content" content: of(SamplingMessageContent<'a>) => via Contents;
+        "content" content: of(SamplingMessageContent<'a>) => via AsOneBlock;
         optional:
         /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-11-25.
         "_meta" meta: object, since V2025_11_25;
-    }
-}
-
-/// Content of one block, for revisions before 2025-11-25.
-struct Contents<'x, 'a>(&'x SamplingMessageContent<'a>);
-
-impl Encode for Contents<'_, '_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        if to.revision() < Revision::V2025_11_25 {
-            AsOneBlock(self.0).encode(to);
-        } else {
-            self.0.encode(to);
-        }
     }
 }
 
@@ -206,7 +180,7 @@ payload! {
         /// Sender of the message: the assistant.
         "role" role: of(Role);
         /// Content of the message.
-        "content" content: of(SamplingMessageContent<'a>) => via Contents;
+        "content" content: of(SamplingMessageContent<'a>) => via AsOneBlock;
         /// Name of the model.
         "model" model: text;
         optional:
@@ -339,23 +313,7 @@ impl ToolResultContent<'_> {
 /// The text that replaces the block for revisions before 2025-11-25.
 impl fmt::Display for ToolResultContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[tool result:")?;
-        for block in self.content.as_slice().unwrap_or_default() {
-            f.write_str(" ")?;
-            match block {
-                ContentBlock::Text(content) => fmt::Display::fmt(&content.text, f)?,
-                ContentBlock::ResourceLink(link) => fmt::Display::fmt(&link, f)?,
-                ContentBlock::Image(content) => show_file(content.mime_type, "image", f)?,
-                ContentBlock::Audio(content) => show_file(content.mime_type, "audio", f)?,
-                ContentBlock::Resource(content) => fmt::Display::fmt(&content.resource.uri, f)?,
-                ContentBlock::Other(_) => f.write_str(UNKNOWN)?,
-            }
-        }
-        for block in self.content.as_json().unwrap_or(RawJson::NULL).elements() {
-            f.write_str(" ")?;
-            validation::show(block, f)?;
-        }
-        f.write_str("]")
+        show_result(self.content, f)
     }
 }
 

@@ -8,10 +8,10 @@ use crate::encode::{Encode, Encoder, object};
 use crate::json::{RawJson, ReadError, hash_str, hash_text};
 use crate::protocol::Revision;
 use crate::types::common::Source;
-use crate::types::content::FallbackText;
+use crate::types::content::{FallbackText, show_link};
 use crate::types::macros::wrong;
 use crate::types::{
-    CreateMessageParams, List, Role, SamplingMessage, SamplingMessageContent,
+    ContentBlock, CreateMessageParams, List, Role, SamplingMessage, SamplingMessageContent,
     SamplingMessageContentBlock, Text,
 };
 use serde::de;
@@ -209,11 +209,15 @@ crate::text::error_type!(SamplingError);
 // Of blocks that are JSON, only the needed members are read, so that a server links no code to
 // read whole messages.
 
-/// The block if there is exactly one, otherwise one text block for all.
+/// Content of one block, for revisions before 2025-11-25: the block if there is exactly one,
+/// otherwise one text block for all.
 pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingMessageContent<'a>);
 
 impl Encode for AsOneBlock<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
+        if to.revision() >= Revision::V2025_11_25 {
+            return self.0.encode(to);
+        }
         let mut blocks = Content::Own(self.0).blocks();
         match (blocks.next(), blocks.next()) {
             (Some(block), None) => block.encode(to),
@@ -235,11 +239,14 @@ impl fmt::Display for AsOneBlock<'_, '_> {
     }
 }
 
-/// Splits each message into messages of one block.
+/// Splits each message into messages of one block, for revisions before 2025-11-25.
 pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
 
 impl Encode for OneBlockEach<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
+        if to.revision() >= Revision::V2025_11_25 {
+            return self.0.encode(to);
+        }
         let own = self.0.as_slice().unwrap_or_default().iter().flat_map(|message| {
             let role = match message.role {
                 Role::User => const { RawJson::from_static("\"user\"") },
@@ -348,12 +355,8 @@ impl fmt::Display for Block<'_, '_> {
                     show_use(name, raw.get("input").unwrap_or(RawJson::EMPTY), f)
                 }
                 Some(kind) if kind == "tool_result" => {
-                    f.write_str("[tool result:")?;
-                    for block in raw.get("content").unwrap_or(RawJson::NULL).elements() {
-                        f.write_str(" ")?;
-                        show(block, f)?;
-                    }
-                    f.write_str("]")
+                    let content = raw.get("content").and_then(List::from_json);
+                    show_result(content.unwrap_or_default(), f)
                 }
                 _ => show(*raw, f),
             },
@@ -361,8 +364,32 @@ impl fmt::Display for Block<'_, '_> {
     }
 }
 
+/// Writes the description of a result of a tool.
+pub(super) fn show_result(
+    content: List<'_, ContentBlock<'_>>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str("[tool result:")?;
+    for block in content.as_slice().unwrap_or_default() {
+        f.write_str(" ")?;
+        match block {
+            ContentBlock::Text(content) => fmt::Display::fmt(&content.text, f)?,
+            ContentBlock::ResourceLink(link) => fmt::Display::fmt(&link, f)?,
+            ContentBlock::Image(content) => show_file(content.mime_type, "image", f)?,
+            ContentBlock::Audio(content) => show_file(content.mime_type, "audio", f)?,
+            ContentBlock::Resource(content) => fmt::Display::fmt(&content.resource.uri, f)?,
+            ContentBlock::Other(_) => f.write_str(UNKNOWN)?,
+        }
+    }
+    for block in content.as_json().unwrap_or(RawJson::NULL).elements() {
+        f.write_str(" ")?;
+        show(block, f)?;
+    }
+    f.write_str("]")
+}
+
 /// Writes the description of a block that contains no other blocks.
-pub(super) fn show(block: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show(block: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let get = |key| text(block, key).unwrap_or_default();
     let kind = get("type");
     if kind == "text" {
@@ -377,11 +404,7 @@ pub(super) fn show(block: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Resul
             f,
         )
     } else if kind == "resource_link" {
-        f.write_str("[resource ")?;
-        fmt::Display::fmt(&get("name"), f)?;
-        f.write_str(": ")?;
-        fmt::Display::fmt(&get("uri"), f)?;
-        f.write_str("]")
+        show_link(get("name"), get("uri"), f)
     } else {
         f.write_str(UNKNOWN)
     }
