@@ -435,10 +435,7 @@ const USUAL_LENGTH: usize = 512;
 mod tests {
     use alloc::string::String;
 
-    use serde::ser::Error as _;
-
     use super::*;
-    use crate::Json;
     use crate::types::TextResult;
 
     #[test]
@@ -458,20 +455,6 @@ mod tests {
             OwnedJson::new(&result, revision).unwrap().as_json().get("structuredContent").is_some()
         };
         assert!(at(Revision::LATEST) && !at(Revision::V2024_11_05));
-    }
-
-    #[test]
-    fn a_value_that_fails_is_an_error() {
-        struct Failing;
-        impl Serialize for Failing {
-            fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-                Err(S::Error::custom("no"))
-            }
-        }
-        assert_eq!(
-            OwnedJson::new(&Json(Failing), Revision::LATEST).err(),
-            Some(SendError::Invalid(InvalidPayload::Serialize))
-        );
     }
 
     #[test]
