@@ -1,10 +1,9 @@
 //! JSON and payload types.
 
+mod foreign_bytes;
 mod foreign_values;
-mod oauth;
 mod oracle;
 mod rendered;
-mod stored;
 mod tables;
 mod types;
 mod values;

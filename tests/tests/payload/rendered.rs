@@ -48,45 +48,26 @@ const PROMPTS: [Prompt<'static>; 3] = [
     Prompt::new("q").arguments(&[]),
     Prompt::new("\"r\""),
 ];
-const RENDERED: &[Entry<'static>] = entries![
-    TOOLS[0],
-    TOOLS[1],
-    TOOLS[2],
-    RESOURCES[0],
-    RESOURCES[1],
-    RESOURCES[2],
-    TEMPLATES[0],
-    PROMPTS[0],
-    PROMPTS[1],
-    PROMPTS[2],
-];
+/// Each of them as it is encoded, rendered while compiling, and owned.
+macro_rules! entries_of {
+    ($($list:ident[$($at:literal)+])+) => {
+        const RENDERED: &[Entry<'static>] = entries![$($($list[$at],)+)+];
+
+        fn encoded() -> Vec<(&'static dyn Encode, Entry<'static>)> {
+            vec![$($((&$list[$at], (&$list[$at]).into()),)+)+]
+        }
+
+        fn owned() -> Vec<Entry<'static>> {
+            vec![$($($list[$at].into(),)+)+]
+        }
+    };
+}
+
+entries_of! { TOOLS[0 1 2] RESOURCES[0 1 2] TEMPLATES[0] PROMPTS[0 1 2] }
 
 #[test]
 fn rendered_entries_read_as_encoded_values_in_each_revision() {
-    let encoded: [(&dyn Encode, Entry<'_>); 10] = [
-        (&TOOLS[0], (&TOOLS[0]).into()),
-        (&TOOLS[1], (&TOOLS[1]).into()),
-        (&TOOLS[2], (&TOOLS[2]).into()),
-        (&RESOURCES[0], (&RESOURCES[0]).into()),
-        (&RESOURCES[1], (&RESOURCES[1]).into()),
-        (&RESOURCES[2], (&RESOURCES[2]).into()),
-        (&TEMPLATES[0], (&TEMPLATES[0]).into()),
-        (&PROMPTS[0], (&PROMPTS[0]).into()),
-        (&PROMPTS[1], (&PROMPTS[1]).into()),
-        (&PROMPTS[2], (&PROMPTS[2]).into()),
-    ];
-    let owned: [Entry<'static>; 10] = [
-        TOOLS[0].into(),
-        TOOLS[1].into(),
-        TOOLS[2].into(),
-        RESOURCES[0].into(),
-        RESOURCES[1].into(),
-        RESOURCES[2].into(),
-        TEMPLATES[0].into(),
-        PROMPTS[0].into(),
-        PROMPTS[1].into(),
-        PROMPTS[2].into(),
-    ];
+    let (encoded, owned) = (encoded(), owned());
     assert_eq!(RENDERED.len(), encoded.len());
     let encoded = encoded.iter().chain(&encoded);
     for (rendered, (value, entry)) in RENDERED.iter().chain(&owned).zip(encoded) {

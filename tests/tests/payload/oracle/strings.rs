@@ -94,10 +94,15 @@ fn surrogate_pairs_are_decoded_and_halves_replaced() {
         (r#""\ud800\\ude00""#, "\u{fffd}\\ude00"),
         (r#""\ud800\u0041""#, "\u{fffd}A"),
         (r#""\ud800😀""#, "\u{fffd}😀"),
+        (r#""\ud7ff\ue000""#, "\u{d7ff}\u{e000}"),
+        (r#""\ud800\ue000""#, "\u{fffd}\u{e000}"),
+        (r#""\ud800\udbff""#, "\u{fffd}\u{fffd}"),
+        (r#""\udc00\udc00""#, "\u{fffd}\u{fffd}"),
+        (r#""\uFFFF\u0000""#, "\u{ffff}\0"),
     ] {
         assert_eq!(string(json).to_string(), expected);
         assert_eq!(raw(json).to::<String>().unwrap(), expected);
-        assert!(string(json) == expected);
+        assert!(string(json) == expected && string(json) != "x");
     }
 }
 

@@ -84,7 +84,7 @@ fn is_wrong(prefix: &str) -> Option<bool> {
 
 #[test]
 fn corpus_is_accepted_and_rejected_as_by_the_oracle() {
-    for text in GOOD.iter().chain(NUMBERS) {
+    for text in GOOD.iter().chain(NUMBERS.iter()) {
         assert!(RawJson::parse(text).is_ok(), "{text}");
         agrees(text);
     }
@@ -101,7 +101,7 @@ fn corpus_is_accepted_and_rejected_as_by_the_oracle() {
 
 #[test]
 fn every_prefix_of_the_corpus_agrees() {
-    for text in GOOD.iter().chain(NUMBERS) {
+    for text in GOOD.iter().chain(NUMBERS.iter()) {
         for (end, _) in text.char_indices() {
             agrees(&text[..end]);
         }
@@ -166,7 +166,7 @@ fn nesting_ends_at_the_maximum() {
 fn constants_are_checked_as_everything_else() {
     const RAW: RawJson = RawJson::from_static("{\"a\": [1, \"\\u00e9\"]}");
     assert_eq!(RAW.as_str(), "{\"a\": [1, \"\\u00e9\"]}");
-    for text in GOOD.iter().chain(NUMBERS).chain(BAD) {
+    for text in GOOD.iter().chain(NUMBERS.iter()).chain(BAD) {
         let bare = text.trim_matches([' ', '\t', '\n', '\r']) == *text;
         let result = std::panic::catch_unwind(|| RawJson::from_static(text));
         // A duplicate key is valid JSON, but not a valid constant.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcp_sansio::{Encode, InvalidPayload, Json, MAX_DEPTH, RawJson, Revision, SendError, to_slice};
+use mcp_sansio::{
+    Encode, InvalidPayload, Json, MAX_DEPTH, OwnedJson, RawJson, Revision, SendError, to_slice,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -164,7 +166,7 @@ fn integers_are_written_as_by_the_oracle() {
 
 #[test]
 fn raw_json_is_written_as_it_is() {
-    for text in GOOD.iter().chain(NUMBERS).filter(|text| !text.contains("[[[[")) {
+    for text in GOOD.iter().chain(NUMBERS.iter()).filter(|text| !text.contains("[[[[")) {
         let value = raw(text);
         let expected = value.as_str().replace(['\n', '\r'], " ");
         assert_eq!(written(&value), expected);
@@ -269,17 +271,20 @@ fn a_key_and_its_value_may_come_in_two_calls() {
 }
 
 #[test]
-fn a_value_that_fails_is_an_error() {
+fn a_value_that_fails_is_an_error_at_any_depth() {
     struct Failing;
     impl Serialize for Failing {
         fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
             Err(serde::ser::Error::custom("no"))
         }
     }
-    assert_eq!(
-        to_slice(&Json((1, Failing)), Revision::LATEST, &mut [0; 9]),
-        Err(SendError::Invalid(InvalidPayload::Serialize))
-    );
+    #[derive(Serialize)]
+    struct Flat<T> {
+        a: u8,
+        #[serde(flatten)]
+        rest: BTreeMap<&'static str, T>,
+    }
+    assert_eq!(written(&Flat { a: 1, rest: BTreeMap::from([("b", 'c')]) }), r#"{"a":1,"b":"c"}"#);
     struct Display;
     impl std::fmt::Display for Display {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -298,11 +303,20 @@ fn a_value_that_fails_is_an_error() {
             serializer.collect_map([(Display, 1)])
         }
     }
-    for value in [&Json(Display) as &dyn Encode, &Json(Name)] {
+    let map = || BTreeMap::from([("b", Failing)]);
+    for value in [
+        &Json(Failing) as &dyn Encode,
+        &Json((1, Failing)),
+        &Json(map()),
+        &Json(Flat { a: 1, rest: map() }),
+        &Json(Display),
+        &Json(Name),
+    ] {
         assert_eq!(
             to_slice(value, Revision::LATEST, &mut [0; 99]),
             Err(SendError::Invalid(InvalidPayload::Serialize))
         );
+        assert!(OwnedJson::new(value, Revision::LATEST).is_err());
     }
 }
 

@@ -1,12 +1,13 @@
 //! Rules for sampling, elicitation, roots, and `InputRequiredResult`.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{ClientFeatures, RawJson, Revision};
+use mcp_sansio::{ClientFeatures, RawJson, ReadError, Revision};
 use serde_json::{Value, json};
 
-use super::support::{REVISIONS, raw, value_of, written};
+use super::support::{raw, value_of, written};
 
-/// Returns the error of a conversation, given as (role, content) pairs.
+/// Returns the error of a conversation, given as (role, content) pairs: that of the messages as
+/// JSON, which is the same for values of the application.
 fn conversation(messages: Value) -> Result<(), SamplingError> {
     let messages: Vec<Value> = messages
         .as_array()
@@ -15,7 +16,21 @@ fn conversation(messages: Value) -> Result<(), SamplingError> {
         .map(|pair| json!({"role": pair[0], "content": pair[1]}))
         .collect();
     let text = json!({"messages": messages, "maxTokens": 5}).to_string();
-    raw(&text).to::<CreateMessageParams>().expect("params").validate()
+    let params: CreateMessageParams = raw(&text).to().expect("params");
+    let verdict = params.validate();
+    let read = params.messages.iter().map(|message| {
+        let message = message?;
+        Ok((message.role, message.content.iter().collect::<Result<Vec<_>, _>>()?))
+    });
+    if let Ok(read) = read.collect::<Result<Vec<_>, ReadError>>() {
+        let own = read.iter().map(|(role, blocks)| match &blocks[..] {
+            [block] => SamplingMessage::new(*role, SamplingMessageContent::One(*block)),
+            blocks => SamplingMessage::new(*role, SamplingMessageContent::many(blocks)),
+        });
+        let own: Vec<_> = own.collect();
+        assert_eq!(CreateMessageParams::new(&own, 5).validate(), verdict);
+    }
+    verdict
 }
 
 fn used(id: &str) -> Value {
@@ -35,6 +50,8 @@ fn samp_03_results_of_tools_stand_alone() {
     let mixed =
         conversation(json!([["assistant", used("1")], ["user", [result("1"), text("and")]]]));
     assert_eq!(mixed, Err(SamplingError::MixedToolResults { message: 1 }));
+    let words = "message 1 mixes tool results with other content";
+    assert_eq!(mixed.unwrap_err().to_string(), words);
     let of_the_model = conversation(json!([["assistant", used("1")], ["assistant", result("1")]]));
     assert_eq!(of_the_model, Err(SamplingError::MixedToolResults { message: 1 }));
     assert_eq!(
@@ -54,6 +71,10 @@ fn samp_04_each_tool_use_has_its_result_in_the_next_message() {
         conversation(json!([["assistant", used("1")], ["user", text("hi")], ["user", text("ho")]])),
         unanswered(0)
     );
+    assert_eq!(
+        unanswered(0).unwrap_err().to_string(),
+        "a tool use in message 0 has no result in the next message"
+    );
     let one_of_two = json!([["assistant", [used("1"), used("2")]], ["user", [result("2")]]]);
     assert_eq!(conversation(one_of_two), unanswered(0));
     let both = json!([
@@ -71,13 +92,18 @@ fn samp_04_each_tool_use_has_its_result_in_the_next_message() {
 #[test]
 fn samp_05_results_belong_to_a_use_of_a_tool() {
     let unknown = |message| Err(SamplingError::UnknownToolUse { message });
+    assert_eq!(
+        unknown(0).unwrap_err().to_string(),
+        "message 0 has a tool result without a tool use in the previous message, or a tool use of \
+         the user"
+    );
     assert_eq!(conversation(json!([["user", result("1")]])), unknown(0));
     assert_eq!(conversation(json!([["assistant", used("1")], ["user", result("2")]])), unknown(1));
     assert_eq!(conversation(json!([["user", used("1")], ["user", result("1")]])), unknown(0));
     let escaped = r#"{"messages":[{"role":"assistant","content":{"type":"tool_use","id":"\u0031","name":"n","input":{}}},
         {"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}],"maxTokens":1}"#;
     assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").validate(), Ok(()));
-    for content in [json!([7]), json!(null)] {
+    for content in [json!([7]), json!(null), json!({"type": "text"})] {
         let verdict = conversation(json!([["user", content]]));
         assert!(matches!(verdict, Err(SamplingError::Read(_))), "{content}");
     }
@@ -169,33 +195,6 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
             .expect("a message");
     assert_eq!(read.content.iter().count(), 2);
     assert!(read.content.iter().flatten().all(|block| block.as_text().is_some()));
-}
-
-#[test]
-fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
-    let content = [ContentBlock::text("21"), ContentBlock::resource_link("file:///a", "a")];
-    let blocks = [
-        SamplingMessageContentBlock::Audio(AudioContent::new(Blob::new(b"x"), "audio/wav")),
-        SamplingMessageContentBlock::ToolResult(
-            ToolResultContent::new("1", &content).structured_content(raw("[1]")),
-        ),
-    ];
-    for revision in REVISIONS {
-        let kinds = blocks.map(|block| written(&block, revision)["type"].clone());
-        let audio = if revision == Revision::V2024_11_05 { "text" } else { "audio" };
-        let result = if revision < Revision::V2025_11_25 { "text" } else { "tool_result" };
-        assert_eq!(kinds, [audio, result], "{revision}");
-    }
-    assert_eq!(
-        written(&blocks[1], Revision::V2025_06_18)["text"],
-        "[tool result: 21 [resource a: file:///a]]"
-    );
-    assert_eq!(
-        written(&blocks[1], Revision::V2025_11_25).get("structuredContent"),
-        None,
-        "only an object in 2025-11-25"
-    );
-    assert_eq!(written(&blocks[1], Revision::V2026_07_28)["structuredContent"], json!([1]));
 }
 
 const COLORS: [EnumOption; 2] = [EnumOption::new("#f00", "Red"), EnumOption::new("#0f0", "Green")];
@@ -365,6 +364,10 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
     }
     let error = FORM.validate_content(RawJson::EMPTY).expect_err("it is empty");
     assert_eq!(error.to_string(), "field email: missing value");
+    let error = FORM.validate_content(raw("[]")).expect_err("it is an array");
+    assert_eq!(error.to_string(), "form: value of the wrong type");
+    let error = RequestedSchema::from_json(RawJson::EMPTY).expect("an object").validate();
+    assert_eq!(error.expect_err("no form").to_string(), "form: schema not allowed in a form");
 }
 
 #[test]
@@ -380,17 +383,34 @@ fn elic_20_formats_and_ranges() {
     for (format, right, wrong) in [
         (
             "date",
-            &["2026-07-28"][..],
-            &["2026-13-01", "2026-07-28T00:00", "26-07-28", "2026-07-32", "x"][..],
+            &["2026-07-28", "2025-01-31", "0000-12-01"][..],
+            &[
+                "2026-13-01",
+                "2026-00-01",
+                "2026-07-32",
+                "2026-07-00",
+                "2026-07-28T00:00",
+                "2026-7-28",
+                "26-07-28",
+                "2026-07-281",
+                "2026/07/28",
+                "2026-07 28",
+                "20260728--",
+                "x",
+            ][..],
         ),
         (
             "date-time",
-            &["2026-07-28T12:30:00Z", "2026-07-28t12:30:00+02:00"],
-            &["2026-07-28", "12:30:00", "2026-07-28T1"],
+            &["2026-07-28T12:30:00Z", "2026-07-28t12:30:00+02:00", "2026-07-28 10:00"],
+            &["2026-07-28", "12:30:00", "2026-07-28T10:0", "2026-07-28x10:00", "2026-13-31T10:00"],
         ),
-        ("uri", &["https://example.com", "urn:a:b", "file:///a"], &["example.com", "a b:c", ""]),
-        ("email", &["a@b", "a.b+c@example.com"], &["a", "@b", "a@", "a b@c"]),
-        ("color", &["anything"], &[]),
+        (
+            "uri",
+            &["https://example.com", "urn:a:b", "file:///a", "a:b", "a+1.-:x"],
+            &["example.com", "a b:c", "", ":b", "a:", "1a:b", "a:b c", "a_b:c", "a:b\u{1}"],
+        ),
+        ("email", &["a@b", "a@b@c", "a.b+c@example.com"], &["a", "@b", "a@", "a b@c"]),
+        ("color", &["anything", ""], &[]),
     ] {
         let schema = json!({"type": "string", "format": format});
         right.iter().for_each(|text| {
@@ -410,8 +430,16 @@ fn elic_20_formats_and_ranges() {
     {
         assert_eq!(verdict(number.clone(), value.clone()).is_ok(), fine, "{value}");
     }
-    for whole in [json!(u64::MAX), json!(1e21), json!(-1e300), json!(2.0)] {
-        assert_eq!(verdict(json!({"type": "integer"}), whole.clone()), Ok(()), "{whole}");
+    for (number, is_whole) in [
+        (json!(u64::MAX), true),
+        (json!(1e21), true),
+        (json!(-1e300), true),
+        (json!(2.0), true),
+        (json!(-1), true),
+        (json!(1.5), false),
+        (json!(0.1), false),
+    ] {
+        assert_eq!(verdict(json!({"type": "integer"}), number.clone()).is_ok(), is_whole);
     }
     // They are the same as `f64`.
     assert_eq!(

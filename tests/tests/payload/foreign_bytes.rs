@@ -1,9 +1,18 @@
-//! Records of tasks that somebody has changed. The fuzz target `stored` has the same body.
+//! Bytes that somebody has changed. The fuzz targets `stored` and `oauth` have the same bodies.
 
-use mcp_sansio_tests::stored::survives;
+use mcp_sansio_tests::{oauth, stored};
 
 #[test]
 fn any_bytes_in_a_store_are_a_record_or_are_refused() {
+    survives_any_bytes(stored::survives);
+}
+
+#[test]
+fn auth_20_auth_28_auth_78_any_bytes_of_an_authorization_are_read_or_refused() {
+    survives_any_bytes(oauth::survives);
+}
+
+fn survives_any_bytes(survives: fn(&[u8])) {
     survives(b"");
     let mut random = 1_u64;
     let mut next = || {
