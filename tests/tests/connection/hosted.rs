@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Admission, Change, Connection, GrowingServerState, RequestHandle, RxBuffer, ServerConfig,
-    ServerEvent, ServerFeatures, TxBuffer,
+    Admission, Change, Connection, GrowingServerState, RxBuffer, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
 
 use crate::world::*;
@@ -38,16 +38,6 @@ fn cancel(id: u32) -> String {
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-
-fn requests(input: &str, connection: &mut Growing) -> Vec<RequestHandle> {
-    let mut handles = Vec::new();
-    Pipe::new(input, WAYS[0]).run(connection, 0, |event, _| {
-        if let ServerEvent::Request(request) = event {
-            handles.push(request.handle);
-        }
-    });
-    handles
-}
 
 #[test]
 fn changes_are_sent_when_there_is_room_in_any_pieces() {
@@ -98,17 +88,13 @@ fn shutting_down_ends_subscriptions_and_then_the_connection() {
     for (way, tx) in WAYS.iter().flat_map(|way| [1, 64, 4096].map(|tx| (*way, tx))) {
         let mut connection = notifying(tx);
         let input = listen(1) + &modern_call(2);
-        let (mut pipe, mut open) = (Pipe::new(&input, way), None);
-        pipe.run(&mut connection, 0, |event, _| {
-            if let ServerEvent::Request(request) = event {
-                open = Some(request.handle);
-            }
-        });
+        let mut pipe = Pipe::new(&input, way);
+        let open = pipe.requests(&mut connection)[0];
         pipe.output.clear();
         connection.publish(&Change::tools());
         connection.shut_down();
         assert!(!pipe.run(&mut connection, 0, |_, _| {}), "a request is open");
-        assert!(connection.answer(open.expect("a request"), Reply::Text("a".into())).is_ok());
+        assert!(connection.answer(open, Reply::Text("a".into())).is_ok());
         assert!(pipe.run(&mut connection, 0, |_, _| {}));
         let lines: Vec<_> = pipe.output().lines().collect();
         let texts = [
@@ -125,7 +111,7 @@ fn shutting_down_ends_subscriptions_and_then_the_connection() {
 #[test]
 fn requests_are_held_although_the_table_has_room() {
     let mut connection = growing(1024, 256);
-    let open = requests(&format!("{OPEN}{}", call(1)), &mut connection);
+    let open = Pipe::new(&format!("{OPEN}{}", call(1)), WAYS[0]).requests(&mut connection);
     assert_eq!(open.len(), 1);
     connection.admit(Admission::Hold);
     // A ping and a cancellation before the next request are handled.
@@ -138,11 +124,8 @@ fn requests_are_held_although_the_table_has_room() {
     assert_eq!((pipe.output(), cancelled), (pong(2).as_str(), 1));
     assert!(connection.awaits_entry());
     connection.admit(Admission::Wait);
-    let mut begun = 0;
-    pipe.run(&mut connection, 0, |event, _| {
-        begun += u32::from(matches!(event, ServerEvent::Request(_)));
-    });
-    assert_eq!((begun, connection.awaits_entry()), (1, false));
+    assert_eq!(pipe.requests(&mut connection).len(), 1);
+    assert!(!connection.awaits_entry());
     assert_eq!(pipe.output(), pong(2) + &pong(4));
 }
 
@@ -154,7 +137,7 @@ fn a_refusal_that_has_begun_is_finished_whatever_the_loop_says_now() {
         [(invalid, Admission::Hold), (&call(9), Admission::Hold), (&call(9), Admission::Wait)]
     {
         let mut connection = growing(1024, 64);
-        requests(&format!("{OPEN}{calls}"), &mut connection);
+        Pipe::new(&format!("{OPEN}{calls}"), WAYS[0]).requests(&mut connection);
         connection.admit(Admission::Refuse);
         let mut pipe = Pipe::new(next, (usize::MAX, 0));
         pipe.run(&mut connection, 0, |event, _| panic!("{event:?}"));
@@ -170,7 +153,7 @@ fn a_refusal_that_has_begun_is_finished_whatever_the_loop_says_now() {
 fn requests_without_an_entry_are_refused_when_the_loop_says_so() {
     let mut connection = growing(1024, 256);
     let calls = (1..=4).map(call).collect::<String>();
-    let open = requests(&format!("{OPEN}{calls}"), &mut connection);
+    let open = Pipe::new(&format!("{OPEN}{calls}"), WAYS[0]).requests(&mut connection);
     let input = call(5) + &cancel(2) + &call(6);
     let (mut pipe, mut events) = (Pipe::new(&input, WAYS[0]), Vec::new());
     let mut run = |connection: &mut Growing, pipe: &mut Pipe<'_>| {

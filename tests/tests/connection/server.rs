@@ -155,10 +155,7 @@ fn short_responses_do_not_delay_a_long_one() {
     // There is always room for a pong, and never for the result.
     let input = OPEN.to_owned() + &call(1) + &(2..100).map(ping).collect::<String>();
     let (mut connection, mut pipe) = (serving(4096, 128), Pipe::new(&input, (usize::MAX, 40)));
-    pipe.run(&mut connection, 0, |event, mut turn| {
-        let ServerEvent::Request(request) = event else { return };
-        assert!(turn.answer(request.handle, Reply::Text("x".repeat(90))).is_ok());
-    });
+    pipe.answer(&mut connection, || Reply::Text("x".repeat(90)));
     let lines: Vec<_> = rest(pipe.output()).split_inclusive('\n').collect();
     assert_eq!(lines.len(), 99);
     assert!(lines[..4].contains(&said(1, &"x".repeat(90)).as_str()), "{lines:?}");
@@ -175,11 +172,7 @@ fn a_peer_that_takes_single_bytes_does_not_repeat_the_work() {
     let mut connection = serving(256, tx);
     let input = format!("{OPEN}{}", call(1));
     let mut pipe = Pipe::new(&input, (usize::MAX, 1));
-    pipe.run(&mut connection, 0, |event, mut turn| {
-        let ServerEvent::Request(request) = event else { return };
-        let reply = Reply::Counted("x".repeat(len), &SENT);
-        assert!(turn.answer(request.handle, reply).is_ok());
-    });
+    pipe.answer(&mut connection, || Reply::Counted("x".repeat(len), &SENT));
     assert!(pipe.output().ends_with("x\"}]}}\n") && pipe.output().len() > len);
     // Once for each piece, and some times until it begins.
     assert!(SENT.get() < len / tx + 20, "{} times", SENT.get());
@@ -192,9 +185,7 @@ fn lines_that_are_too_long_are_refused_although_the_output_is_full() {
     let input = OPEN.to_owned() + &long(1) + &ping(2) + &long(3) + &long(4) + &ping(5);
     for (way, tx) in WAYS.iter().flat_map(|way| [1, 64, 4096].map(|tx| (*way, tx))) {
         let (mut connection, mut pipe) = (serving(256, tx), Pipe::new(&input, way));
-        pipe.run(&mut connection, 0, |event, _| {
-            assert!(!matches!(event, ServerEvent::Request(_)));
-        });
+        assert!(pipe.requests(&mut connection).is_empty());
         let lines: Vec<_> = rest(pipe.output()).lines().collect();
         let ids = lines.iter().map(|line| {
             let id = line.split("\"id\":").nth(1).and_then(|rest| rest.get(..1));
@@ -221,16 +212,12 @@ fn a_connection_closes_once_everything_is_answered_and_written() {
     // The last line lacks its terminator.
     let input = format!("{OPEN}{}{}", call(1), ping(2).trim_end());
     let mut connection = serving(256, 64);
-    let (mut pipe, mut handle) = (Pipe::new(&input, (9, 5)), None);
-    pipe.run(&mut connection, 0, |event, _| {
-        if let ServerEvent::Request(request) = event {
-            handle = Some(request.handle);
-        }
-    });
+    let mut pipe = Pipe::new(&input, (9, 5));
+    let handle = pipe.requests(&mut connection)[0];
     connection.end_of_input();
     assert!(!pipe.run(&mut connection, 0, |_, _| {}), "a request is open");
     assert_eq!(rest(pipe.output()), pong(2));
-    assert!(connection.answer(handle.expect("a request"), Reply::Error).is_ok());
+    assert!(connection.answer(handle, Reply::Error).is_ok());
     assert!(pipe.run(&mut connection, 0, |_, _| {}));
     assert!(pipe.output().ends_with("\"message\":\"no\"}}\n"), "{}", pipe.output());
     assert!(matches!(connection.next(at(0)), Step::Closed));
@@ -241,10 +228,7 @@ fn an_outcome_that_cannot_be_sent_becomes_an_error() {
     let input = format!("{OPEN}{}", call(1));
     for way in WAYS {
         let (mut connection, mut pipe) = (serving(256, 16), Pipe::new(&input, way));
-        pipe.run(&mut connection, 0, |event, mut turn| {
-            let ServerEvent::Request(request) = event else { return };
-            assert!(turn.answer(request.handle, Reply::Invalid).is_ok());
-        });
+        pipe.answer(&mut connection, || Reply::Invalid);
         let error = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"The response cannot be sent\"}}\n";
         assert_eq!(rest(pipe.output()), error);
     }
@@ -293,13 +277,7 @@ fn outcome_goes_on<T: OfServer, const N: usize>(serving: Serve<T, N>) {
     let input = format!("{OPEN}{}{}", call(1), call(2));
     for way in WAYS {
         let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, way));
-        let mut handles = Vec::new();
-        pipe.run(&mut connection, 0, |event, _| {
-            if let ServerEvent::Request(request) = event {
-                handles.push(request.handle);
-            }
-        });
-        let (one, two) = (handles[0], handles[1]);
+        let [one, two] = pipe.requests(&mut connection)[..] else { panic!("two requests") };
         let text = "y".repeat(200);
         let mut turn = connection.turn(at(0));
         assert_eq!(turn.respond(two, &TextResult::new(&text)), Err(SendError::Full));
@@ -316,13 +294,7 @@ fn a_late_outcome_does_not_replace_that_of_the_next_request() {
     let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
     let input = format!("{OPEN}{}{cancel}{}", call(1), call(2));
     let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, WAYS[0]));
-    let mut handles = Vec::new();
-    pipe.run(&mut connection, 0, |event, _| {
-        if let ServerEvent::Request(request) = event {
-            handles.push(request.handle);
-        }
-    });
-    let [one, two] = handles[..] else { panic!("{handles:?}") };
+    let [one, two] = pipe.requests(&mut connection)[..] else { panic!("two requests") };
     assert!(connection.answer(two, Reply::Text("b".into())).is_ok());
     assert!(connection.answer(one, Reply::Text("a".into())).is_err());
     pipe.run(&mut connection, 0, |_, _| {});
@@ -340,22 +312,24 @@ fn outcomes_of_requests_that_are_cancelled_give_way() {
             "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}\n"
         );
         let input = call(id) + &cancel;
-        Pipe::new(&input, (usize::MAX, 0)).run(&mut connection, 0, |event, mut turn| {
-            if let ServerEvent::Request(request) = event {
-                assert!(turn.answer(request.handle, Reply::Shared(outcome.clone())).is_ok());
-            }
-        });
+        let reply = || Reply::Shared(outcome.clone());
+        Pipe::new(&input, (usize::MAX, 0)).answer(&mut connection, reply);
         assert!(Arc::strong_count(&outcome) <= 1 + 4, "{id}");
     }
 }
 
-#[test]
-fn timeouts_are_steps_and_their_responses_wait_for_room() {
+/// Makes a connection whose requests time out after 50 milliseconds.
+fn timing_out(tx: usize) -> Serving {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
             .request_timeout(Duration::from_millis(50));
-    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 16]));
-    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; tx]));
+    Connection::new(&CONFIG, ServerState::new(), rx, tx)
+}
+
+#[test]
+fn timeouts_are_steps_and_their_responses_wait_for_room() {
+    let mut connection = timing_out(16);
     let input = format!("{OPEN}{}", call(1));
     let (mut pipe, mut timed_out) = (Pipe::new(&input, (8, 8)), 0);
     pipe.run(&mut connection, 0, |_, _| {});
@@ -372,11 +346,7 @@ fn timeouts_are_steps_and_their_responses_wait_for_room() {
 
 #[test]
 fn a_timeout_that_waits_for_room_is_no_time_to_wait_for() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(50));
-    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 16]));
-    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    let mut connection = timing_out(16);
     let input = format!("{OPEN}{}", call(1));
     let (mut pipe, mut timed_out) = (Pipe::new(&input, (8, 8)), false);
     pipe.run(&mut connection, 0, |_, _| {});
@@ -399,11 +369,7 @@ fn a_timeout_that_waits_for_room_is_no_time_to_wait_for() {
 
 #[test]
 fn a_handler_can_send_although_a_timeout_s_response_has_begun() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(50));
-    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 16]));
-    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    let mut connection = timing_out(16);
     Pipe::new(&format!("{OPEN}{}", call(1)), (8, 8)).run(&mut connection, 0, |_, _| {});
     let (input, mut output, mut answered) = (call(2), Vec::new(), false);
     // The response to the first request begins and stops.
@@ -444,10 +410,7 @@ fn a_connection_that_is_reset_begins_as_a_new_one() {
     for (input, ends) in [(OPEN, false), (&OPEN[..50], false), (&slow, true), (&half, false)] {
         let mut connection = serving(256, 16);
         let mut pipe = Pipe::new(input, (9, 5));
-        pipe.run(&mut connection, 0, |event, mut turn| {
-            let ServerEvent::Request(request) = event else { return };
-            assert!(turn.answer(request.handle, Reply::Text("x".repeat(99))).is_ok());
-        });
+        pipe.answer(&mut connection, || Reply::Text("x".repeat(99)));
         // It stops in the middle of an answer.
         let mut pipe = Pipe::new("{\"jsonrpc\":\"2.0\",\"id\":9}\n", (99, 0));
         pipe.run(&mut connection, 0, |_, _| {});
@@ -468,11 +431,7 @@ fn a_handle_beyond_the_places_gets_its_outcome_back() {
     let mut connection: Connection<_, _, _, Reply, 1> =
         Connection::new(&CONFIG, ServerState::<4, 0>::new(), rx, tx);
     let input = format!("{OPEN}{}{}", call(1), call(2));
-    let mut handles = Vec::new();
-    Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |event, _| {
-        let ServerEvent::Request(request) = event else { return };
-        handles.push(request.handle);
-    });
+    let handles = Pipe::new(&input, WAYS[0]).requests(&mut connection);
     let kept = handles.iter().map(|handle| connection.answer(*handle, Reply::Error).is_ok());
     assert_eq!(kept.collect::<Vec<_>>(), [true, false]);
 }
@@ -537,15 +496,11 @@ fn the_rest_of_a_frame_and_a_change_wait_for_room() {
     assert!(!connection.waits_for_room());
     assert_eq!(pipe.output().lines().count(), 2);
 
-    let (input, text, mut open) = (call(2), "x".repeat(100), None);
-    let mut pipe = Pipe::new(&input, (99, 99));
-    pipe.run(&mut connection, 0, |event, _| {
-        let ServerEvent::Request(request) = event else { return };
-        open = Some(request.handle);
-    });
+    let text = "x".repeat(100);
+    let open = Pipe::new(&call(2), (99, 99)).requests(&mut connection)[0];
     let mut turn = connection.turn(at(0));
     let (server, tx) = turn.parts();
-    let sent = server.respond(open.expect("a request"), &TextResult::new(&text), tx);
+    let sent = server.respond(open, &TextResult::new(&text), tx);
     assert_eq!(sent, Err(SendError::Full));
     assert!(connection.waits_for_room(), "the rest of the response does");
 }
@@ -569,13 +524,9 @@ fn what_a_turn_writes_is_not_cut_into_slices() {
 #[test]
 fn a_flood_of_notifications_takes_a_step_for_each() {
     let unknown = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"x\"}}\n";
-    let (mut connection, mut handle) = (serving(1 << 14, 256), None);
+    let mut connection = serving(1 << 14, 256);
     let input = format!("{OPEN}{}", call(1));
-    Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |event, _| {
-        if let ServerEvent::Request(request) = event {
-            handle = Some(request.handle);
-        }
-    });
+    let handle = Pipe::new(&input, WAYS[0]).requests(&mut connection)[0];
     let flood = unknown.repeat(100);
     let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
     read.spare()[..flood.len()].copy_from_slice(flood.as_bytes());
@@ -584,7 +535,7 @@ fn a_flood_of_notifications_takes_a_step_for_each() {
         assert!(matches!(connection.next(at(0)), Step::Again), "{step}");
         // The outcome does not wait for the others.
         match step {
-            10 => assert!(connection.answer(handle.unwrap(), Reply::Text("a".into())).is_ok()),
+            10 => assert!(connection.answer(handle, Reply::Text("a".into())).is_ok()),
             11 => assert_eq!(connection.turn(at(0)).io().0, said(1, "a").as_bytes()),
             _ => {}
         }
@@ -600,11 +551,7 @@ fn a_full_table_stops_reading_requests_until_one_is_answered() {
         let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, way));
         let mut open = Vec::new();
         for done in 0..20 {
-            pipe.run(&mut connection, 0, |event, _| {
-                if let ServerEvent::Request(request) = event {
-                    open.push(request.handle);
-                }
-            });
+            open.extend(pipe.requests(&mut connection));
             assert_eq!(open.len(), 20.min(done + 4), "the table has four entries");
             let reply = Reply::Text("x".repeat(100));
             assert!(connection.answer(open[done], reply).is_ok());
@@ -627,24 +574,17 @@ fn a_table_with_one_entry_is_not_left_to_a_subscription() {
     let (rx, tx) = (RxBuffer::new(vec![0; 512]), TxBuffer::new(vec![0; 256]));
     let mut connection: Connection<_, _, _, Reply, 1> =
         Connection::new(&CONFIG, ServerState::<1, 0>::new(), rx, tx);
-    let (mut pipe, mut calls) = (Pipe::new(&input, WAYS[0]), 0);
-    pipe.run(&mut connection, 0, |event, _| {
-        calls += usize::from(matches!(event, ServerEvent::Request(_)));
-    });
-    assert_eq!(calls, 1);
+    let mut pipe = Pipe::new(&input, WAYS[0]);
+    assert_eq!(pipe.requests(&mut connection).len(), 1);
     assert!(pipe.output().contains(r#""id":1,"error":{"code":-32603"#), "{}", pipe.output());
 }
 
 #[test]
 fn a_loop_that_comes_late_reads_before_it_handles_timeouts() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(50));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     let cancel = cancel.to_owned() + "\n";
     for is_late in [false, true] {
-        let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 256]));
-        let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+        let mut connection = timing_out(256);
         let input = format!("{OPEN}{}", call(1));
         Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |_, _| {});
         let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };

@@ -4,18 +4,14 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     Connection, Encode, Encoder, GrowingServerState, Instant, Json, Outcome, RawJson,
-    RequestHandle, RxBuffer, STEP_OUTPUT, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Step, ToolOutput, Tx, TxBuffer,
+    RequestHandle, RxBuffer, STEP_OUTPUT, SendError, Server, ServerEvent, Step, ToolOutput, Tx,
+    TxBuffer,
 };
 use mcp_sansio_engine::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 
-use crate::world::{OPEN, call, ping, pong};
-
-static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+use crate::world::{CONFIG, OPEN, call, ping, pong};
 
 thread_local! {
     /// Number of elements that were asked for.

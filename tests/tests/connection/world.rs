@@ -125,6 +125,33 @@ impl<'i> Pipe<'i> {
         panic!("the connection does not come to rest");
     }
 
+    /// Makes steps, and returns the requests among their events.
+    pub(crate) fn requests<T: OfServer, const N: usize>(
+        &mut self,
+        connection: &mut Connection<'_, T, Vec<u8>, Vec<u8>, Reply, N>,
+    ) -> Vec<RequestHandle> {
+        let mut handles = Vec::new();
+        self.run(connection, 0, |event, _| {
+            if let ServerEvent::Request(request) = event {
+                handles.push(request.handle);
+            }
+        });
+        handles
+    }
+
+    /// Makes steps, and answers each request at once.
+    pub(crate) fn answer<T: OfServer, const N: usize>(
+        &mut self,
+        connection: &mut Connection<'_, T, Vec<u8>, Vec<u8>, Reply, N>,
+        reply: impl Fn() -> Reply,
+    ) {
+        self.run(connection, 0, |event, mut turn| {
+            if let ServerEvent::Request(request) = event {
+                assert!(turn.answer(request.handle, reply()).is_ok());
+            }
+        });
+    }
+
     pub(crate) fn output(&self) -> &str {
         std::str::from_utf8(&self.output).expect("UTF-8")
     }
