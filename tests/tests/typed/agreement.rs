@@ -7,7 +7,7 @@
 //! accepted for an array of them.
 
 use mcp_sansio::typed::{InputObject, OutputObject};
-use mcp_sansio::{RawJson, Revision, to_slice};
+use mcp_sansio::{Encode, RawJson, Revision, to_slice};
 use serde_json::{Map, Value, json};
 
 use crate::zoo::*;
@@ -133,6 +133,10 @@ trait Accepts<'a> {
     fn accepts(value: RawJson<'a>) -> Result<String, String>;
 }
 
+fn written(value: impl Encode) -> String {
+    to_slice(&value, Revision::LATEST, &mut [0; 4096]).unwrap().as_str().to_owned()
+}
+
 macro_rules! accepts {
     ($($marker:ident: $type:ty;)*) => {$(
         struct $marker;
@@ -144,10 +148,7 @@ macro_rules! accepts {
                 <$type as OutputObject>::SCHEMA.as_str()
             }
             fn accepts(value: RawJson<'a>) -> Result<String, String> {
-                let value = <$type>::parse(value).map_err(|faults| faults.to_string())?;
-                let mut buffer = [0; 4096];
-                let written = to_slice(&value, Revision::LATEST, &mut buffer).unwrap();
-                Ok(written.as_str().to_owned())
+                <$type>::parse(value).map(written).map_err(|faults| faults.to_string())
             }
         }
     )*};
@@ -172,10 +173,7 @@ impl<'a> Accepts<'a> for AnyForm {
     fn accepts(value: RawJson<'a>) -> Result<String, String> {
         let result = format!("{{\"action\":\"accept\",\"content\":{value}}}");
         let read = Form::from_elicit_result(RawJson::parse(&result).unwrap());
-        let value = read.map_err(|faults| faults.to_string())?.unwrap();
-        let mut buffer = [0; 4096];
-        let written = to_slice(&value, Revision::LATEST, &mut buffer).unwrap();
-        Ok(written.as_str().to_owned())
+        read.map(|read| written(read.unwrap())).map_err(|faults| faults.to_string())
     }
 }
 

@@ -10,38 +10,10 @@ use serde_json::Value;
 /// Items that the macros refuse, with the refused token in `«»`, and a part of the message.
 /// No other error follows from it, also where the type is used.
 const REFUSED: &[(&str, &str)] = &[
-    (
-        "#[derive(Input)] struct A { #[arg(«lenght» = 1..=2)] a: u8 }",
-        "unknown option; known are `range = 1..=10`, `length = 1..=10`",
-    ),
     ("#[derive(Input)] #[input(«close»)] struct A;", "unknown option; known are `open`"),
-    (
-        "#[derive(Input)] struct A { #[arg(range = 1..=2, «range» = 1..=3)] a: u8 }",
-        "this option is given twice",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = 1..«2»)] a: u8 }",
-        "expected a range that includes its end: `1..=10`, `1..` or `..=10`",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = 0.5..=«2»)] a: f64 }",
-        "write both bounds with a point: `0.0..=1.0`",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = 0.5..=1.0, default = «0.25»)] a: f64 }",
-        "the default is not in the `range`",
-    ),
-    (
-        "#[derive(Input)] struct A<'a> { #[arg(format = «\"data\"»)] a: Text<'a> }",
-        "unknown format: write \"date\", \"date-time\", \"email\" or \"uri\"",
-    ),
     (
         "#[derive(Input)] #[input(rename_all = «\"camel\"»)] struct A;",
         "unknown case: write \"camelCase\"",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(name = «\"\"»)] a: u8 }",
-        "a name is not empty, and has no quote",
     ),
     (
         "#[derive(Input)] struct A<«T»> { a: T }",
@@ -160,6 +132,21 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
+/// Options of a field that the macro refuses, the type of the field, and a part of the message.
+const REFUSED_OPTIONS: &[(&str, &str, &str)] = &[
+    ("«lenght» = 1..=2", "u8", "unknown option; known are `range = 1..=10`, `length = 1..=10`"),
+    ("range = 1..=2, «range» = 1..=3", "u8", "this option is given twice"),
+    ("range = 1..«2»", "u8", "expected a range that includes its end: `1..=10`, `1..` or `..=10`"),
+    ("range = 0.5..=«2»", "f64", "write both bounds with a point: `0.0..=1.0`"),
+    ("range = 0.5..=1.0, default = «0.25»", "f64", "the default is not in the `range`"),
+    (
+        "format = «\"data\"»",
+        "Text<'a>",
+        "unknown format: write \"date\", \"date-time\", \"email\" or \"uri\"",
+    ),
+    ("name = «\"\"»", "u8", "a name is not empty, and has no quote"),
+];
+
 const MISPLACED: &str = "unknown option; known are none in this place";
 
 const PRELUDE: &str = "#![allow(unused)]
@@ -228,10 +215,6 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("#[derive(Tools)] enum A { /// b\n B(«u8») }", "`u8` cannot be the arguments of a tool"),
     ("#[derive(Tools)] enum A { /// b\n B { a: «&'static str» } }", "cannot be read from JSON"),
     ("#[derive(Input)] struct A<'a> { a: «&'a str» }", "`&'a str` cannot be read from JSON"),
-    (
-        "#[derive(Input)] struct A { #[arg(default = «\"x\"»)] a: bool }",
-        "a default is `true`, `7`, `0.5`, `\"text\"` or the variant of an enum",
-    ),
     // The options would belong to no tool: its scopes, for example, would be asked of nobody.
     (
         "#[derive(Tools)] enum A { /// b\n B } \
@@ -296,30 +279,6 @@ const SNIPPETS: &[(&str, &str)] = &[
         "an argument of a prompt is a string: a text, or an enum without fields",
     ),
     (
-        "#[derive(Input)] struct A { #[arg(range = «0..=256»)] a: u8 }",
-        "`range` has values that the type cannot hold",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(default = «300»)] a: u8 }",
-        "the default is not in the `range`",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(default = «true»)] a: f64 }",
-        "a default is `true`, `7`, `0.5`",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = «2..=1»)] a: u8 }",
-        "`range` is empty: its start is greater than its end",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = «0..=1»)] a: f32 }",
-        "of a number it has a point: 0.0..=1.0",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(length = «0..=1»)] a: u8 }",
-        "`length` is for strings and arrays",
-    ),
-    (
         "const MOST: u64 = 1 << 32; #[derive(Input)] struct A<'a> { #[arg(length = ..=«MOST»)] a: \
          Text<'a> }",
         "this integer is out of range",
@@ -328,7 +287,6 @@ const SNIPPETS: &[(&str, &str)] = &[
         "const MOST: u64 = u64::MAX; #[derive(Input)] struct A { #[arg(range = 0..=«MOST»)] a: i64 }",
         "this integer is out of range",
     ),
-    ("#[derive(Input)] struct A { #[arg(format = «\"date\"»)] a: u8 }", "`format` is for strings"),
     // Limits of a type are not replaced.
     (
         "#[derive(Input)] struct N(#[arg(length = ..=2)] String); \
@@ -344,18 +302,6 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Input)] struct N(#[arg(range = 0.5..)] f32); \
          #[derive(Input)] struct A { #[arg(range = «0.0..=1.0»)] a: N }",
         "`range` with a point is for f32, f64 and Number, and given once",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(range = 1..=2, default = «3»)] a: u8 }",
-        "the default is not in the `range`",
-    ),
-    (
-        "#[derive(Input)] struct A<'a> { #[arg(length = 2.., default = «\"\u{e9}\"»)] a: Text<'a> }",
-        "the default is not in the `length`",
-    ),
-    (
-        "#[derive(Input)] struct A { #[arg(header = «\"a b\"»)] a: u8 }",
-        "the name of a header field has letters",
     ),
     (
         "#[derive(«Input»)] struct A { a: u8, #[arg(name = \"a\")] b: u8 }",
@@ -396,6 +342,25 @@ const SNIPPETS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Options of a field that do not fit its type.
+const OPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "default = «\"x\"»",
+        "bool",
+        "a default is `true`, `7`, `0.5`, `\"text\"` or the variant of an enum",
+    ),
+    ("range = «0..=256»", "u8", "`range` has values that the type cannot hold"),
+    ("default = «300»", "u8", "the default is not in the `range`"),
+    ("default = «true»", "f64", "a default is `true`, `7`, `0.5`"),
+    ("range = «2..=1»", "u8", "`range` is empty: its start is greater than its end"),
+    ("range = «0..=1»", "f32", "of a number it has a point: 0.0..=1.0"),
+    ("length = «0..=1»", "u8", "`length` is for strings and arrays"),
+    ("format = «\"date\"»", "u8", "`format` is for strings"),
+    ("range = 1..=2, default = «3»", "u8", "the default is not in the `range`"),
+    ("length = 2.., default = «\"\u{e9}\"»", "Text<'a>", "the default is not in the `length`"),
+    ("header = «\"a b\"»", "u8", "the name of a header field has letters"),
+];
+
 #[test]
 fn what_is_wrong_is_marked_and_named() {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("typed");
@@ -411,10 +376,20 @@ fn what_is_wrong_is_marked_and_named() {
          [workspace]\n[dependencies]\nmcp-sansio = {{ {dependency} }}\n"
     );
     fs::write(root.join("Cargo.toml"), manifest).unwrap();
-    for (number, (snippet, _)) in REFUSED.iter().chain(SNIPPETS).enumerate() {
+    let of_row = |row: &(&str, &'static str)| (row.0.to_owned(), row.1);
+    let of_field = |(options, kind, message): &(&str, &str, &'static str)| {
+        let lifetime = if kind.contains("'a") { "<'a>" } else { "" };
+        let field = format!("#[arg({options})] a: {kind}");
+        (format!("#[derive(Input)] struct A{lifetime} {{ {field} }}"), *message)
+    };
+    let mut snippets: Vec<(String, &str)> = REFUSED.iter().map(of_row).collect();
+    snippets.extend(REFUSED_OPTIONS.iter().map(of_field));
+    let refused = snippets.len();
+    snippets.extend(SNIPPETS.iter().map(of_row).chain(OPTIONS.iter().map(of_field)));
+    for (number, (snippet, _)) in snippets.iter().enumerate() {
         let snippet = snippet.replace(['«', '»'], "");
         // The last derive is that of `A`. A type with parameters is not used.
-        let is_used = number < REFUSED.len() && !snippet.contains("A<");
+        let is_used = number < refused && !snippet.contains("A<");
         let last = USES.iter().filter(|_| is_used).max_by_key(|(derive, _)| snippet.rfind(derive));
         let used = last.map_or("", |(_, used)| used);
         let code = format!("{PRELUDE}{snippet}\n{used}\nfn main() {{}}\n");
@@ -441,9 +416,8 @@ fn what_is_wrong_is_marked_and_named() {
             }
         }
     }
-    let wrong: Vec<String> = REFUSED
+    let wrong: Vec<String> = snippets
         .iter()
-        .chain(SNIPPETS)
         .enumerate()
         .filter_map(|(number, (snippet, message))| {
             let token = snippet.split(['«', '»']).nth(1);
@@ -451,7 +425,7 @@ fn what_is_wrong_is_marked_and_named() {
             let is_said = all.iter().any(|(marked, text)| {
                 token.is_none_or(|token| marked == token) && text.contains(message)
             });
-            let is_alone = number >= REFUSED.len() || all.len() == 1;
+            let is_alone = number >= refused || all.len() == 1;
             (!is_said || !is_alone).then(|| format!("{snippet}\n  {message}\n  {all:?}\n"))
         })
         .collect();

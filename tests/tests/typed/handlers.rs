@@ -62,35 +62,24 @@ impl Wire {
     }
 }
 
+/// The turn of a request.
+type ServerTurn<'t> = Turn<'t, Server<'t>>;
+type Served = Result<Target<'static>, Lost>;
+
 /// Handles one request.
 trait Serve {
-    fn serve(
-        &mut self,
-        turn: &mut Turn<'_, Server<'_>>,
-        request: &Request<'_>,
-        wire: &Wire,
-    ) -> Result<Target<'static>, Lost>;
+    fn serve(&mut self, turn: &mut ServerTurn<'_>, request: &Request<'_>, wire: &Wire) -> Served;
 }
 
 impl Serve for Fast {
-    fn serve(
-        &mut self,
-        turn: &mut Turn<'_, Server<'_>>,
-        request: &Request<'_>,
-        wire: &Wire,
-    ) -> Result<Target<'static>, Lost> {
+    fn serve(&mut self, turn: &mut ServerTurn<'_>, request: &Request<'_>, wire: &Wire) -> Served {
         let pump = |bytes: &[u8], _: &mut Spare<'_>| wire.take(bytes);
         turn.call_tool(&CATALOG, request, self, pump, || at(5))
     }
 }
 
 impl Serve for Slow {
-    fn serve(
-        &mut self,
-        turn: &mut Turn<'_, Server<'_>>,
-        request: &Request<'_>,
-        wire: &Wire,
-    ) -> Result<Target<'static>, Lost> {
+    fn serve(&mut self, turn: &mut ServerTurn<'_>, request: &Request<'_>, wire: &Wire) -> Served {
         struct Woken(AtomicU32);
         impl Wake for Woken {
             fn wake(self: Arc<Self>) {
@@ -337,10 +326,10 @@ fn other_requests_are_left_to_the_loop() {
     impl Serve for Other {
         fn serve(
             &mut self,
-            turn: &mut Turn<'_, Server<'_>>,
+            turn: &mut ServerTurn<'_>,
             request: &Request<'_>,
             wire: &Wire,
-        ) -> Result<Target<'static>, Lost> {
+        ) -> Served {
             let target = Fast::default().serve(turn, request, wire)?;
             self.0 = Some(matches!(target, Target::Responded));
             Ok(target)
@@ -375,19 +364,9 @@ impl ToolHandler for Plain {
 }
 
 impl Serve for Plain {
-    fn serve(
-        &mut self,
-        turn: &mut Turn<'_, Server<'_>>,
-        request: &Request<'_>,
-        wire: &Wire,
-    ) -> Result<Target<'static>, Lost> {
-        turn.call_tool(
-            &PLAIN_CATALOG,
-            request,
-            self,
-            |bytes, _: &mut Spare<'_>| wire.take(bytes),
-            || at(0),
-        )
+    fn serve(&mut self, turn: &mut ServerTurn<'_>, request: &Request<'_>, wire: &Wire) -> Served {
+        let pump = |bytes: &[u8], _: &mut Spare<'_>| wire.take(bytes);
+        turn.call_tool(&PLAIN_CATALOG, request, self, pump, || at(0))
     }
 }
 
