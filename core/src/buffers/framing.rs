@@ -89,7 +89,12 @@ impl Framing {
         match self {
             Self::Lines => Some(Delimiters::Line),
             #[cfg(feature = "http")]
-            Self::Exchange(exchange) => exchange.abandoned(),
+            Self::Exchange(Exchange { mode: Mode::Events, .. }) => Some(Delimiters::Abandoned),
+            #[cfg(feature = "http")]
+            Self::Exchange(exchange) => {
+                exchange.mode = Mode::Truncated;
+                None
+            }
             #[cfg(feature = "http")]
             Self::Post(_) => None,
         }
@@ -181,23 +186,12 @@ impl Exchange {
             Mode::Undecided | Mode::Batch | Mode::Events => {
                 self.mode = Mode::Events;
                 if is_whole {
-                    self.next = self.next.wrapping_add(if self.priming_retry.take().is_some() {
-                        2
-                    } else {
-                        1
-                    });
+                    let events = 1 + u32::from(self.priming_retry.take().is_some());
+                    self.next = self.next.wrapping_add(events);
                 }
             }
             Mode::Truncated => {}
         }
-    }
-
-    pub(crate) fn abandoned(&mut self) -> Option<Delimiters> {
-        if self.mode == Mode::Events {
-            return Some(Delimiters::Abandoned);
-        }
-        self.mode = Mode::Truncated;
-        None
     }
 }
 
