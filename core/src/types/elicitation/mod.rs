@@ -390,14 +390,14 @@ impl Encode for RequestedSchema<'_> {
                     }
                     to.end_object();
                 });
-                let mut required = fields.iter().filter(|field| field.required).peekable();
-                let required = required.peek().is_some().then_some(With(|to: &mut Encoder<'_>| {
-                    to.array(required.clone().map(|field| field.name));
-                }));
+                let has_required = fields.iter().any(|field| field.required);
+                let required = With(|to: &mut Encoder<'_>| {
+                    to.array(fields.iter().filter(|field| field.required).map(|field| field.name));
+                });
                 object!(to, {
                     "type" = "object",
                     "properties": properties,
-                    "required"?: required,
+                    "required"?: has_required.then_some(&required),
                 });
             }
         }
