@@ -75,7 +75,8 @@ impl Framing {
         let _ = (is_response, status, revision, is_whole);
     }
 
-    /// Announces that the request body is a batch (2025-03-26), whose requests have a response each.
+    /// Announces that the request body is a batch (2025-03-26), whose requests have a response
+    /// each.
     pub(crate) fn expect_batch(&mut self) {
         #[cfg(feature = "http")]
         if let Self::Exchange(Exchange { mode: mode @ Mode::Undecided, .. }) = self {

@@ -274,9 +274,9 @@ impl<'b> Encoder<'b> {
         self.format(|sink| fmt::write(sink, format_args!("{value}")), None, Self::put_escaped);
     }
 
-    /// Writes a string of what `write` writes, without `core::fmt`, which takes flash. For each piece
-    /// it is written from its beginning, but what has been sent is skipped, and what does not fit
-    /// ends it.
+    /// Writes a string of what `write` writes, without `core::fmt`, which takes flash. For each
+    /// piece it is written from its beginning, but what has been sent is skipped, and what does not
+    /// fit ends it.
     pub(crate) fn words(&mut self, write: impl FnOnce(&mut Sink<'_, 'b>) -> fmt::Result) {
         self.put(b"\"");
         let parts = self.tracker.is_some().then(|| self.begin_parts());
