@@ -192,7 +192,7 @@ const TYPED: &[&str] = &[
 
 #[test]
 fn types_accept_and_refuse_the_same_texts_as_the_oracle() {
-    for text in TYPED.iter().chain(GOOD).chain(NUMBERS.iter()).chain(ALL) {
+    for text in TYPED.iter().chain(GOOD.iter()).chain(NUMBERS.iter()).chain(ALL) {
         agrees_for_all(text);
     }
 }

@@ -88,7 +88,7 @@ fn corpus_is_accepted_and_rejected_as_by_the_oracle() {
         assert!(RawJson::parse(text).is_ok(), "{text}");
         agrees(text);
     }
-    for text in BAD {
+    for text in BAD.iter() {
         assert!(RawJson::parse(text).is_err(), "{text:?}");
         agrees(text);
         // It is also invalid inside an array. In braces it could become valid.
@@ -166,7 +166,7 @@ fn nesting_ends_at_the_maximum() {
 fn constants_are_checked_as_everything_else() {
     const RAW: RawJson = RawJson::from_static("{\"a\": [1, \"\\u00e9\"]}");
     assert_eq!(RAW.as_str(), "{\"a\": [1, \"\\u00e9\"]}");
-    for text in GOOD.iter().chain(NUMBERS.iter()).chain(BAD) {
+    for text in GOOD.iter().chain(NUMBERS.iter()).chain(BAD.iter()) {
         let bare = text.trim_matches([' ', '\t', '\n', '\r']) == *text;
         let result = std::panic::catch_unwind(|| RawJson::from_static(text));
         // A duplicate key is valid JSON, but not a valid constant.
