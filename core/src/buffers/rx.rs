@@ -165,10 +165,12 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Returns the next line as it is, lent once, or `None` when more input is needed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        self.find_frame();
-        let (frame, cursor, _) = self.lend();
-        *cursor = Cursor::End;
-        frame
+        if !self.find_frame() {
+            return None;
+        }
+        self.cursor = Cursor::End;
+        let (start, end) = (self.start, self.frame?);
+        frame(self.storage.bytes(), self.prefix, start, end)
     }
 
     /// Returns the number of bytes held of an unfinished line, which are lost if the input ends.
