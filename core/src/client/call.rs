@@ -10,7 +10,9 @@ use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::json::{Decimal, JsonStr, RawJson, hash_str};
 use crate::message::{Envelope, Id, Member, Params};
 use crate::progress::{Progress, Reported};
-use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, SendResult, TERSE, Violation};
+use crate::protocol::error::{
+    InvalidPayload, NotAllowed, SendError, SendResult, TERSE, Violation, require,
+};
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::inflight::{Call, Delivery, RequestHandle, Slot};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
@@ -66,13 +68,10 @@ impl<'s> Client<'s> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> SendResult<Call> {
-        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
-        if !session.revision.is_modern() {
-            return Err(SendError::NotAllowed(NotAllowed::Revision));
-        }
-        if !Method::from_name(method).is_some_and(Method::may_require_input) {
-            return Err(SendError::NotAllowed(NotAllowed::Method));
-        }
+        let session = self.connection().ok_or(NotAllowed::NotOpen)?;
+        require(session.revision.is_modern(), NotAllowed::Revision)?;
+        let may_require_input = Method::from_name(method).is_some_and(Method::may_require_input);
+        require(may_require_input, NotAllowed::Method)?;
         // `params` with inputs of an earlier round would hide these.
         let reserved = |name, value| Addition { name, value, is_reserved: true };
         let responses = With(|to: &mut Encoder<'_>| match inputs.responses {
@@ -113,10 +112,8 @@ impl<'s> Client<'s> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> SendResult<Call> {
-        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
-        if !session.revision.is_modern() {
-            return Err(SendError::NotAllowed(NotAllowed::Revision));
-        }
+        let session = self.connection().ok_or(NotAllowed::NotOpen)?;
+        require(session.revision.is_modern(), NotAllowed::Revision)?;
         let params = SubscriptionsListenParams::new(*filter);
         // `subscriptions/listen` has no progress notifications.
         let options = CallOptions { progress: false, ..options };
@@ -167,7 +164,7 @@ impl<'s> Client<'s> {
     }
 
     fn send(&mut self, now: Instant, new: &NewCall<'_>, tx: &mut Tx<'_>) -> SendResult<Call> {
-        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        let session = self.connection().ok_or(NotAllowed::NotOpen)?;
         let broken = match Method::from_name(new.method) {
             Some(Method::Initialize | Method::SubscriptionsListen) => Some(NotAllowed::Method),
             Some(known) => known.rule().and_then(|rule| match session.capabilities {
@@ -375,15 +372,10 @@ impl Client<'_> {
     /// [`SendError::NotAllowed`] before the client is connected, to a modern server, and where
     /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> SendResult {
-        if !self.is_open() {
-            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
-        }
-        if self.current_revision().is_modern() {
-            return Err(SendError::NotAllowed(NotAllowed::Revision));
-        }
-        if !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
-            return Err(SendError::NotAllowed(NotAllowed::Capability));
-        }
+        require(self.is_open(), NotAllowed::NotOpen)?;
+        require(!self.current_revision().is_modern(), NotAllowed::Revision)?;
+        let is_declared = self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED);
+        require(is_declared, NotAllowed::Capability)?;
         const METHOD: &str = "notifications/roots/list_changed";
         tx.frame(
             WriterId::application(hash_str(METHOD) as u32),
@@ -405,12 +397,8 @@ impl Client<'_> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> SendResult {
-        if !self.is_open() {
-            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
-        }
-        if OF_THE_PROTOCOL.contains(&method) {
-            return Err(SendError::NotAllowed(NotAllowed::Method));
-        }
+        require(self.is_open(), NotAllowed::NotOpen)?;
+        require(!OF_THE_PROTOCOL.contains(&method), NotAllowed::Method)?;
         tx.frame(
             WriterId::application(hash_str(method) as u32),
             self.current_revision(),
@@ -574,76 +562,67 @@ impl Client<'_> {
             })?;
             return Ok(None);
         }
-        let params = envelope.params();
         let hash = id.hash();
-        let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
-        let refusal = if self.requests.find(id, hash).is_some() {
+        if self.requests.find(id, hash).is_some() {
             // A response with this id would end the request in flight.
             return Ok(Some(ClientEvent::Violation(Violation::IdInUse.into())));
-        } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
-            Some(Violation::IdTooLong.into())
-        } else if matches!(token, Some(None))
-            || params.given().is_some_and(|params| !params.is_object())
-        {
-            Some(Violation::InvalidParams.into())
-        } else {
-            self.check_request(method, &params)
-        };
-        #[cfg(feature = "tasks")]
-        let method = match self.task_method_served(method) {
-            Some(hosted) => Method::Other(hosted),
-            None => method,
-        };
-        let refusal = match (refusal, method) {
-            (Some(refusal), _) => refusal,
-            (None, Method::Other(method)) => {
+        }
+        let params = envelope.params();
+        let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
+        let refusal = match self.check_request(id, token, method, &params) {
+            Ok(method) => {
                 let deadline =
                     self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
-                match self.requests.insert(hash, deadline) {
-                    Some((slot, incoming)) => {
-                        incoming.id.set(id);
-                        incoming.token.clear();
-                        incoming.reported = Reported::NOTHING;
-                        if let Some(token) = token.flatten() {
-                            incoming.token.set(token);
-                        }
-                        let wants_progress = !incoming.token.is_empty();
-                        let request = ServerRequest {
-                            handle: RequestHandle(slot),
-                            method,
-                            wants_progress,
-                            #[cfg(feature = "tasks")]
-                            task: self.wanted_task(method, &params).unwrap_or_default(),
-                            params,
-                        };
-                        return Ok(Some(ClientEvent::Request(request)));
+                if let Some((slot, incoming)) = self.requests.insert(hash, deadline) {
+                    incoming.id.set(id);
+                    incoming.token.clear();
+                    incoming.reported = Reported::NOTHING;
+                    if let Some(token) = token.flatten() {
+                        incoming.token.set(token);
                     }
-                    None => Violation::TooManyRequests.into(),
+                    let wants_progress = !incoming.token.is_empty();
+                    return Ok(Some(ClientEvent::Request(ServerRequest {
+                        handle: RequestHandle(slot),
+                        method,
+                        wants_progress,
+                        #[cfg(feature = "tasks")]
+                        task: self.wanted_task(method, &params).unwrap_or_default(),
+                        params,
+                    })));
                 }
+                Violation::TooManyRequests.into()
             }
-            (None, _) => Violation::UnknownMethod.into(),
+            Err(refusal) => refusal,
         };
         self.refuse(id, refusal, tx).map(Some)
     }
 
-    /// Checks that the connection is open and the capability declared; returns the reason
-    /// otherwise.
-    fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
+    /// Checks a request: its id and its token, `Some(None)` if that is invalid, that the connection
+    /// is open, and the capability declared. Returns the method.
+    fn check_request<'f>(
+        &self,
+        id: Id<'f>,
+        token: Option<Option<Id<'f>>>,
+        method: Method<'f>,
+        params: &Params<'f>,
+    ) -> Result<JsonStr<'f>, Refusal> {
+        let is_too_long = id.is_too_long() || token.flatten().is_some_and(Id::is_too_long);
+        require(!is_too_long, Violation::IdTooLong)?;
+        let are_valid = params.given().is_none_or(|params| params.is_object());
+        require(are_valid && !matches!(token, Some(None)), Violation::InvalidParams)?;
         #[cfg(feature = "tasks")]
-        if self.task_method_served(method).is_some() {
-            return None;
+        if let Some(hosted) = self.task_method_served(method) {
+            return Ok(hosted);
         }
         // `Method` has only requests that clients send.
-        let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
+        let Method::Other(method) = method else { return Err(Violation::UnknownMethod.into()) };
         let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };
-        let Some(needed) = ClientFeatures::needed_for(method, params.given()) else {
-            return Some(Violation::UnknownMethod.into());
-        };
+        let needed = ClientFeatures::needed_for(method, params.given());
+        let needed = needed.ok_or(Violation::UnknownMethod)?;
         if declared.contains(needed) {
             #[cfg(feature = "tasks")]
-            return self.wanted_task(method, params).err().map(|_| Violation::InvalidParams.into());
-            #[cfg(not(feature = "tasks"))]
-            return None;
+            self.wanted_task(method, params).map_err(|_| Violation::InvalidParams)?;
+            return Ok(method);
         }
         // Whether another mode of the same capability is declared.
         let partly = [
@@ -652,7 +631,7 @@ impl Client<'_> {
         ]
         .into_iter()
         .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
-        Some(if partly { Refusal::UNDECLARED } else { Violation::UnknownMethod.into() })
+        Err(if partly { Refusal::UNDECLARED } else { Violation::UnknownMethod.into() })
     }
 
     pub(super) fn refuse<'f>(
@@ -727,11 +706,8 @@ impl Client<'_> {
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> SendResult {
-        if result.is_object() {
-            self.respond(request, &result, tx)
-        } else {
-            Err(SendError::Invalid(InvalidPayload::NotAnObject))
-        }
+        require(result.is_object(), InvalidPayload::NotAnObject)?;
+        self.respond(request, &result, tx)
     }
 
     /// Sends an error response. By convention -1 means that the user rejected the request:

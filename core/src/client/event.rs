@@ -143,13 +143,10 @@ impl<'f> Connected<'f> {
     /// them: read here what is needed later.
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.result.get("capabilities")?.get("extensions")?;
-        let mut members = declared
-            .members()
-            .filter(|(key, _)| self.revision.is_modern() || !is_modern_only(*key));
-        members
-            .find(|(key, _)| *key == id)
-            .map(|(_, settings)| settings)
-            .filter(|settings| settings.is_object())
+        let is_known = |key| self.revision.is_modern() || !is_modern_only(key);
+        let mut members = declared.members();
+        let (_, settings) = members.find(|(key, _)| is_known(*key) && *key == id)?;
+        settings.is_object().then_some(settings)
     }
 
     /// Returns the [`Implementation`](crate::types::Implementation) that the server reports. For
@@ -185,15 +182,10 @@ pub enum ConnectError<'f> {
 impl core::fmt::Display for ConnectError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Refused(error) => match error.message() {
-                Some(message) => write!(
-                    f,
-                    "the server rejected the connection: {} (code {})",
-                    Printable::new(message),
-                    error.code()
-                ),
-                None => write!(f, "the server rejected the connection (code {})", error.code()),
-            },
+            Self::Refused(error) => {
+                let colon = if error.message().is_some() { ":" } else { "" };
+                write!(f, "the server rejected the connection{colon} {error}")
+            }
             Self::NoCommonRevision(Some(theirs)) => {
                 write!(f, "no common revision: the server supports {}", Printable::new(theirs))
             }
@@ -282,11 +274,8 @@ impl Changed<'_> {
             Self::Prompts => method == "prompts/list",
             Self::Resources => matches!(method, "resources/list" | "resources/templates/list"),
             Self::Resource { uri } => {
-                method == "resources/read"
-                    && params
-                        .get("uri")
-                        .and_then(RawJson::as_string)
-                        .is_some_and(|read| read == *uri)
+                let read = params.get("uri").and_then(RawJson::as_string);
+                method == "resources/read" && read.is_some_and(|read| read == *uri)
             }
             // The state of a task is never cached.
             #[cfg(feature = "tasks")]

@@ -21,7 +21,7 @@ use crate::encode::object;
 use crate::json::RawJson;
 use crate::message::{Id, OwnedId};
 use crate::progress::Reported;
-use crate::protocol::error::{ErrorCode, NotAllowed, SendError, SendResult, Violation};
+use crate::protocol::error::{ErrorCode, NotAllowed, SendError, SendResult, Violation, require};
 use crate::protocol::{ClientFeatures, Era, Revision, Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
@@ -526,9 +526,7 @@ impl Client<'_> {
     /// [`SendError::TooManyCalls`] when the table is full. [`SendError::Full`]: drain and call
     /// again.
     pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> SendResult {
-        if !matches!(self.peer.phase, Phase::Closed) {
-            return Err(SendError::NotAllowed(NotAllowed::AlreadyOpen));
-        }
+        require(matches!(self.peer.phase, Phase::Closed), NotAllowed::AlreadyOpen)?;
         let ours = self.config.revisions;
         let modern = ours.contains(Revision::LATEST);
         match (self.peer.era, ours.newest_legacy()) {
@@ -539,7 +537,7 @@ impl Client<'_> {
             }
             (None, _) if modern => self.probe(now, None, tx),
             (_, Some(offered)) => self.initialize(now, offered, None, tx),
-            _ => Err(SendError::NotAllowed(NotAllowed::Revision)),
+            _ => Err(NotAllowed::Revision.into()),
         }
     }
 
@@ -668,15 +666,12 @@ impl Client<'_> {
             }
             Err(error) if ErrorCode::is_modern(error.code()) => {
                 let theirs = error.data().and_then(|data| data.get("supported"));
-                let none = error.code() == UNSUPPORTED_VERSION && theirs.is_some();
-                (
-                    theirs,
-                    if none {
-                        ConnectError::NoCommonRevision(theirs)
-                    } else {
-                        ConnectError::Refused(error)
-                    },
-                )
+                match theirs {
+                    Some(_) if error.code() == UNSUPPORTED_VERSION => {
+                        (theirs, ConnectError::NoCommonRevision(theirs))
+                    }
+                    _ => (theirs, ConnectError::Refused(error)),
+                }
             }
             Err(_) => return legacy,
         };

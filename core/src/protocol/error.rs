@@ -171,6 +171,12 @@ impl fmt::Display for NotAllowed {
     }
 }
 
+/// Returns the error unless the rule holds.
+#[inline(always)]
+pub(crate) fn require<E>(holds: bool, otherwise: E) -> Result<(), E> {
+    if holds { Ok(()) } else { Err(otherwise) }
+}
+
 impl core::error::Error for SendError {}
 impl core::error::Error for InvalidPayload {}
 impl core::error::Error for NotAllowed {}

@@ -13,7 +13,7 @@ use super::{
 #[cfg(feature = "alloc")]
 use crate::buffers::tx::Backoff;
 use crate::json::RawJson;
-use crate::protocol::error::ConfigError;
+use crate::protocol::error::{ConfigError, require};
 use crate::protocol::{Revisions, ServerFeatures};
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
@@ -115,11 +115,9 @@ impl<'c> ServerConfig<'c> {
     /// The first error found. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions.map(|declared| declared.as_json()))?;
-        if self.client_extensions.len() > MAX_EXTENSIONS {
-            return Err(ConfigError::TooManyExtensions);
-        }
-        let valid = self.client_extensions.iter().all(|id| is_valid_extension_id(id));
-        if valid { Ok(()) } else { Err(ConfigError::ExtensionId) }
+        let ids = self.client_extensions;
+        require(ids.len() <= MAX_EXTENSIONS, ConfigError::TooManyExtensions)?;
+        require(ids.iter().all(|id| is_valid_extension_id(id)), ConfigError::ExtensionId)
     }
 
     /// Returns the name and version, sent in `initialize` and in each modern result.

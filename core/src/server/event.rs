@@ -10,7 +10,7 @@ use crate::client::CallOutcome;
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{JsonStr, RawJson};
 use crate::message::{Arguments, ParamPositions, Params, PeerViolation};
-use crate::protocol::error::InvalidPayload;
+use crate::protocol::error::{InvalidPayload, require};
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle};
@@ -457,10 +457,6 @@ impl InputParams for CreateMessageParams<'_> {
     }
 }
 
-pub(super) fn require(holds: bool, rule: InvalidPayload) -> Result<(), InvalidPayload> {
-    if holds { Ok(()) } else { Err(rule) }
-}
-
 // Requests that outlive their frames.
 
 /// A request without its text: a space, since position 0 means "missing", the parameters, and the
@@ -638,16 +634,8 @@ mod tests {
         assert!(copy.wants_progress && request.wants_progress);
         assert_eq!(copy.params.as_json(), request.params.as_json());
         assert_eq!(copy.arguments().as_json(), request.arguments().as_json());
-        for key in [
-            "name",
-            "uri",
-            "cursor",
-            "inputResponses",
-            "requestState",
-            "arguments",
-            "_meta",
-            "other",
-        ] {
+        let members = "name uri cursor inputResponses requestState arguments _meta other";
+        for key in members.split(' ') {
             assert_eq!(copy.params.get(key), request.params.get(key), "{key}");
         }
         for key in ["a", "b", "c", "d", "e", "f", ""] {
@@ -681,11 +669,8 @@ mod tests {
         take(
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
         );
-        let Some(ServerEvent::Request(request)) =
-            take(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#)
-        else {
-            panic!()
-        };
+        let event = take(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
         let owned = OwnedRequest::from(&request);
         let mut memory = RequestMemory::<1>::new();
         assert!(memory.keep(&request));

@@ -36,11 +36,11 @@ use crate::buffers::tx::{Tx, WriterId};
 use crate::client::CallOutcome;
 #[cfg(feature = "tasks")]
 use crate::encode::{Addition, Additions};
-use crate::encode::{Encode, Encoder, object};
+use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{Decimal, RawJson, hash_str};
 use crate::message::{Envelope, Id, Member, OwnedId, Params};
 use crate::progress::Reported;
-use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, SendResult};
+use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, SendResult, require};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::inflight::{Call, ExchangeId, Keyed, RequestHandle, Slot, Table};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
@@ -48,9 +48,7 @@ use crate::time::Instant;
 use crate::types::LoggingLevel;
 #[cfg(feature = "tasks")]
 use crate::types::meta::RELATED_TASK;
-#[cfg(feature = "tasks")]
-use crate::types::task::TaskId;
-use event::{RequestParams, require};
+use event::RequestParams;
 use rules::{COMPLETION, RESOURCE, Rule, respond_empty};
 use subscriptions::{GRANTS, Grants, Subscriptions, subscribe, unsubscribe};
 
@@ -281,9 +279,8 @@ impl Server<'_> {
 
     /// Returns whether a request waits for the application, subscriptions aside.
     pub(crate) fn has_open_requests(&self) -> bool {
-        self.requests.slots().any(|slot| {
-            self.requests.get(slot).is_some_and(|pending| pending.kind == RequestKind::Request)
-        })
+        let mut open = self.requests.matching(|pending| pending.kind == RequestKind::Request);
+        open.next().is_some()
     }
 
     /// Resets the server after the transport has closed: drops all requests, calls and
@@ -324,11 +321,8 @@ impl Server<'_> {
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?.value;
         self.peer.session?;
-        let waiting = self
-            .calls
-            .slots()
-            .any(|slot| self.calls.get(slot).is_some_and(|call| call.kind == CallKind::KeepAlive));
-        if waiting || self.calls.is_full() {
+        let mut pings = self.calls.matching(|call| call.kind == CallKind::KeepAlive);
+        if pings.next().is_some() || self.calls.is_full() {
             None
         } else {
             Some(self.peer.last_received.saturating_add(interval))
@@ -430,7 +424,7 @@ impl Server<'_> {
         request: &ClientRequest<'_>,
         tx: &mut Tx<'_>,
     ) -> SendResult<Call> {
-        let session = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        let session = self.peer.session.ok_or(NotAllowed::NotOpen)?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
         if !tx.is_open(call_key(request.method, parent)) {
@@ -443,7 +437,14 @@ impl Server<'_> {
             RequestParams::Other(params) => *params,
         };
         #[cfg(feature = "tasks")]
-        let related = request.task.map(|task| Related { task, params });
+        let related = request.task.map(|task| {
+            With(move |to: &mut Encoder<'_>| {
+                let value = &related_task(task);
+                let meta = [Addition { name: RELATED_TASK, value, is_reserved: false }];
+                let params = params.unwrap_or(&RawJson::EMPTY);
+                to.completed(params, &Additions { meta: &meta, ..Additions::NONE });
+            })
+        });
         #[cfg(feature = "tasks")]
         let params = related.as_ref().map_or(params, |related| Some(related as &dyn Encode));
         let slot = self.call(
@@ -624,23 +625,6 @@ impl Server<'_> {
     }
 }
 
-/// Parameters of a request that belongs to a task.
-#[cfg(feature = "tasks")]
-struct Related<'x> {
-    task: TaskId,
-    params: Option<&'x dyn Encode>,
-}
-
-#[cfg(feature = "tasks")]
-impl Encode for Related<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let value = &related_task(self.task);
-        let meta = [Addition { name: RELATED_TASK, value, is_reserved: false }];
-        let params = self.params.unwrap_or(&RawJson::EMPTY);
-        to.completed(params, &Additions { meta: &meta, ..Additions::NONE });
-    }
-}
-
 impl Server<'_> {
     /// Responds that the client has to provide input first (2026-07-28, basic/patterns/mrtr): the
     /// input requests, each with a unique key. The client then sends the request again, under
@@ -667,39 +651,28 @@ impl Server<'_> {
         let mut valid = Ok(());
         for (at, (key, input)) in input_requests.iter().enumerate() {
             pending.may_ask_for(input.needs)?;
+            let is_input = matches!(input.params, RequestParams::Input(_));
             let is_new = !input_requests.iter().take(at).any(|(other, _)| other == key);
             valid = valid
-                .and(require(
-                    matches!(input.params, RequestParams::Input(_)),
-                    InvalidPayload::Method,
-                ))
+                .and(require(is_input, InvalidPayload::Method))
                 .and(input.validate(Revision::LATEST))
                 .and(require(is_new, InvalidPayload::DuplicateKey));
         }
         valid?;
-        let input_requests = (!input_requests.is_empty()).then_some(InputRequests(input_requests));
+        let members = With(|to: &mut Encoder<'_>| {
+            to.begin_object();
+            input_requests.iter().for_each(|(key, request)| to.member(key, request));
+            to.end_object();
+        });
+        let input_requests = (!input_requests.is_empty()).then_some(members);
         let result = object!({
             "resultType" = "input_required",
             "inputRequests"?: input_requests,
             "requestState"?: state,
         });
         #[cfg(feature = "alloc")]
-        {
-            self.peer.other_response = Some((request.0, ResponseKind::InputRequired));
-        }
+        (self.peer.other_response = Some((request.0, ResponseKind::InputRequired)));
         self.respond_with::<dyn Encode>(request, "input_required", &result, tx)
-    }
-}
-
-struct InputRequests<'x>(&'x [(&'x str, ClientRequest<'x>)]);
-
-impl Encode for InputRequests<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        for (key, request) in self.0 {
-            to.member(key, request);
-        }
-        to.end_object();
     }
 }
 
@@ -767,15 +740,9 @@ impl InflightRequest {
     /// Returns whether the response may require input for which the client needs these
     /// capabilities (2026-07-28, basic/patterns/mrtr).
     fn may_ask_for(&self, needs: ClientFeatures) -> Result<(), NotAllowed> {
-        if !self.revision.is_modern() {
-            Err(NotAllowed::Revision)
-        } else if !self.may_require_input {
-            Err(NotAllowed::Method)
-        } else if !self.capabilities.contains(needs) {
-            Err(NotAllowed::Capability)
-        } else {
-            Ok(())
-        }
+        require(self.revision.is_modern(), NotAllowed::Revision)?;
+        require(self.may_require_input, NotAllowed::Method)?;
+        require(self.capabilities.contains(needs), NotAllowed::Capability)
     }
 }
 
@@ -973,11 +940,7 @@ impl CallHooks {
     };
 }
 
-impl fmt::Debug for CallHooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CallHooks")
-    }
-}
+crate::text::opaque_debug!(CallHooks {});
 
 fn set_level<'f>(
     server: &mut Server<'_>,
@@ -1035,32 +998,22 @@ mod tests {
         tx.advance(usize::MAX);
         let parent = parent.unwrap();
         let messages = [SamplingMessage::user("hello")];
+        let form = ElicitParams::form("m", RequestedSchema::new(&[]));
+        let sampling = CreateMessageParams::new(&messages, 1);
         for (question, method) in [
-            (
-                InputRequest::Elicit(ElicitParams::form("m", RequestedSchema::new(&[]))),
-                "elicitation/create",
-            ),
-            (
-                InputRequest::CreateMessage(CreateMessageParams::new(&messages, 1)),
-                "sampling/createMessage",
-            ),
+            (InputRequest::Elicit(form), "elicitation/create"),
+            (InputRequest::CreateMessage(sampling), "sampling/createMessage"),
             (InputRequest::ListRoots, "roots/list"),
         ] {
-            assert!(
-                server.request(now, ClientRequest::from(&question).parent(parent), &mut tx).is_ok()
-            );
+            let request = ClientRequest::from(&question).parent(parent);
+            assert!(server.request(now, request, &mut tx).is_ok());
             let sent = String::from_utf8(tx.pending().into()).unwrap();
             tx.advance(usize::MAX);
-            let sent = RawJson::parse(&sent).unwrap();
-            assert!(
-                sent.get("method").and_then(RawJson::as_string).is_some_and(|sent| sent == method)
-            );
+            assert!(sent.contains(&std::format!(r#""method":"{method}""#)), "{sent}");
         }
         assert_eq!(server.open_calls(), 3);
         let unknown = InputRequest::Other(RawJson::EMPTY);
-        assert_eq!(
-            server.request(now, ClientRequest::from(&unknown).parent(parent), &mut tx),
-            Err(SendError::Invalid(InvalidPayload::Method))
-        );
+        let refused = server.request(now, ClientRequest::from(&unknown).parent(parent), &mut tx);
+        assert_eq!(refused, Err(SendError::Invalid(InvalidPayload::Method)));
     }
 }

@@ -14,7 +14,7 @@ use crate::json::{JsonStr, RawJson};
 use crate::message::{
     Classified, Envelope, Id, Item, Member, Messages, Params, PeerViolation, TransportContext,
 };
-use crate::protocol::error::{SendError, SendResult, Violation};
+use crate::protocol::error::{SendError, SendResult, Violation, require};
 use crate::protocol::{ClientFeatures, Method, Revision};
 #[cfg(feature = "http")]
 use crate::rpc::inflight::ExchangeId;
@@ -444,15 +444,10 @@ impl Server<'_> {
     ) -> Result<(), Refusal> {
         // First, because no error may be written with an id that another request uses.
         let used = self.requests.find(id, id.hash());
-        if used.is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
-            return Err(Violation::IdInUse.into());
-        }
-        if id.is_too_long() {
-            return Err(Violation::IdTooLong.into());
-        }
-        if !matches!(envelope.first_byte(Member::Params), 0 | b'{') {
-            return Err(Violation::InvalidParams.into());
-        }
+        require(used.is_none_or(|it| self.peer.acknowledging == Some(it)), Violation::IdInUse)?;
+        require(!id.is_too_long(), Violation::IdTooLong)?;
+        let has_params = matches!(envelope.first_byte(Member::Params), 0 | b'{');
+        require(has_params, Violation::InvalidParams)?;
         if context.is_modern {
             self.check_modern(method, envelope, messages, context)?;
         } else {
@@ -460,9 +455,7 @@ impl Server<'_> {
         }
         if let Some(token) = envelope.value(Member::ProgressToken) {
             let token = Id::parse(token.as_str()).ok_or(Refusal::TOKEN)?;
-            if token.is_too_long() {
-                return Err(Violation::IdTooLong.into());
-            }
+            require(!token.is_too_long(), Violation::IdTooLong)?;
             context.token = Some(token);
         }
         let rules = rules::rules(method, &self.config.features);
@@ -757,17 +750,10 @@ mod http {
             envelope: &Envelope<'f>,
         ) -> Result<(), Refusal> {
             let Some(fields) = self.fields() else { return Ok(()) };
-            let is_method = |repeated: &str| {
-                envelope
-                    .value(Member::Method)
-                    .and_then(|m| m.as_string())
-                    .is_some_and(|m| m == *repeated)
-            };
+            let own = envelope.value(Member::Method).and_then(RawJson::as_string);
             match fields.single("mcp-method") {
-                SingleValue::Value(repeated) if is_method(repeated) => {}
-                SingleValue::Absent => {
-                    return Err(Refusal::METHOD_HEADER_MISSING);
-                }
+                SingleValue::Value(repeated) if own.is_some_and(|own| own == *repeated) => {}
+                SingleValue::Absent => return Err(Refusal::METHOD_HEADER_MISSING),
                 _ => return Err(Refusal::METHOD_HEADER),
             }
             let name = match method {

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::rules::write_result;
 use super::subscriptions::{Kinds, Owner, SubscriptionMeta};
-use super::{InflightRequest, RequestKind, Server};
+use super::{InflightRequest, RequestKind, Server, Session};
 use crate::buffers::tx::{Tx, WriterId};
 #[cfg(feature = "tasks")]
 use crate::encode::{Addition, Additions};
@@ -12,7 +12,9 @@ use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::json::{RawJson, hash_str};
 use crate::message::OwnedId;
 use crate::progress::Progress;
-use crate::protocol::error::{ErrorCode, InvalidPayload, NotAllowed, SendError, SendResult};
+#[cfg(doc)]
+use crate::protocol::error::SendError;
+use crate::protocol::error::{ErrorCode, InvalidPayload, NotAllowed, SendResult, require};
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
 use crate::rpc::inflight::{Delivery, Remaining, RequestHandle, Slot};
 #[cfg(feature = "tasks")]
@@ -61,9 +63,7 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> SendResult {
         // Raw JSON can be checked before writing; other values only fail during serialization.
-        if !result.is_object() {
-            return Err(SendError::Invalid(InvalidPayload::NotAnObject));
-        }
+        require(result.is_object(), InvalidPayload::NotAnObject)?;
         self.respond(request, &result, tx)
     }
 
@@ -122,9 +122,7 @@ impl Server<'_> {
         let block = object!({ "type" = "text", "text": why });
         let result = object!({ "content": [&block], "isError": true });
         #[cfg(feature = "alloc")]
-        {
-            self.peer.other_response = Some((request.0, ResponseKind::ToolFailed));
-        }
+        (self.peer.other_response = Some((request.0, ResponseKind::ToolFailed)));
         self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
@@ -169,11 +167,9 @@ impl Server<'_> {
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
     ) -> SendResult {
-        if error.code == ErrorCode::UrlElicitationRequired
-            && self.requests.get(request.0).is_some_and(lacks_url_elicitation)
-        {
-            return Err(SendError::NotAllowed(NotAllowed::Capability));
-        }
+        let is_allowed = error.code != ErrorCode::UrlElicitationRequired
+            || !self.requests.get(request.0).is_some_and(lacks_url_elicitation);
+        require(is_allowed, NotAllowed::Capability)?;
         self.record_error(request, error.code);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_error(writer, Some(id), error)
@@ -194,15 +190,9 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.revision != Revision::V2025_11_25 {
-            return Err(SendError::NotAllowed(NotAllowed::Revision));
-        }
-        if lacks_url_elicitation(pending) {
-            return Err(SendError::NotAllowed(NotAllowed::Capability));
-        }
-        if pages.is_empty() {
-            return Err(SendError::Invalid(InvalidPayload::Empty));
-        }
+        require(pending.revision == Revision::V2025_11_25, NotAllowed::Revision)?;
+        require(!lacks_url_elicitation(pending), NotAllowed::Capability)?;
+        require(!pages.is_empty(), InvalidPayload::Empty)?;
         self.record_error(request, ErrorCode::UrlElicitationRequired);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
@@ -315,18 +305,14 @@ impl Server<'_> {
         response: &R,
     ) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.kind != RequestKind::Request {
-            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
-        }
+        require(pending.kind == RequestKind::Request, NotAllowed::RequestKind)?;
         let sent = tx.frame(frame, pending.revision, &mut |writer| {
             response.write(pending.id.as_str(), writer)
         });
         if sent.is_err() {
             // The next try may be another response; it records its own kind.
             #[cfg(feature = "alloc")]
-            {
-                self.peer.other_response = None;
-            }
+            (self.peer.other_response = None);
             #[cfg(feature = "http")]
             self.note_begun(request, tx.is_open(frame));
         }
@@ -466,9 +452,7 @@ impl Server<'_> {
     /// been begun already.
     pub fn begin_response(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.kind != RequestKind::Request {
-            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
-        }
+        require(pending.kind == RequestKind::Request, NotAllowed::RequestKind)?;
         tx.begin(response_key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")
         })?;
@@ -781,9 +765,8 @@ impl Server<'_> {
         meta: Option<&dyn Encode>,
         tx: &mut Tx<'_>,
     ) -> SendResult<Delivery> {
-        if !self.config.capabilities().contains(ServerFeatures::LOGGING) {
-            return Err(SendError::NotAllowed(NotAllowed::Capability));
-        }
+        let is_declared = self.config.capabilities().contains(ServerFeatures::LOGGING);
+        require(is_declared, NotAllowed::Capability)?;
         if least.is_none_or(|least| message.level < least) {
             return Ok(Delivery::NotRequested);
         }
@@ -809,19 +792,12 @@ impl Server<'_> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> SendResult {
-        let Some(session) = self.peer.session.filter(|session| session.is_ready()) else {
-            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
-        };
-        if HAVE_A_METHOD.contains(&method) {
-            return Err(SendError::NotAllowed(NotAllowed::Method));
-        }
+        let session = self.peer.session.filter(Session::is_ready).ok_or(NotAllowed::NotOpen)?;
+        require(!HAVE_A_METHOD.contains(&method), NotAllowed::Method)?;
         if method == "notifications/elicitation/complete" {
-            if session.revision != Revision::V2025_11_25 {
-                return Err(SendError::NotAllowed(NotAllowed::Revision));
-            }
-            if !session.capabilities.contains(ClientFeatures::ELICITATION_URL) {
-                return Err(SendError::NotAllowed(NotAllowed::Capability));
-            }
+            require(session.revision == Revision::V2025_11_25, NotAllowed::Revision)?;
+            let can_open = session.capabilities.contains(ClientFeatures::ELICITATION_URL);
+            require(can_open, NotAllowed::Capability)?;
         }
         tx.frame(WriterId::application(hash_str(method) as u32), session.revision, &mut |writer| {
             write_notification(writer, method, params)
@@ -908,15 +884,11 @@ fn write_change(
     #[cfg(feature = "tasks")]
     let hash = change.task.map_or(hash, |task| hash ^ hash_str(task) as u32);
     let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
-    let meta = subscription.map(|id| SubscriptionMeta(RawJson::scanned(id.as_str())));
+    let id = subscription.map(|id| RawJson::scanned(id.as_str()));
     #[cfg(feature = "tasks")]
     if let Some(task) = change.task {
-        let meta = subscription.map(|id| RawJson::scanned(id.as_str()));
-        let meta = meta.as_ref().map(|value| Addition {
-            name: SUBSCRIPTION_ID,
-            value,
-            is_reserved: false,
-        });
+        let addition = |value| Addition { name: SUBSCRIPTION_ID, value, is_reserved: false };
+        let meta = id.as_ref().map(|id| addition(id));
         let additions = Additions { meta: meta.as_slice(), ..Additions::NONE };
         return tx.frame(WriterId::application(hash), revision, &mut |writer| {
             write_notification_head(writer, change.method());
@@ -924,6 +896,7 @@ fn write_change(
             writer.put(b"}")
         });
     }
+    let meta = id.map(SubscriptionMeta);
     let params = object!({ "uri"?: uri, "_meta"?: meta });
     tx.frame(WriterId::application(hash), revision, &mut |writer| {
         write_notification(writer, change.method(), &params)

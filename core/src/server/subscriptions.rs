@@ -62,6 +62,7 @@ impl Server<'_> {
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the request is not a
     /// `subscriptions/listen`.
     pub fn end_listen(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> SendResult<Remaining> {
+        let config = self.config;
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Remaining::Done) };
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed(NotAllowed::RequestKind)),
@@ -82,9 +83,6 @@ impl Server<'_> {
                 Ok(Remaining::More)
             }
             RequestKind::Ending => {
-                let Some(pending) = self.requests.get(request.0) else {
-                    return Ok(Remaining::Done);
-                };
                 let id = RawJson::scanned(pending.id.as_str());
                 tx.frame(response_key(request.0), Revision::LATEST, &mut |writer| {
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
@@ -92,7 +90,7 @@ impl Server<'_> {
                         "resultType" = "complete",
                         "_meta": SubscriptionMeta(id),
                     });
-                    write_result::<dyn Encode>(self.config, writer, "complete", &result);
+                    write_result::<dyn Encode>(config, writer, "complete", &result);
                     writer.put(b"}");
                 })?;
                 self.remove_request(request.0);
@@ -574,9 +572,7 @@ impl Server<'_> {
     ) -> SendResult {
         let handle = request.handle;
         let filter = request.params.get("notifications").unwrap_or(RawJson::EMPTY);
-        let Some(ids) = filter.get(TASK_IDS) else {
-            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
-        };
+        let ids = filter.get(TASK_IDS).ok_or(NotAllowed::RequestKind)?;
         let Some(pending) = self.requests.get(handle.0) else { return Ok(()) };
         let mut kinds = match pending.kind {
             RequestKind::Granting(kinds) => kinds,
@@ -584,32 +580,25 @@ impl Server<'_> {
             RequestKind::Request => Kinds::read(filter, self.config.capabilities()),
         };
         let exchange = pending.exchange;
-        let mut id = [0; crate::message::MAX_ID];
-        let text = pending.id.as_str().as_bytes();
-        let Some(place) = id.get_mut(..text.len()) else { return Ok(()) };
-        place.copy_from_slice(text);
-        let id = core::str::from_utf8(place).unwrap_or_default();
+        let id = pending.id.clone();
         let is_new = pending.kind == RequestKind::Request;
         if is_new {
-            if !request.capabilities.contains(ClientFeatures::TASKS) {
-                let error = RpcError::missing_capability(ClientFeatures::TASKS);
-                return self.respond_error(handle, &error, tx);
-            }
-            if !ids.is_array() || ids.elements().any(|id| id.as_string().is_none()) {
-                let error = RpcError::invalid_params(
-                    "params.notifications.taskIds must be an array of strings",
-                );
-                return self.respond_error(handle, &error, tx);
-            }
-            if ids.elements().nth(MAX_LISTENED).is_some() {
-                let error = RpcError::invalid_params(
-                    "params.notifications.taskIds has too many ids: listen more than once",
-                );
-                return self.respond_error(handle, &error, tx);
-            }
-            if !self.can_listen(exchange) {
-                let error = RpcError::internal(Violation::TooManyRequests.message());
-                return self.respond_error(handle, &error, tx);
+            let are_strings = ids.is_array() && ids.elements().all(|id| id.as_string().is_some());
+            let refusal = if !request.capabilities.contains(ClientFeatures::TASKS) {
+                Some(RpcError::missing_capability(ClientFeatures::TASKS))
+            } else if !are_strings {
+                let why = "params.notifications.taskIds must be an array of strings";
+                Some(RpcError::invalid_params(why))
+            } else if ids.elements().nth(MAX_LISTENED).is_some() {
+                let why = "params.notifications.taskIds has too many ids: listen more than once";
+                Some(RpcError::invalid_params(why))
+            } else if !self.can_listen(exchange) {
+                Some(RpcError::internal(Violation::TooManyRequests.message()))
+            } else {
+                None
+            };
+            if let Some(refusal) = refusal {
+                return self.respond_error(handle, &refusal, tx);
             }
             kinds.0 |= Kinds::TASKS.0;
             let owner = Owner::listen(handle.0);
@@ -621,7 +610,7 @@ impl Server<'_> {
                 pending.kind = RequestKind::Granting(kinds);
             }
         }
-        let sent = self.acknowledge(handle.0, id, kinds, filter, tx);
+        let sent = self.acknowledge(handle.0, id.as_str(), kinds, filter, tx);
         let is_open = tx.is_open(subscription_key(handle.0));
         if let Some(pending) = self.requests.get_mut(handle.0) {
             match sent {

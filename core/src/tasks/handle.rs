@@ -158,14 +158,12 @@ impl Tasks<'_> {
             _ => return None,
         }
         let is_declared = request.capabilities.contains(ClientFeatures::TASKS);
-        let error = match request.revision.is_modern() && !is_declared {
-            true => RpcError::missing_capability(ClientFeatures::TASKS),
-            false => match self.step(time, request, owner) {
-                Ok(step) => return Some(step),
-                Err(invalid) => RpcError::invalid_params(invalid),
-            },
+        let step = if request.revision.is_modern() && !is_declared {
+            Err(RpcError::missing_capability(ClientFeatures::TASKS))
+        } else {
+            self.step(time, request, owner).map_err(RpcError::invalid_params)
         };
-        Some(TaskStep::Respond(TaskReply::error(error)))
+        Some(step.unwrap_or_else(|error| TaskStep::Respond(TaskReply::error(error))))
     }
 
     /// Handles a request of a server about the tasks of its client, as [`handle`](Self::handle)
@@ -205,7 +203,12 @@ impl Tasks<'_> {
                 .ok_or("params.inputResponses must be an object of objects")?;
             let open = self.live(task).map_or(Inputs::NONE, |entry| entry.inputs);
             let responses = TaskResponses { open, members: responses.members() };
-            self.close_inputs(task, responses.clone(), time);
+            if let Some(entry) = self.live(task) {
+                for (number, _) in responses.clone() {
+                    entry.inputs.remove(number);
+                    entry.updated = time.unix_ms;
+                }
+            }
             return Ok(TaskStep::Update(task, responses, TaskReply::EMPTY));
         }
         if request.method == Method::TasksCancel
@@ -219,7 +222,7 @@ impl Tasks<'_> {
         let reply = match request.method {
             Method::TasksCancel if is_modern => TaskReply::EMPTY,
             Method::TasksResult => TaskReply::result(task, info),
-            _ => TaskReply::state(task, info, request.capabilities),
+            _ => TaskReply(Reply::Task(task, info, Shows::State(request.capabilities))),
         };
         Ok(match request.method {
             Method::TasksResult if is_live => TaskStep::Wait(task),
@@ -280,23 +283,9 @@ impl Tasks<'_> {
             entry.owner == owner && is_reported
         })
     }
-
-    fn close_inputs(&mut self, task: TaskKey, responses: TaskResponses<'_>, time: TaskTime) {
-        let Some(entry) = self.live(task) else { return };
-        for (number, _) in responses {
-            entry.inputs.remove(number);
-            entry.updated = time.unix_ms;
-        }
-    }
 }
 
 const UNKNOWN: &str = "Unknown task";
-
-impl TaskInfo {
-    pub(super) const fn inputs(&self) -> Inputs {
-        self.inputs
-    }
-}
 
 // Responses about tasks.
 
@@ -376,10 +365,6 @@ impl TaskReply {
             Reply::Error(error) => Some(error),
             _ => None,
         }
-    }
-
-    pub(super) const fn state(task: TaskKey, info: TaskInfo, client: ClientFeatures) -> Self {
-        Self(Reply::Task(task, info, Shows::State(client)))
     }
 
     pub(super) const fn result(task: TaskKey, info: TaskInfo) -> Self {
@@ -517,10 +502,10 @@ impl Encode for Details<'_> {
         }
         match info.state {
             _ if !to.revision().is_modern() => {}
-            State::Live if !info.inputs().is_empty() && to.key("inputRequests") => {
+            State::Live if !info.inputs.is_empty() && to.key("inputRequests") => {
                 to.begin_object();
                 let shown = |number: &u32| client.contains(content.needs(task, *number));
-                for number in info.inputs().iter().filter(shown) {
+                for number in info.inputs.iter().filter(shown) {
                     if to.key(Decimal::new(number.into(), false).as_str()) {
                         content.input_request(task, number, to);
                     }

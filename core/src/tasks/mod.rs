@@ -28,6 +28,7 @@ use alloc::collections::BTreeMap;
 use core::fmt;
 use core::time::Duration;
 
+use crate::protocol::error::require;
 #[cfg(feature = "alloc")]
 use crate::rpc::inflight::GrowingTable;
 use crate::rpc::inflight::{Slot, Table, TableState};
@@ -205,12 +206,9 @@ impl Tasks<'_> {
         created: u64,
         ttl_ms: u64,
     ) -> Result<TaskKey, TaskError> {
-        if self.index.find(id).is_some() {
-            return Err(TaskError::IdInUse);
-        }
-        if self.index.owned_by(owner) >= self.config.max_per_owner {
-            return Err(TaskError::FullForOwner);
-        }
+        require(self.index.find(id).is_none(), TaskError::IdInUse)?;
+        let owned = self.index.owned_by(owner);
+        require(owned < self.config.max_per_owner, TaskError::FullForOwner)?;
         let inserted = self.index.table.insert(id.hash(), Some(expires));
         let (slot, entry) = inserted.ok_or(TaskError::Full)?;
         entry.begin(id, owner, created, ttl_ms);
@@ -252,13 +250,7 @@ impl Tasks<'_> {
         task: TaskKey,
         message: &dyn fmt::Display,
     ) -> bool {
-        self.live(task).is_some_and(|entry| {
-            let is_new = entry.message.set(message);
-            if is_new {
-                entry.updated = time.unix_ms;
-            }
-            is_new
-        })
+        self.update(time, task, |entry| entry.message.set(message))
     }
 
     /// Begins to wait for input. Returns the number of the input request, which is its key:
@@ -274,22 +266,15 @@ impl Tasks<'_> {
     /// Stops waiting for an input that is not needed any more. Returns `false` if there is a
     /// response already.
     pub fn withdraw(&mut self, time: TaskTime, task: TaskKey, number: u32) -> bool {
-        self.live(task).is_some_and(|entry| {
-            let was_open = entry.inputs.remove(number);
-            if was_open {
-                entry.updated = time.unix_ms;
-            }
-            was_open
-        })
+        self.update(time, task, |entry| entry.inputs.remove(number))
     }
 
     /// Ends a task. Returns `false` if it has ended already: a task ends once, and what comes late
     /// is dropped.
     pub fn end(&mut self, time: TaskTime, task: TaskKey, end: TaskEnd) -> bool {
-        self.live(task).is_some_and(|entry| {
+        self.update(time, task, |entry| {
             entry.state = State::Ended(end);
             entry.inputs.clear();
-            entry.updated = time.unix_ms;
             true
         })
     }
@@ -317,6 +302,21 @@ impl Tasks<'_> {
         entry.updated = time.unix_ms;
         self.index.table.set_deadline(slot, Some(time.now.saturating_add(EXPIRED_VISIBLE)));
         Some(TaskTimeout::Expired(TaskKey(slot)))
+    }
+
+    /// Changes a live task. Returns whether the function says that it has.
+    fn update(
+        &mut self,
+        time: TaskTime,
+        task: TaskKey,
+        change: impl FnOnce(&mut Entry) -> bool,
+    ) -> bool {
+        let Some(entry) = self.live(task) else { return false };
+        let is_changed = change(entry);
+        if is_changed {
+            entry.updated = time.unix_ms;
+        }
+        is_changed
     }
 
     fn live(&mut self, task: TaskKey) -> Option<&mut Entry> {
@@ -570,12 +570,6 @@ impl Stamp {
 
     fn as_str(&self) -> &str {
         core::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
