@@ -259,25 +259,12 @@ impl<'y> Yaml<'y, '_> {
     /// Reads a key and its colon.
     const fn key(&mut self) {
         match self.byte(self.at) {
-            b'"' => self.double_quoted(usize::MAX),
-            b'\'' => self.single_quoted(usize::MAX),
-            first => {
-                if !self.begins_plain(first) {
-                    return self.fail("a key may not begin like this");
-                }
-                let start = self.at;
-                let mut end = start;
-                while !self.ends(self.at) && !self.is_comment(self.at) {
-                    match self.byte(self.at) {
-                        b':' if self.separates(self.at + 1) => break,
-                        b' ' | b'\t' => {}
-                        _ => end = self.at + 1,
-                    }
-                    self.at += 1;
-                }
-                let key = slice(self.text, start, end);
+            b'"' | b'\'' => self.quoted(usize::MAX),
+            first if self.begins_plain(first) => {
+                let key = self.plain_text(false);
                 self.plain_key(key);
             }
+            _ => return self.fail("a key may not begin like this"),
         }
         self.skip_spaces();
         if self.byte(self.at) != b':' || !self.separates(self.at + 1) {
@@ -362,9 +349,7 @@ impl<'y> Yaml<'y, '_> {
         match self.byte(self.at) {
             b'|' => return self.block_scalar(indent, false),
             b'>' => return self.block_scalar(indent, true),
-            b'"' => self.double_quoted(indent),
-            b'\'' => self.single_quoted(indent),
-            b'[' | b'{' => self.flow(indent),
+            b'"' | b'\'' | b'[' | b'{' => self.flow_value(indent),
             first if self.begins_plain(first) => return self.plain(indent),
             _ => return self.fail("anchors, aliases, tags and other indicators are not supported"),
         }
@@ -428,8 +413,7 @@ impl<'y> Yaml<'y, '_> {
 
     const fn flow_key(&mut self, indent: usize) {
         match self.byte(self.at) {
-            b'"' => self.double_quoted(indent),
-            b'\'' => self.single_quoted(indent),
+            b'"' | b'\'' => self.quoted(indent),
             _ => {
                 let key = self.flow_text();
                 self.plain_key(key);
@@ -450,35 +434,40 @@ impl<'y> Yaml<'y, '_> {
 
     const fn flow_value(&mut self, indent: usize) {
         match self.byte(self.at) {
-            b'"' => self.double_quoted(indent),
-            b'\'' => self.single_quoted(indent),
+            b'"' | b'\'' => self.quoted(indent),
             b'[' | b'{' => self.flow(indent),
             _ => {
                 let text = self.flow_text();
-                if self.fault.is_none() {
-                    self.scalar(text);
-                }
+                self.scalar(text);
             }
         }
     }
 
     /// Reads text without quotes in brackets, on one line.
     const fn flow_text(&mut self) -> &'y [u8] {
-        let start = self.at;
-        let mut end = start;
-        let first = self.byte(start);
-        let is_alone = matches!(first, b'-' | b'?' | b':') && is_bracket(self.byte(start + 1));
+        let first = self.byte(self.at);
+        let is_alone = matches!(first, b'-' | b'?' | b':') && is_bracket(self.byte(self.at + 1));
         if is_alone || !self.begins_plain(first) {
             self.fail("a value in brackets may not begin like this");
         }
+        self.plain_text(true)
+    }
+
+    /// Reads text without quotes up to the end of the line or the colon of a key, or in brackets to
+    /// what ends it there.
+    const fn plain_text(&mut self, in_brackets: bool) -> &'y [u8] {
+        let start = self.at;
+        let mut end = start;
         while !self.ends(self.at) && !self.is_comment(self.at) {
+            let next = self.at + 1;
             match self.byte(self.at) {
-                byte if is_bracket(byte) => break,
-                b':' if self.separates(self.at + 1) || is_bracket(self.byte(self.at + 1)) => break,
+                byte if in_brackets && is_bracket(byte) => break,
+                b':' if self.separates(next) => break,
+                b':' if in_brackets && is_bracket(self.byte(next)) => break,
                 b' ' | b'\t' => {}
-                _ => end = self.at + 1,
+                _ => end = next,
             }
-            self.at += 1;
+            self.at = next;
         }
         slice(self.text, start, end)
     }
@@ -492,45 +481,33 @@ const MAX_MEMBERS: usize = 256;
 
 // Scalars: text with and without quotes, blocks of text, numbers.
 
-impl Yaml<'_, '_> {
+impl<'y> Yaml<'y, '_> {
     /// Reads text without quotes, which goes on as long as lines are indented further.
     const fn plain(&mut self, indent: usize) {
-        let (start, end) = self.plain_line();
+        let text = self.plain_line();
         let mut breaks = self.continuation(indent);
         if breaks == 0 {
-            if self.fault.is_none() {
-                self.scalar(slice(self.text, start, end));
-            }
-            return;
+            return self.scalar(text);
         }
         self.to.put(b"\"");
-        self.to.escaped(slice(self.text, start, end));
+        self.to.escaped(text);
         while breaks > 0 {
             self.fold(breaks);
             self.skip_spaces();
-            let (start, end) = self.plain_line();
-            self.to.escaped(slice(self.text, start, end));
+            let text = self.plain_line();
+            self.to.escaped(text);
             breaks = self.continuation(indent);
         }
         self.to.put(b"\"");
     }
 
-    /// Returns where the text on this line begins and ends, and goes to its end.
-    const fn plain_line(&mut self) -> (usize, usize) {
-        let start = self.at;
-        let mut end = start;
-        while !self.ends(self.at) && !self.is_comment(self.at) {
-            match self.byte(self.at) {
-                b':' if self.separates(self.at + 1) => {
-                    self.fail("a colon in text without quotes");
-                    return (start, start);
-                }
-                b' ' | b'\t' => {}
-                _ => end = self.at + 1,
-            }
-            self.at += 1;
+    /// Reads the text on this line.
+    const fn plain_line(&mut self) -> &'y [u8] {
+        let text = self.plain_text(false);
+        if self.byte(self.at) == b':' {
+            self.fail("a colon in text without quotes");
         }
-        (start, end)
+        text
     }
 
     /// Leaves the line. If text without quotes goes on below, goes there and returns the number of
@@ -599,9 +576,35 @@ impl Yaml<'_, '_> {
         }
     }
 
+    /// Reads text in quotes. Further lines are indented by more than `indent`.
+    const fn quoted(&mut self, indent: usize) {
+        let quote = self.byte(self.at);
+        self.at += 1;
+        self.to.put(b"\"");
+        loop {
+            match (self.byte(self.at), self.byte(self.at + 1)) {
+                (0, _) => return self.fail("the quote is not closed"),
+                (b'\'', b'\'') if quote == b'\'' => {
+                    self.to.put(b"'");
+                    self.at += 2;
+                }
+                (byte, _) if byte == quote => break,
+                (b'\\', b'\n' | b'\r') if quote == b'"' => {
+                    self.at += 1;
+                    let breaks = self.quoted_breaks(indent);
+                    self.line_breaks(breaks.saturating_sub(1));
+                }
+                (b'\\', code) if quote == b'"' => self.escape(code),
+                _ => self.quoted_part(indent),
+            }
+        }
+        self.at += 1;
+        self.to.put(b"\"");
+    }
+
     /// Reads what has no meaning of its own in quotes: spaces and the line breaks behind them, or
     /// a byte.
-    const fn quoted(&mut self, indent: usize) {
+    const fn quoted_part(&mut self, indent: usize) {
         let start = self.at;
         self.skip_spaces();
         if matches!(self.byte(self.at), b'\n' | b'\r') {
@@ -615,52 +618,10 @@ impl Yaml<'_, '_> {
         }
     }
 
-    /// Reads text in single quotes. Further lines are indented by more than `indent`.
-    const fn single_quoted(&mut self, indent: usize) {
-        self.at += 1;
-        self.to.put(b"\"");
-        loop {
-            let start = self.at;
-            match self.byte(start) {
-                b'\'' if self.byte(start + 1) == b'\'' => {
-                    self.to.put(b"'");
-                    self.at += 2;
-                }
-                b'\'' => break,
-                0 => return self.fail("the quote is not closed"),
-                _ => self.quoted(indent),
-            }
-        }
-        self.at += 1;
-        self.to.put(b"\"");
-    }
-
-    /// Reads text in double quotes. Further lines are indented by more than `indent`.
-    const fn double_quoted(&mut self, indent: usize) {
-        self.at += 1;
-        self.to.put(b"\"");
-        loop {
-            let start = self.at;
-            match self.byte(start) {
-                b'"' => break,
-                0 => return self.fail("the quote is not closed"),
-                b'\\' if matches!(self.byte(start + 1), b'\n' | b'\r') => {
-                    self.at += 1;
-                    let breaks = self.quoted_breaks(indent);
-                    self.line_breaks(breaks.saturating_sub(1));
-                }
-                b'\\' => self.escape(),
-                _ => self.quoted(indent),
-            }
-        }
-        self.at += 1;
-        self.to.put(b"\"");
-    }
-
-    const fn escape(&mut self) {
-        let code = self.byte(self.at + 1);
+    /// Reads an escape in double quotes, whose second byte is `code`.
+    const fn escape(&mut self, code: u8) {
         self.at += 2;
-        let (code, digits) = match code {
+        let (mut code, digits) = match code {
             b'0' => (0, 0),
             b'a' => (7, 0),
             b'b' => (8, 0),
@@ -680,40 +641,18 @@ impl Yaml<'_, '_> {
             b'U' => (0, 8),
             _ => return self.fail("an unknown escape"),
         };
-        let mut code = code;
-        let mut at = 0;
-        while at < digits {
-            let digit = match self.byte(self.at) {
-                digit @ b'0'..=b'9' => digit - b'0',
-                digit @ b'a'..=b'f' => digit - b'a' + 10,
-                digit @ b'A'..=b'F' => digit - b'A' + 10,
-                _ => return self.fail("an unknown escape"),
+        let end = self.at + digits;
+        while self.at < end {
+            let Some(digit) = (self.byte(self.at) as char).to_digit(16) else {
+                return self.fail("an unknown escape");
             };
             // Eight digits fit.
-            code = code << 4 | digit as u32;
+            code = code << 4 | digit;
             self.at += 1;
-            at += 1;
         }
-        if char::from_u32(code).is_none() {
-            return self.fail("an unknown escape");
-        }
-        if code < 0x1_0000 {
-            self.unit(code);
-        } else {
-            let code = code - 0x1_0000;
-            self.unit(0xd800 | code >> 10);
-            self.unit(0xdc00 | code & 0x3ff);
-        }
-    }
-
-    /// Writes a UTF-16 unit.
-    const fn unit(&mut self, unit: u32) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        self.to.put(b"\\u");
-        let mut shift = 16;
-        while shift > 0 {
-            shift -= 4;
-            self.to.put(&[HEX[(unit >> shift & 15) as usize]]);
+        match char::from_u32(code) {
+            Some(character) => self.to.escaped(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => self.fail("an unknown escape"),
         }
     }
 
@@ -799,54 +738,35 @@ impl Yaml<'_, '_> {
 
     /// Writes a key without quotes, which must be text in the core schema, too.
     const fn plain_key(&mut self, key: &[u8]) {
-        let is_text = !matches!(
-            key,
-            b"" | b"~"
-                | b"null"
-                | b"Null"
-                | b"NULL"
-                | b"<<"
-                | b"true"
-                | b"True"
-                | b"TRUE"
-                | b"false"
-                | b"False"
-                | b"FALSE"
-        );
-        if !is_text || !matches!(number(key), Number::No) {
+        if matches!(key, b"<<") || !matches!(Plain::of(key), Plain::Text) {
             return self.fail("a key that is no text: write it in quotes");
         }
-        self.to.put(b"\"");
-        self.to.escaped(key);
-        self.to.put(b"\"");
+        self.string(key);
     }
 
     /// Writes text without quotes as the value that it is in the core schema of YAML 1.2.
     const fn scalar(&mut self, text: &[u8]) {
-        match text {
-            b"" | b"~" | b"null" | b"Null" | b"NULL" => self.to.put(b"null"),
-            b"true" | b"True" | b"TRUE" => self.to.put(b"true"),
-            b"false" | b"False" | b"FALSE" => self.to.put(b"false"),
-            _ => match number(text) {
-                Number::Json => self.to.put(text),
-                Number::Other => self.fail("write this number as JSON does, or in quotes"),
-                Number::No => {
-                    self.to.put(b"\"");
-                    self.to.escaped(text);
-                    self.to.put(b"\"");
-                }
-            },
+        match Plain::of(text) {
+            Plain::Json(json) => self.to.put(json),
+            Plain::OtherNumber => self.fail("write this number as JSON does, or in quotes"),
+            Plain::Text => self.string(text),
         }
+    }
+
+    const fn string(&mut self, text: &[u8]) {
+        self.to.put(b"\"");
+        self.to.escaped(text);
+        self.to.put(b"\"");
     }
 }
 
-/// Whether text is a number in the core schema.
-enum Number {
-    /// As JSON writes it.
-    Json,
-    /// In another way.
-    Other,
-    No,
+/// Text without quotes in the core schema.
+enum Plain<'t> {
+    /// A value as JSON writes it.
+    Json(&'t [u8]),
+    /// A number in another notation.
+    OtherNumber,
+    Text,
 }
 
 /// Whether the byte ends text without quotes in brackets.
@@ -854,20 +774,31 @@ const fn is_bracket(byte: u8) -> bool {
     matches!(byte, b',' | b'[' | b']' | b'{' | b'}')
 }
 
-const fn number(text: &[u8]) -> Number {
+impl<'t> Plain<'t> {
+    const fn of(text: &'t [u8]) -> Self {
+        match text {
+            b"" | b"~" | b"null" | b"Null" | b"NULL" => Self::Json(b"null"),
+            b"true" | b"True" | b"TRUE" => Self::Json(b"true"),
+            b"false" | b"False" | b"FALSE" => Self::Json(b"false"),
+            _ => number(text),
+        }
+    }
+}
+
+const fn number(text: &[u8]) -> Plain<'_> {
     let (sign, rest) = match text {
         [sign @ (b'-' | b'+'), rest @ ..] => (*sign, rest),
         _ => (b' ', text),
     };
     if matches!(rest, b".inf" | b".Inf" | b".INF" | b".nan" | b".NaN" | b".NAN") {
-        return Number::Other;
+        return Plain::OtherNumber;
     }
     if let [b'0', b'x' | b'o', digits @ ..] = rest {
         let mut at = 0;
         while at < digits.len() && digits[at].is_ascii_hexdigit() {
             at += 1;
         }
-        return if at > 0 && at == digits.len() { Number::Other } else { Number::No };
+        return if at > 0 && at == digits.len() { Plain::OtherNumber } else { Plain::Text };
     }
     let whole = digits(rest, 0);
     let mut at = whole;
@@ -879,21 +810,21 @@ const fn number(text: &[u8]) -> Number {
         is_json = is_json && fraction > 0;
     }
     if whole + fraction == 0 {
-        return Number::No;
+        return Plain::Text;
     }
     if at < rest.len() && matches!(rest[at], b'e' | b'E') {
         let sign = at + 1 < rest.len() && matches!(rest[at + 1], b'-' | b'+');
         let start = at + 1 + sign as usize;
         let exponent = digits(rest, start);
         if exponent == 0 {
-            return Number::No;
+            return Plain::Text;
         }
         at = start + exponent;
     }
     match (at == rest.len(), is_json) {
-        (true, true) => Number::Json,
-        (true, false) => Number::Other,
-        (false, _) => Number::No,
+        (true, true) => Plain::Json(text),
+        (true, false) => Plain::OtherNumber,
+        (false, _) => Plain::Text,
     }
 }
 

@@ -8,7 +8,10 @@ mod owned;
 use alloc::sync::Arc;
 use core::fmt;
 
-use crate::json::{RawJson, byte, compare, has_duplicate_key, skip_string, skip_value};
+use crate::json::{
+    RawJson, begins_with, byte, compare, has_duplicate_key, skip_string, skip_value,
+};
+use crate::protocol::error::require;
 use crate::sha256::sha256;
 use crate::types::rendered::Renderer;
 use crate::types::{Blob, List, ResourceData, Skill, SkillResource, SkillResources, Text};
@@ -51,7 +54,8 @@ impl<'c> ServedSkill<'c> {
 
     /// Whether the catalog does not know its files.
     pub(crate) const fn is_dynamic(&self) -> bool {
-        matches!(&self.0, Repr::Borrowed { skill, .. } if is_dynamic(skill))
+        use SkillResources::Dynamic;
+        matches!(self.0, Repr::Borrowed { skill: Skill { resources: Dynamic, .. }, .. })
     }
 
     /// Whether it leaves this file to the application.
@@ -98,10 +102,6 @@ impl<'c> ServedSkill<'c> {
     pub(crate) fn root(&self) -> Option<&str> {
         self.skill().uri.as_plain()?.strip_suffix("/SKILL.md")
     }
-}
-
-const fn is_dynamic(skill: &Skill<'_>) -> bool {
-    matches!(skill.resources, SkillResources::Dynamic)
 }
 
 /// Makes a constant [`ServedSkill`] of files, whose digests and frontmatter are computed while
@@ -252,24 +252,12 @@ pub mod macros {
         while byte(object, at) == b'"' {
             let Ok(key_end) = skip_string(object, at) else { break };
             let Ok(end) = skip_value(object, key_end + 1, 0) else { break };
-            let (_, rest) = object.split_at(at);
-            if key_end - at == name.len() + 2 && begins_with(rest.split_at(1).1, name) {
+            if key_end - at == name.len() + 2 && begins_with(object, at + 1, name) {
                 return object.split_at(end).0.split_at(key_end + 1).1;
             }
             at = end + 1;
         }
         &[]
-    }
-
-    const fn begins_with(text: &[u8], start: &[u8]) -> bool {
-        let mut at = 0;
-        while at < start.len() {
-            if byte(text, at) != start[at] {
-                return false;
-            }
-            at += 1;
-        }
-        true
     }
 
     /// Whether a JSON string is a name as of the Agent Skills specification.
@@ -294,10 +282,9 @@ pub mod macros {
         let Some(slash) = uri.len().checked_sub(name.len() + "//SKILL.md".len()) else {
             return false;
         };
-        let (_, end) = uri.split_at(slash);
-        byte(end, 0) == b'/'
-            && begins_with(end.split_at(1).1, name)
-            && begins_with(end.split_at(1 + name.len()).1, b"/SKILL.md")
+        byte(uri, slash) == b'/'
+            && begins_with(uri, slash + 1, name)
+            && begins_with(uri, slash + 1 + name.len(), b"/SKILL.md")
     }
 }
 
@@ -367,10 +354,8 @@ pub fn frontmatter_json<'o>(skill_md: &[u8], out: &'o mut [u8]) -> Result<RawJso
     let text = out.get(..len).ok_or(SkillError::Frontmatter("the memory for it is too small"))?;
     let json = core::str::from_utf8(text).ok().and_then(|text| RawJson::parse(text).ok());
     let json = json.ok_or(SkillError::Frontmatter("it is not UTF-8"))?;
-    if json.has_duplicate_key() {
-        return Err(SkillError::Frontmatter("a key occurs twice"));
-    }
-    Ok(json)
+    let has_twice = json.has_duplicate_key();
+    require(!has_twice, SkillError::Frontmatter("a key occurs twice")).map(|()| json)
 }
 
 /// What is wrong with a skill, or with a file of it. Such a skill or file must not be used.
@@ -463,20 +448,15 @@ impl<'a> Skill<'a> {
             "its URI must end with the name of the skill and /SKILL.md",
         ))?;
         let name = self.name().ok_or(SkillError::Entry("it has no name"))?;
-        if !is_name(name) {
-            return Err(SkillError::Entry(NAME_RULE));
-        }
+        require(is_name(name), SkillError::Entry(NAME_RULE))?;
         let name_len = name.chars().count();
         let start = root.checked_sub(name_len + 1);
         let is_named = start.and_then(|start| start.checked_sub(1)).is_some_and(|slash| {
             self.uri.chars().skip(slash).take(name_len + 1).eq("/".chars().chain(name.chars()))
         });
-        if !is_named {
-            return Err(SkillError::Entry("the last directory of its URI must be its name"));
-        }
-        if self.description().is_none_or(Text::is_empty) {
-            return Err(SkillError::Entry("it has no description"));
-        }
+        require(is_named, SkillError::Entry("the last directory of its URI must be its name"))?;
+        let is_described = self.description().is_some_and(|text| !text.is_empty());
+        require(is_described, SkillError::Entry("it has no description"))?;
         match self.resources {
             SkillResources::Files(files) => self.check_files(files.iter()),
             SkillResources::Dynamic => Ok(()),
@@ -497,24 +477,17 @@ impl<'a> Skill<'a> {
             let hash = hash(file.uri);
             let (before, rest) = hashes.split_at_mut_checked(at).ok_or(SkillError::TooManyFiles)?;
             *rest.first_mut().ok_or(SkillError::TooManyFiles)? = hash;
-            if before.contains(&hash) {
-                return Err(SkillError::Entry("two files have the same URI"));
-            }
-            if !is_digest(file.digest) {
-                return Err(SkillError::Entry(
-                    "a digest must be sha256: and 64 lower-case hexadecimal digits",
-                ));
-            }
-            if !self.has_within(file.uri) {
-                return Err(SkillError::Entry("a file is not in the directory of the skill"));
-            }
+            let is_new = !before.contains(&hash);
+            require(is_new, SkillError::Entry("two files have the same URI"))?;
+            let rule = "a digest must be sha256: and 64 lower-case hexadecimal digits";
+            require(is_digest(file.digest), SkillError::Entry(rule))?;
+            let rule = "a file is not in the directory of the skill";
+            require(self.has_within(file.uri), SkillError::Entry(rule))?;
             size = size.saturating_add(file.size);
-            if size > MAX_SKILL_SIZE {
-                return Err(SkillError::TooLarge);
-            }
+            require(size <= MAX_SKILL_SIZE, SkillError::TooLarge)?;
             has_own |= file.uri == self.uri;
         }
-        if has_own { Ok(()) } else { Err(SkillError::Entry("its files lack SKILL.md")) }
+        require(has_own, SkillError::Entry("its files lack SKILL.md"))
     }
 
     /// Verifies the bytes of a file against the entry: that the skill has the file, its size and
@@ -529,14 +502,12 @@ impl<'a> Skill<'a> {
     pub fn verify(&self, uri: &str, content: &[u8]) -> Result<(), SkillError> {
         let actual = content.len() as u64;
         let Some(file) = self.file(uri)? else {
-            return if actual > MAX_SKILL_SIZE { Err(SkillError::TooLarge) } else { Ok(()) };
+            return require(actual <= MAX_SKILL_SIZE, SkillError::TooLarge);
         };
-        if file.size != actual {
-            return Err(SkillError::Size { expected: file.size, actual });
-        }
+        require(file.size == actual, SkillError::Size { expected: file.size, actual })?;
         let digest = digest_text(&sha256(content));
         let digest = core::str::from_utf8(&digest).unwrap_or_default();
-        if file.digest == digest { Ok(()) } else { Err(SkillError::Digest) }
+        require(file.digest == digest, SkillError::Digest)
     }
 
     /// Returns the entry of a file; `None` for a file of a dynamic skill.
@@ -569,11 +540,8 @@ impl<'a> Skill<'a> {
         let own = frontmatter_json(skill_md, scratch)?;
         // The entry, which a server has written, is read once for each member of the file.
         let may_be_same = self.frontmatter.as_str().len() <= MAX_FRONTMATTER_JSON;
-        if may_be_same && is_same(own, self.frontmatter) {
-            Ok(())
-        } else {
-            Err(SkillError::FrontmatterDiffers)
-        }
+        let is_own = may_be_same && is_same(own, self.frontmatter);
+        require(is_own, SkillError::FrontmatterDiffers)
     }
 
     /// Returns how many characters of the URI name the directory, with the slash at its end.
