@@ -3,6 +3,7 @@
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::protocol::error::require;
 use crate::text::{split, split_once};
 
 /// The scheme, host and port of an `http` or `https` URL.
@@ -56,9 +57,7 @@ impl<'u> Origin<'u> {
     /// [`UrlError`] if it is not the URL of a server.
     pub fn parse(url: &'u str) -> Result<(Self, &'u str), UrlError> {
         let url = split_once(url, '#').map_or(url, |(url, _)| url);
-        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(UrlError::Characters);
-        }
+        require(url.bytes().all(|byte| byte.is_ascii_graphic()), UrlError::Characters)?;
         let (scheme, rest) = split_once(url, ':').ok_or(UrlError::Scheme)?;
         let rest = rest.strip_prefix("//").ok_or(UrlError::Scheme)?;
         let is_secure = if scheme.eq_ignore_ascii_case("https") {
@@ -68,15 +67,18 @@ impl<'u> Origin<'u> {
         } else {
             return Err(UrlError::Scheme);
         };
+        Self::with_target(is_secure, rest)
+    }
+
+    /// Splits what stands behind the two slashes.
+    fn with_target(is_secure: bool, rest: &'u str) -> Result<(Self, &'u str), UrlError> {
         let (authority, target) =
             rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len())).unwrap_or_default();
         let target = if target.is_empty() { "/" } else { target };
         let (host, port) = host_and_port(authority, if is_secure { 443 } else { 80 })
             .ok_or(UrlError::Authority)?;
         // A query without a path is not a valid request target.
-        if target.starts_with('?') {
-            return Err(UrlError::Characters);
-        }
+        require(!target.starts_with('?'), UrlError::Characters)?;
         Ok((Self { is_secure, authority, host, port }, target))
     }
 
@@ -93,33 +95,21 @@ impl<'u> Origin<'u> {
     ) -> Result<ResolvedTarget<'r>, UrlError> {
         let reference = reference.trim_matches([' ', '\t']);
         let reference = split_once(reference, '#').map_or(reference, |(reference, _)| reference);
-        if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains(['\\']) {
-            return Err(UrlError::Characters);
-        }
+        let is_allowed = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+        require(reference.bytes().all(is_allowed), UrlError::Characters)?;
         let scheme = reference
             .bytes()
             .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
             .count();
-        if reference.as_bytes().get(scheme) == Some(&b':') {
-            let (other, target) = Origin::parse(reference)?;
-            return if self.is_same(&other) {
-                Ok(ResolvedTarget { prefix: "", target })
-            } else {
-                Err(UrlError::OtherOrigin)
-            };
-        }
-        if let Some(rest) = reference.strip_prefix("//") {
-            let (authority, target) =
-                rest.split_at_checked(rest.find(['/']).unwrap_or(rest.len())).unwrap_or_default();
-            let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 })
-                .ok_or(UrlError::Authority)?;
-            let other = Origin { host, port, ..*self };
-            let target = if target.is_empty() { "/" } else { target };
-            return if self.is_same(&other) {
-                Ok(ResolvedTarget { prefix: "", target })
-            } else {
-                Err(UrlError::OtherOrigin)
-            };
+        let absolute = if reference.as_bytes().get(scheme) == Some(&b':') {
+            Some(Origin::parse(reference)?)
+        } else {
+            let rest = reference.strip_prefix("//");
+            rest.map(|rest| Origin::with_target(self.is_secure, rest)).transpose()?
+        };
+        if let Some((other, target)) = absolute {
+            require(self.is_same(&other), UrlError::OtherOrigin)?;
+            return Ok(ResolvedTarget { prefix: "", target });
         }
         if reference.starts_with('/') {
             return Ok(ResolvedTarget { prefix: "", target: reference });
@@ -254,7 +244,7 @@ fn hexadecimal(group: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod origin_tests {
+mod tests {
     extern crate std;
 
     use std::string::{String, ToString as _};
@@ -348,16 +338,10 @@ mod origin_tests {
     fn a_reference_without_a_port_has_the_default_port() {
         for (url, other) in [("http://a/sse", "//a:81/m"), ("https://a/sse", "//a:80/m")] {
             let (origin, base) = Origin::parse(url).unwrap();
-            assert_eq!(
-                origin.resolve(base, "//a/m").map(|it| it.to_string()).as_deref(),
-                Ok("/m"),
-                "{url}"
-            );
-            assert_eq!(
-                origin.resolve(base, "//a").map(|it| it.to_string()).as_deref(),
-                Ok("/"),
-                "{url}"
-            );
+            for (reference, target) in [("//a/m", "/m"), ("//a", "/")] {
+                let resolved = origin.resolve(base, reference).map(|it| it.to_string());
+                assert_eq!(resolved.as_deref(), Ok(target), "{url}");
+            }
             assert_eq!(origin.resolve(base, other), Err(UrlError::OtherOrigin), "{url}");
         }
     }
@@ -373,15 +357,6 @@ mod origin_tests {
             assert!(error.to_string().contains(word), "{error}");
         }
     }
-}
-
-#[cfg(test)]
-mod address_tests {
-    extern crate std;
-
-    use std::string::String;
-
-    use super::*;
 
     #[test]
     fn addresses_are_those_of_the_standard_library() {

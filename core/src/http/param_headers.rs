@@ -18,6 +18,7 @@
 use core::fmt::{self, Write as _};
 
 use crate::json::{JsonStr, Members, RawJson, encode_base64, hash_lower_case};
+use crate::protocol::error::require;
 use crate::text::{self, copy};
 use crate::types::Text;
 
@@ -136,7 +137,7 @@ impl HeaderName {
         copy(FIELD_PREFIX.as_bytes(), prefix);
         let name = annotation
             .copy_to(rest)
-            .filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;
+            .filter(|name| !name.is_empty() && name.bytes().all(is_token))?;
         let len = FIELD_PREFIX.len() + name.len();
         Some(Self { bytes, len })
     }
@@ -173,24 +174,18 @@ pub(crate) fn check(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
     let mut names = [0; MAX_PARAMS];
     for param in header_params(schema, RawJson::EMPTY) {
-        let Some(name) = param.name() else {
-            return Err(
-                "x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~",
-            );
-        };
-        if !param.has_field_type() {
-            return Err(
-                "x-mcp-header is allowed only on properties of type string, integer or boolean",
-            );
-        }
+        let name = param.name().ok_or(
+            "x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~",
+        )?;
+        require(
+            param.has_field_type(),
+            "x-mcp-header is allowed only on properties of type string, integer or boolean",
+        )?;
         // Compares hashes, since a name takes 110 bytes.
         let hash = hash_lower_case(name.as_str());
-        if names.iter().take(found).any(|other| *other == hash) {
-            return Err("two x-mcp-header names of the schema are equal (case-insensitively)");
-        }
-        let Some(place) = names.get_mut(found) else {
-            return Err("more than 64 x-mcp-header annotations");
-        };
+        let is_new = !names.iter().take(found).any(|other| *other == hash);
+        require(is_new, "two x-mcp-header names of the schema are equal (case-insensitively)")?;
+        let place = names.get_mut(found).ok_or("more than 64 x-mcp-header annotations")?;
         *place = hash;
         found += 1;
     }
@@ -201,12 +196,10 @@ pub(crate) fn check(schema: RawJson<'_>) -> Result<(), &'static str> {
         let behind = text.get(at + key.len()..).unwrap_or_default().trim_start();
         behind.strip_prefix(':').is_some_and(|value| !value.trim_start().starts_with('{'))
     });
-    if written.count() > found {
-        return Err(
-            "x-mcp-header is allowed only under `properties`, at most 16 levels deep: not in items, allOf, $defs or any other keyword",
-        );
-    }
-    Ok(())
+    require(
+        written.count() <= found,
+        "x-mcp-header is allowed only under `properties`, at most 16 levels deep: not in items, allOf, $defs or any other keyword",
+    )
 }
 
 fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
@@ -214,7 +207,7 @@ fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
 }
 
 /// Whether the byte may be in a token (RFC 9110, 5.6.2).
-fn is_tchar(byte: u8) -> bool {
+pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
@@ -429,7 +422,7 @@ const PART_GROUPS: usize = 16;
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 #[cfg(test)]
-mod header_params_tests {
+mod tests {
     extern crate std;
 
     use std::string::{String, ToString as _};
@@ -464,37 +457,27 @@ mod header_params_tests {
     #[test]
     fn hdr_12_hdr_13_hdr_14_hdr_15_hdr_16_hdr_18_hdr_19_annotations_that_break_a_rule_are_seen() {
         let string = |name: &str| format!(r#"{{"type":"string","x-mcp-header":{name}}}"#);
+        let x = &string("\"X\"");
         assert_eq!(check(&property("a", &string("\"X-1\""))), Ok(()));
         assert_eq!(check(&property("x-mcp-header", "{\"type\":\"string\"}")), Ok(()));
-        for name in
+        let names =
             ["\"\"", "\"a b\"", "\"a:b\"", "\"\\u00e9\"", "\"a\\r\\nb\"", "1", "null", "[]", "{}"]
-        {
-            assert!(check(&property("a", &string(name))).is_err(), "{name}");
+                .map(|name| property("a", &string(name)));
+        let kinds = ["\"number\"", "\"object\"", "\"array\"", "\"null\"", "[\"string\"]", "1"]
+            .map(|kind| property("a", &format!(r#"{{"type":{kind},"x-mcp-header":"X"}}"#)));
+        let inner = ["items", "additionalProperties", "not", "if"]
+            .map(|keyword| property("a", &format!(r#"{{"{keyword}":{x}}}"#)));
+        let lists = ["allOf", "anyOf", "oneOf", "prefixItems"]
+            .map(|keyword| format!(r#"{{"{keyword}":[{}]}}"#, property("a", x)));
+        let (one, other) = (string("\"One\""), string("\"oNE\""));
+        let others = [
+            format!(r#"{{"properties":{{"a":{one},"b":{other}}}}}"#),
+            format!(r#"{{"$defs":{{"a":{x}}}}}"#),
+            property("a", &string(&format!("\"{}\"", "x".repeat(101)))),
+        ];
+        for schema in names.iter().chain(&kinds).chain(&inner).chain(&lists).chain(&others) {
+            assert!(check(schema).is_err(), "{schema}");
         }
-        for kind in ["\"number\"", "\"object\"", "\"array\"", "\"null\"", "[\"string\"]", "1"] {
-            assert!(
-                check(&property("a", &format!(r#"{{"type":{kind},"x-mcp-header":"X"}}"#))).is_err(),
-                "{kind}"
-            );
-        }
-        let two =
-            format!(r#"{{"properties":{{"a":{},"b":{}}}}}"#, string("\"One\""), string("\"oNE\""));
-        assert!(check(&two).is_err());
-        for keyword in ["items", "additionalProperties", "not", "if"] {
-            assert!(
-                check(&property("a", &format!(r#"{{"{keyword}":{}}}"#, string("\"X\"")))).is_err(),
-                "{keyword}"
-            );
-        }
-        for keyword in ["allOf", "anyOf", "oneOf", "prefixItems"] {
-            assert!(
-                check(&format!(r#"{{"{keyword}":[{}]}}"#, property("a", &string("\"X\""))))
-                    .is_err(),
-                "{keyword}"
-            );
-        }
-        assert!(check(&format!(r#"{{"$defs":{{"a":{}}}}}"#, string("\"X\""))).is_err());
-        assert!(check(&property("a", &string(&format!("\"{}\"", "x".repeat(101))))).is_err());
     }
 
     #[test]
@@ -506,15 +489,6 @@ mod header_params_tests {
         assert_eq!(check(&schema), Ok(()));
         assert!(check(&property("a", &schema)).is_err());
     }
-}
-
-#[cfg(test)]
-mod field_value_tests {
-    extern crate std;
-
-    use std::string::ToString as _;
-
-    use super::*;
 
     /// The specification's examples, and edge cases of its rules.
     const TEXTS: [(&str, &str); 15] = [
@@ -546,13 +520,11 @@ mod field_value_tests {
             }
         }
         for len in 0..200 {
-            let text: std::string::String = "aé世\u{1f600}".chars().cycle().take(len).collect();
+            let text: String = "aé世\u{1f600}".chars().cycle().take(len).collect();
             let value = FieldValue::text(&*text);
-            assert!(value.matches(value.to_string().as_bytes()), "{len}");
-            assert!(
-                !FieldValue::text(&*(text.clone() + "x")).matches(value.to_string().as_bytes()),
-                "{len}"
-            );
+            let field = value.to_string();
+            assert!(value.matches(field.as_bytes()), "{len}");
+            assert!(!FieldValue::text(&*(text.clone() + "x")).matches(field.as_bytes()), "{len}");
         }
     }
 
@@ -587,16 +559,12 @@ mod field_value_tests {
         let value = |json| FieldValue::argument(RawJson::from_static(json));
         let number = value("42").unwrap().unwrap();
         assert_eq!(number.to_string(), "42");
-        assert!(
-            ["42", "42.0", "4.2e1", "=?base64?NDI=?="]
-                .iter()
-                .all(|field| number.matches(field.as_bytes()))
-        );
-        assert!(
-            ["43", "042", "+42", "", "\"42\"", "true", "=?base64??="]
-                .iter()
-                .all(|field| !number.matches(field.as_bytes()))
-        );
+        for field in ["42", "42.0", "4.2e1", "=?base64?NDI=?="] {
+            assert!(number.matches(field.as_bytes()), "{field}");
+        }
+        for field in ["43", "042", "+42", "", "\"42\"", "true", "=?base64??="] {
+            assert!(!number.matches(field.as_bytes()), "{field}");
+        }
         assert_eq!(value("-7").unwrap().unwrap().to_string(), "-7");
         let yes = value("true").unwrap().unwrap();
         assert!(yes.matches(b"true") && !yes.matches(b"True") && !yes.matches(b"1"));
@@ -616,13 +584,13 @@ mod field_value_tests {
             let mut digits = [0; 100];
             let len =
                 base64::engine::general_purpose::STANDARD.encode_slice(text, &mut digits).unwrap();
-            std::format!("=?base64?{}?=", core::str::from_utf8(&digits[..len]).unwrap())
+            format!("=?base64?{}?=", core::str::from_utf8(&digits[..len]).unwrap())
         };
-        let long = std::format!("42.{}", "0".repeat(45));
+        let long = format!("42.{}", "0".repeat(45));
         for text in ["42", "42.0000000000000000000", &long] {
             assert!(number.matches(encoded(text).as_bytes()), "{text}");
         }
         // Each part is the same number, but not the whole.
-        assert!(!number.matches(encoded(&std::format!("{long}42")).as_bytes()));
+        assert!(!number.matches(encoded(&format!("{long}42")).as_bytes()));
     }
 }

@@ -188,7 +188,7 @@ impl<S: Storage> EventReader<S> {
             after_return: false,
             at_start: true,
             kind: EventKind::Message,
-            id: IdText::EMPTY,
+            id: IdText::new(),
             next_id: None,
             retry: None,
             limit,
@@ -255,7 +255,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
     /// Returns the id of the last event that had one, from which the stream can be resumed
     /// (2025-11-25, basic/transports). Ids longer than [`MAX_EVENT_ID`] are not kept.
     pub fn last_event_id(&self) -> Option<&str> {
-        self.id.as_str()
+        Some(&*self.id).filter(|id| !id.is_empty())
     }
 
     /// Returns the reconnection time that the server has sent, if any.
@@ -300,7 +300,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
                     _ => EventKind::Other,
                 }
             }
-            b"id" if !value.contains(&0) => self.next_id = Some(IdText::new(value)),
+            b"id" if !value.contains(&0) => self.next_id = Some(id_text(value)),
             b"retry" => {
                 if let Some(ms) = number(value) {
                     self.retry = Some(ms);
@@ -410,7 +410,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
                 if start.starts_with(b"event:") {
                     self.kind = EventKind::Other;
                 } else if start.starts_with(b"id:") {
-                    self.next_id = Some(IdText::EMPTY);
+                    self.next_id = Some(IdText::new());
                 }
                 self.cut = Cut::Discard;
             }
@@ -447,31 +447,12 @@ enum Cut {
     Discard,
 }
 
-/// The id of an event.
-#[derive(Clone, Copy, Debug)]
-struct IdText {
-    bytes: [u8; MAX_EVENT_ID],
-    len: u8,
-}
+/// The id of an event; empty if it has none that can be kept.
+type IdText = heapless::String<MAX_EVENT_ID, u8>;
 
-impl IdText {
-    const EMPTY: Self = Self { bytes: [0; MAX_EVENT_ID], len: 0 };
-
-    fn new(id: &[u8]) -> Self {
-        let mut new = Self::EMPTY;
-        if core::str::from_utf8(id).is_ok()
-            && let Some(place) = new.bytes.get_mut(..id.len())
-        {
-            copy(id, place);
-            new.len = id.len() as u8;
-        }
-        new
-    }
-
-    fn as_str(&self) -> Option<&str> {
-        let text = core::str::from_utf8(self.bytes.get(..usize::from(self.len))?).ok()?;
-        if text.is_empty() { None } else { Some(text) }
-    }
+fn id_text(id: &[u8]) -> IdText {
+    let text = core::str::from_utf8(id).ok();
+    text.and_then(|text| IdText::try_from(text).ok()).unwrap_or_default()
 }
 
 /// Parses decimal digits; saturates.

@@ -1,6 +1,7 @@
 //! `WWW-Authenticate` challenges (RFC 9110, 11.6.1).
 
 use crate::http::ResponseHead;
+use crate::http::param_headers::is_token;
 use crate::text::split_once;
 
 /// A challenge with its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
@@ -109,11 +110,6 @@ fn parameter(part: &str) -> Option<(&str, &str)> {
     Some((name, inner.unwrap_or(value)))
 }
 
-/// Whether the byte may be in a token (RFC 9110, 5.6.2).
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -122,13 +118,9 @@ mod tests {
 
     use super::*;
 
-    fn read(
-        fields: &[(&str, &str); 1],
-    ) -> Vec<(std::string::String, Vec<(std::string::String, std::string::String)>)> {
-        let head = ResponseHead::new(401, fields);
-        let own = |(name, value): (&str, &str)| (name.into(), value.into());
-        challenges(&head)
-            .map(|challenge| (challenge.scheme.into(), challenge.iter().map(own).collect()))
+    fn read<'h>(field: &'h [(&'h str, &'h str); 1]) -> Vec<(&'h str, Vec<(&'h str, &'h str)>)> {
+        challenges(&ResponseHead::new(401, field))
+            .map(|challenge| (challenge.scheme, challenge.iter().collect()))
             .collect()
     }
 
@@ -162,19 +154,9 @@ mod tests {
             ("\"", &[]),
             ("", &[]),
         ] {
-            let read = read(&[("WWW-Authenticate", value)]);
-            let read: Vec<(&str, Vec<(&str, &str)>)> = read
-                .iter()
-                .map(|(scheme, all)| {
-                    (
-                        scheme.as_str(),
-                        all.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
-                    )
-                })
-                .collect();
             let expected: Vec<(&str, Vec<(&str, &str)>)> =
                 expected.iter().map(|(scheme, all)| (*scheme, all.to_vec())).collect();
-            assert_eq!(read, expected, "{value}");
+            assert_eq!(read(&[("WWW-Authenticate", value)]), expected, "{value}");
         }
         let fields = [("www-authenticate", "Basic"), ("WWW-Authenticate", "bearer Scope=\"a\"")];
         let head = ResponseHead::new(403, &fields);

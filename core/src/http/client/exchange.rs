@@ -124,12 +124,8 @@ impl Exchange {
             Purpose::HttpSse => NextStep::Lost,
             Purpose::StandaloneGet if resumes => NextStep::Resume(wait),
             Purpose::StandaloneGet => NextStep::Done,
-            Purpose::Message | Purpose::Initialize if self.has_response || self.id.is_empty() => {
-                NextStep::Done
-            }
-            Purpose::Message | Purpose::Initialize if resumes && last_event_id.is_some() => {
-                NextStep::Resume(wait)
-            }
+            _ if self.has_response || self.id.is_empty() => NextStep::Done,
+            _ if resumes && last_event_id.is_some() => NextStep::Resume(wait),
             Purpose::Message | Purpose::Initialize => NextStep::Lost,
         };
         if matches!(after, NextStep::Resume(_)) {
@@ -187,7 +183,7 @@ impl Post {
 }
 
 impl<'m> OutgoingMessage<'m> {
-    #[cfg(feature = "alloc")]
+    /// A response.
     const EMPTY: Self = Self { id: None, method: None, params: RawJson::EMPTY, version: None };
 
     /// Takes a message apart that the client has just written. It is not parsed: the members stand
@@ -202,8 +198,7 @@ impl<'m> OutgoingMessage<'m> {
             None => (None, text),
         };
         let Some(text) = rest.strip_prefix("\"method\":") else {
-            // A response.
-            return Some(Self { id: None, method: None, params: RawJson::EMPTY, version: None });
+            return Some(Self::EMPTY);
         };
         let (method, rest) = text.split_at_checked(scalar(text))?;
         let params = rest.strip_prefix(",\"params\":").and_then(|rest| rest.strip_suffix('}'));
@@ -368,9 +363,7 @@ impl fmt::Display for HttpFailure<'_> {
                 };
                 write!(f, "{what} (HTTP status {status}")?;
                 if !challenge.is_empty() {
-                    let end = challenge.char_indices().nth(MAX_CHALLENGE);
-                    let shown = end.and_then(|(at, _)| challenge.get(..at)).unwrap_or(challenge);
-                    write!(f, ", {}", Printable::new(shown))?;
+                    write!(f, ", {}", Printable::new(format_args!("{challenge:.MAX_CHALLENGE$}")))?;
                 }
                 write!(f, "): {advice}")
             }

@@ -82,11 +82,11 @@ use crate::buffers::Storage;
 use crate::buffers::framing::Framing;
 use crate::buffers::rx::Frame;
 use crate::buffers::tx::TxBuffer;
-use crate::json::{JsonStr, RawJson};
+use crate::json::RawJson;
 use crate::message::{Classified, Item, Messages};
 use crate::protocol::Revision;
 use crate::protocol::error::ErrorCode;
-use crate::text::{copy, split};
+use crate::text::split;
 use exchange::Purpose;
 
 /// The state of one server URL: the session id, if the server assigned one, and the negotiated
@@ -95,8 +95,7 @@ use exchange::Purpose;
 /// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` omits the id, which is a secret (2025-11-25,
 /// basic/transports).
 pub struct HttpSession {
-    id: [u8; MAX_SESSION_ID],
-    id_len: u16,
+    id: heapless::String<MAX_SESSION_ID, u16>,
     /// The negotiated revision, after `initialize`.
     revision: Option<Revision>,
     /// Whether the last request was of the modern era.
@@ -129,13 +128,12 @@ pub enum ResponseKind {
 impl HttpSession {
     /// Creates the state of a server that is not known yet.
     pub const fn new() -> Self {
-        Self { id: [0; MAX_SESSION_ID], id_len: 0, revision: None, is_modern: false }
+        Self { id: heapless::String::new(), revision: None, is_modern: false }
     }
 
     /// Returns the session id, which is a secret.
     pub fn id(&self) -> Option<&str> {
-        let id = self.id.get(..usize::from(self.id_len)).filter(|id| !id.is_empty())?;
-        core::str::from_utf8(id).ok()
+        Some(&*self.id).filter(|id| !id.is_empty())
     }
 
     /// Returns the negotiated revision, after `initialize`.
@@ -158,7 +156,7 @@ impl HttpSession {
         let _ = exchange.id.push_str(post.id().unwrap_or_default());
         exchange.is_modern = post.protocol_version().is_some() || self.is_modern;
         exchange.offer = post.offered_revision();
-        exchange.in_session = self.id_len > 0 && !exchange.is_modern;
+        exchange.in_session = !self.id.is_empty() && !exchange.is_modern;
         exchange
     }
 
@@ -167,7 +165,7 @@ impl HttpSession {
     /// offer](ResponseKind::NoStream) it. Even the stream of a server of 2024-11-05 is possible.
     pub fn begin_get(&self) -> Option<Exchange> {
         self.revision?;
-        let in_session = self.id_len > 0;
+        let in_session = !self.id.is_empty();
         // Until the server refuses it.
         Some(Exchange { in_session, is_stream: true, ..Exchange::new(Purpose::StandaloneGet) })
     }
@@ -305,25 +303,15 @@ impl HttpSession {
     /// Keeps the session id of the response to `initialize` (2025-03-26 to 2025-11-25,
     /// basic/transports).
     fn keep_session_id(&mut self, head: &ResponseHead<'_>) -> Result<(), &'static str> {
-        let id = match head.fields.single("mcp-session-id") {
-            SingleValue::Absent => return Ok(()),
-            SingleValue::Value(id)
-                if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic()) =>
-            {
-                id.as_bytes()
+        let is_visible = |id: &str| id.bytes().all(|byte| byte.is_ascii_graphic());
+        match head.fields.single("mcp-session-id") {
+            SingleValue::Absent => Ok(()),
+            SingleValue::Value(id) if !id.is_empty() && is_visible(id) => {
+                self.id = id.try_into().map_err(|_| "Mcp-Session-Id exceeds 512 bytes")?;
+                Ok(())
             }
-            _ => {
-                return Err(
-                    "invalid Mcp-Session-Id: it must be visible ASCII, and must not be repeated",
-                );
-            }
-        };
-        let Some(place) = self.id.get_mut(..id.len()) else {
-            return Err("Mcp-Session-Id exceeds 512 bytes");
-        };
-        copy(id, place);
-        self.id_len = id.len() as u16;
-        Ok(())
+            _ => Err("invalid Mcp-Session-Id: it must be visible ASCII, and must not be repeated"),
+        }
     }
 
     /// Returns the JSON-RPC error in the body of a response that has an [error
@@ -371,8 +359,7 @@ impl HttpSession {
                     if exchange.is_initialize()
                         && let Ok(result) = outcome
                     {
-                        let version: Option<JsonStr<'_>> =
-                            result.get("protocolVersion").and_then(RawJson::as_string);
+                        let version = result.get("protocolVersion").and_then(RawJson::as_string);
                         self.revision = version.and_then(Revision::from_json);
                     }
                     id
@@ -392,7 +379,7 @@ impl HttpSession {
 
 crate::text::default_is_new!(HttpSession);
 
-crate::text::opaque_debug!(HttpSession |it| { has_id: it.id_len > 0, revision });
+crate::text::opaque_debug!(HttpSession |it| { has_id: !it.id.is_empty(), revision });
 
 /// Maximum length of a session id, in bytes.
 pub const MAX_SESSION_ID: usize = 512;

@@ -194,7 +194,7 @@ impl<'c> Endpoint<'c> {
     /// # Errors
     /// As [`check_head`](Self::check_head), but for the first 403.
     pub fn check_method(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Refusal<'static>> {
-        let not_allowed = Err(Refusal::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+        let not_allowed = Err(Refusal::invalid(405, "Method not allowed"));
         let method = match head.method {
             "POST" => HttpMethod::Post,
             "GET" if self.serves_sessions() => HttpMethod::Get,
@@ -207,27 +207,24 @@ impl<'c> Endpoint<'c> {
         if matches!(method, HttpMethod::Get | HttpMethod::Delete)
             && head.fields.nth(SESSION_FIELD, 0).is_none()
         {
-            let is_legacy = head
-                .fields
-                .get(VERSION_FIELD)
-                .and_then(Revision::parse)
-                .is_some_and(|revision| !revision.is_modern());
-            return if is_legacy {
-                Err(Refusal::bad("Mcp-Session-Id is missing"))
-            } else {
-                not_allowed
+            let version = head.fields.get(VERSION_FIELD).and_then(Revision::parse);
+            return match version {
+                Some(legacy) if !legacy.is_modern() => {
+                    Err(Refusal::invalid(400, "Mcp-Session-Id is missing"))
+                }
+                _ => not_allowed,
             };
         }
         let takes_all = match method {
-            HttpMethod::Post if accepts_as_usual(head.fields) => true,
-            HttpMethod::Post => accepts(head.fields, &[JSON, EVENT_STREAM]),
+            HttpMethod::Post => {
+                accepts_as_usual(head.fields) || accepts(head.fields, &[JSON, EVENT_STREAM])
+            }
             HttpMethod::Get => accepts(head.fields, &[EVENT_STREAM]),
             _ => true,
         };
         if !takes_all {
-            return Err(Refusal::new(
+            return Err(Refusal::invalid(
                 406,
-                ErrorCode::InvalidRequest,
                 "Accept must list application/json and text/event-stream, or for GET the latter",
             ));
         }
@@ -281,7 +278,10 @@ impl<'c> Endpoint<'c> {
     ) -> Route<'f> {
         let (id, is_initialize) = match messages.peek(envelope) {
             Some((Item::Message(Classified::Response { .. }), _)) if !self.is_in_session(head) => {
-                return Route::Refused(Refusal::bad("A response must be sent within a session"));
+                return Route::Refused(Refusal::invalid(
+                    400,
+                    "A response must be sent within a session",
+                ));
             }
             // A message with a protocol version is modern, whatever else it contains.
             Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
@@ -322,7 +322,9 @@ impl<'c> Endpoint<'c> {
             _ => None,
         };
         let version = version.filter(|version| self.revisions.contains(*version));
-        version.map(Some).ok_or(Refusal::bad("Unsupported version in MCP-Protocol-Version"))
+        version
+            .map(Some)
+            .ok_or(Refusal::invalid(400, "Unsupported version in MCP-Protocol-Version"))
     }
 
     fn is_in_session(&self, head: &RequestHead<'_>) -> bool {
@@ -330,11 +332,8 @@ impl<'c> Endpoint<'c> {
     }
 
     fn serves_sessions(&self) -> bool {
-        self.has_sessions
-            && self
-                .revisions
-                .newest_legacy()
-                .is_some_and(|revision| revision > Revision::V2024_11_05)
+        let legacy = self.revisions.newest_legacy();
+        self.has_sessions && legacy.is_some_and(|revision| revision > Revision::V2024_11_05)
     }
 }
 
@@ -362,11 +361,7 @@ impl BodyPosition {
 pub fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>> {
     match head.fields.single("content-type") {
         SingleValue::Value(kind) if is_json(kind) => Ok(()),
-        _ => Err(Refusal::new(
-            415,
-            ErrorCode::InvalidRequest,
-            "Content-Type must be application/json",
-        )),
+        _ => Err(Refusal::invalid(415, "Content-Type must be application/json")),
     }
 }
 
@@ -374,10 +369,11 @@ pub fn check_content_type(head: &RequestHead<'_>) -> Result<(), Refusal<'static>
 fn session_id<'f>(head: &RequestHead<'f>) -> Result<&'f str, Refusal<'static>> {
     match head.fields.single(SESSION_FIELD) {
         SingleValue::Value(session) => Ok(session),
-        SingleValue::Absent => Err(Refusal::bad(
+        SingleValue::Absent => Err(Refusal::invalid(
+            400,
             "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
         )),
-        _ => Err(Refusal::bad("Mcp-Session-Id must not be repeated")),
+        _ => Err(Refusal::invalid(400, "Mcp-Session-Id must not be repeated")),
     }
 }
 
@@ -468,7 +464,7 @@ impl<'f> Refusal<'f> {
 
     /// Status 413: the body exceeds the limit.
     pub const fn content_too_large() -> Self {
-        Self::new(413, ErrorCode::InvalidRequest, "The message exceeds the server's limit")
+        Self::invalid(413, "The message exceeds the server's limit")
     }
 
     /// Status 503: the maximum number of sessions or exchanges is reached.
@@ -476,12 +472,8 @@ impl<'f> Refusal<'f> {
         Self::new(503, ErrorCode::InternalError, "The server is busy: try again later")
     }
 
-    const fn forbidden(message: &'static str) -> Self {
-        Self::new(403, ErrorCode::InvalidRequest, message)
-    }
-
-    const fn bad(message: &'static str) -> Self {
-        Self::new(400, ErrorCode::InvalidRequest, message)
+    const fn invalid(status: u16, message: &'static str) -> Self {
+        Self::new(status, ErrorCode::InvalidRequest, message)
     }
 
     fn with_id(self, id: Option<Id<'f>>) -> Self {
@@ -596,11 +588,8 @@ impl SessionId {
 
     /// Whether `text` is this id, compared in constant time.
     pub fn is(&self, text: &str) -> bool {
-        let differing = self
-            .0
-            .iter()
-            .zip(text.as_bytes())
-            .fold(0, |differing, (one, other)| differing | (one ^ other));
+        let pairs = self.0.iter().zip(text.as_bytes());
+        let differing = pairs.fold(0, |differing, (one, other)| differing | (one ^ other));
         text.len() == self.0.len() && differing == 0
     }
 }
@@ -660,17 +649,14 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     /// Returns the head that the first frame has decided; `None` before the first frame, and for a
     /// buffer that is not of an exchange.
     pub fn http_response(&self) -> Option<OutgoingResponse> {
-        match self.framing() {
-            Framing::Exchange(exchange) => match exchange.mode {
-                Mode::Undecided | Mode::Batch => None,
-                Mode::Json { status, .. } => {
-                    Some(OutgoingResponse { status, body: BodyKind::Json })
-                }
-                Mode::Events => Some(OutgoingResponse::EVENT_STREAM),
-                Mode::Truncated => Some(OutgoingResponse { status: 200, body: BodyKind::Json }),
-            },
-            Framing::Lines | Framing::Post(_) => None,
-        }
+        let Framing::Exchange(exchange) = self.framing() else { return None };
+        let status = match exchange.mode {
+            Mode::Undecided | Mode::Batch => return None,
+            Mode::Events => return Some(OutgoingResponse::EVENT_STREAM),
+            Mode::Json { status, .. } => status,
+            Mode::Truncated => 200,
+        };
+        Some(OutgoingResponse { status, body: BodyKind::Json })
     }
 
     /// Forgets the response and its pending bytes, for that to another request: one without event
@@ -717,7 +703,9 @@ impl<S: Storage> TxBuffer<S> {
 }
 
 #[cfg(test)]
-mod endpoint_tests {
+mod tests {
+    extern crate std;
+
     use super::*;
 
     #[test]
@@ -729,10 +717,7 @@ mod endpoint_tests {
             "text/*;q=0.5 ,\tAPPLICATION/JSON; q=1",
             "text/html, */*;q=0.8",
         ] {
-            assert!(
-                accepts(list, "application/json") && accepts(list, "text/event-stream"),
-                "{list}"
-            );
+            assert!(accepts(list, JSON) && accepts(list, EVENT_STREAM), "{list}");
         }
         for list in [
             "",
@@ -743,12 +728,10 @@ mod endpoint_tests {
             "*",
             "json",
         ] {
-            assert!(!accepts(list, "application/json"), "{list}");
+            assert!(!accepts(list, JSON), "{list}");
         }
-        assert!(super::accepts(
-            &[("Accept", "text/html"), ("accept", "application/json")],
-            &[JSON, "text/html"]
-        ));
+        let two = [("Accept", "text/html"), ("accept", "application/json")];
+        assert!(super::accepts(&two, &[JSON, "text/html"]));
         assert!(!super::accepts(&[] as &[(&str, &str); 0], &[JSON]));
     }
 
@@ -757,13 +740,6 @@ mod endpoint_tests {
         assert!(is_json("application/json") && is_json(" Application/JSON ; charset=utf-8"));
         assert!(!is_json("text/plain") && !is_json("application/json-rpc") && !is_json(""));
     }
-}
-
-#[cfg(test)]
-mod session_id_tests {
-    extern crate std;
-
-    use super::*;
 
     #[test]
     fn an_id_shows_its_random_bytes_and_equals_itself() {

@@ -3,6 +3,7 @@
 
 use crate::buffers::framing::EventId;
 use crate::buffers::{self, Storage};
+use crate::protocol::error::require;
 
 /// A ring buffer of sent events. It records the bytes that leave the buffers of a session, up to
 /// the size of its storage; the oldest are overwritten.
@@ -119,12 +120,8 @@ impl<S: Storage> ReplayBuffer<S> {
 
     /// Returns a cursor to the events that follow `event` in its stream.
     pub const fn read_after(&self, event: EventId) -> ReplayCursor {
-        ReplayCursor {
-            stream: event.stream,
-            from: event.number.saturating_add(1),
-            at: self.oldest,
-            is_mid_event: false,
-        }
+        let from = event.number.saturating_add(1);
+        ReplayCursor { from, ..self.read_stream(event.stream) }
     }
 
     /// Returns a cursor to the oldest recorded event of a stream.
@@ -143,10 +140,7 @@ impl<S: Storage> ReplayBuffer<S> {
     /// # Errors
     /// [`Overwritten`] if the current event was overwritten while it was replayed.
     pub fn next_part(&self, cursor: &mut ReplayCursor) -> Result<Option<[&[u8]; 2]>, Overwritten> {
-        match self.find_part(cursor)? {
-            Some(part) => self.bytes_of(part).map(Some),
-            None => Ok(None),
-        }
+        self.find_part(cursor)?.map(|part| self.bytes_of(part)).transpose()
     }
 
     /// Returns where the next part is, for a reader that sends it by and by.
@@ -181,11 +175,8 @@ impl<S: Storage> ReplayBuffer<S> {
     /// # Errors
     /// [`Overwritten`] if it was overwritten meanwhile.
     pub fn bytes_of(&self, part: RecordedPart) -> Result<[&[u8]; 2], Overwritten> {
-        if part.start < self.oldest {
-            Err(Overwritten)
-        } else {
-            Ok(self.slices(part.start, part.len))
-        }
+        require(part.start >= self.oldest, Overwritten)?;
+        Ok(self.slices(part.start, part.len))
     }
 
     fn push(&mut self, head: PartHead, part: &[u8]) {
