@@ -25,6 +25,7 @@ use crate::message::Arguments;
 use crate::protocol::Method;
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
+use crate::protocol::error::require;
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
 use crate::types::rendered::{Const, Renderer};
@@ -444,10 +445,8 @@ macro_rules! from {
 
         #[cfg(feature = "alloc")]
         impl From<$type<'_>> for Entry<'static> {
-            fn from($value: $type<'_>) -> Self {
-                let text = rendered(|to| Const(&$value).render(to));
-                let $value = &$value;
-                Self(Repr::Owned(Box::new(OwnedParts::new($value.$key, $kind, text, NO_SCOPES))))
+            fn from(value: $type<'_>) -> Self {
+                Scoped { value, scopes: "" }.into()
             }
         }
 
@@ -723,12 +722,10 @@ pub(super) fn check_skills<'c>(skills: &'c [ServedSkill<'c>]) -> Result<(), Cata
         let uri = entry.uri;
         let fault = |reason| CatalogError { entry: uri.as_plain().unwrap_or("(a skill)"), reason };
         entry.check().map_err(|error| fault(error.rule()))?;
-        if skills.iter().take(at).any(|other| other.skill().uri == uri) {
-            return Err(fault("two skills have this URI"));
-        }
-        if !skill.has_all_contents() {
-            return Err(fault("a skill must have the contents of its files"));
-        }
+        let is_used = skills.iter().take(at).any(|other| other.skill().uri == uri);
+        require(!is_used, fault("two skills have this URI"))?;
+        let has_contents = skill.has_all_contents();
+        require(has_contents, fault("a skill must have the contents of its files"))?;
     }
     Ok(())
 }
@@ -739,54 +736,44 @@ pub(super) fn check_entry<'c>(
     mut others: impl Iterator<Item = &'c Entry<'c>>,
 ) -> Result<(), &'static str> {
     let key = entry.key();
-    let mut is_used = || others.any(|other| other.key() == key);
+    let mut is_new = || !others.any(|other| other.key() == key);
     match entry.kind() {
         EntryKind::Tool { input, output, .. } => {
-            if !is_tool_name(key) {
-                return Err("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
-            }
-            if is_used() {
-                return Err("two tools have this name");
-            }
+            let is_name = is_tool_name(key);
+            require(is_name, "a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .")?;
+            require(is_new(), "two tools have this name")?;
             check_schema(input)?;
-            if !input.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
-            {
-                return Err("the type of an input schema must be object");
-            }
+            let kind = input.get("type").and_then(RawJson::as_string);
+            let is_object = kind.is_some_and(|kind| kind == "object");
+            require(is_object, "the type of an input schema must be object")?;
             #[cfg(feature = "http")]
             crate::http::param_headers::check(input)?;
             output.map_or(Ok(()), check_schema)
         }
         EntryKind::Resource => {
-            if !key.as_plain().is_some_and(is_uri) {
-                return Err(
-                    "a resource URI must have a scheme and only characters that RFC 3986 allows",
-                );
-            }
-            if is_used() { Err("two resources have this URI") } else { Ok(()) }
+            require(
+                key.as_plain().is_some_and(is_uri),
+                "a resource URI must have a scheme and only characters that RFC 3986 allows",
+            )?;
+            require(is_new(), "two resources have this URI")
         }
         EntryKind::Template => {
             let pattern = key.as_plain().ok_or("a template may not contain JSON escapes")?;
-            if !uri_template::is_valid(pattern) {
-                return Err(
-                    "only {name} and {+name} are supported in a template, with literal text between two of them",
-                );
-            }
-            if !(pattern.starts_with('{') || begins_with_scheme(pattern))
-                || !uri_template::literals(pattern)
-                    .all(|text| has_uri_characters(&mut text.chars()))
-            {
-                return Err(
-                    "a template must have a scheme and only characters that RFC 3986 allows",
-                );
-            }
-            if is_used() { Err("two templates are the same") } else { Ok(()) }
+            require(
+                uri_template::is_valid(pattern),
+                "only {name} and {+name} are supported in a template, with literal text between two of them",
+            )?;
+            let mut literals = uri_template::literals(pattern);
+            require(
+                (pattern.starts_with('{') || begins_with_scheme(pattern))
+                    && literals.all(|text| has_uri_characters(&mut text.chars())),
+                "a template must have a scheme and only characters that RFC 3986 allows",
+            )?;
+            require(is_new(), "two templates are the same")
         }
         EntryKind::Prompt(_) => {
-            if key.is_empty() {
-                return Err("a prompt must have a name");
-            }
-            if is_used() { Err("two prompts have this name") } else { Ok(()) }
+            require(!key.is_empty(), "a prompt must have a name")?;
+            require(is_new(), "two prompts have this name")
         }
     }
 }
@@ -810,17 +797,10 @@ fn begins_with_scheme(uri: &str) -> bool {
 /// Checks that a schema is an object, of a known dialect, without duplicate keys and external
 /// references.
 fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
-    if !schema.is_object() {
-        return Err("a schema must be a JSON object");
-    }
-    if schema.has_duplicate_key() {
-        return Err("two members of an object in a schema have the same key");
-    }
-    if !is_known_dialect(schema) {
-        return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
-    }
-    if refers_outside(schema) {
-        return Err("a schema may not contain external references");
-    }
-    Ok(())
+    require(schema.is_object(), "a schema must be a JSON object")?;
+    let has_twice = schema.has_duplicate_key();
+    require(!has_twice, "two members of an object in a schema have the same key")?;
+    let is_known = is_known_dialect(schema);
+    require(is_known, "the dialect of a schema must be JSON Schema 2020-12 or draft-07")?;
+    require(!refers_outside(schema), "a schema may not contain external references")
 }

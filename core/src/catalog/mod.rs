@@ -161,12 +161,8 @@ impl Target<'_> {
         name: &str,
         uri: JsonStr<'f>,
     ) -> Option<impl Iterator<Item = char> + 'f> {
-        match self {
-            Self::Template(template) => {
-                uri_template::variable(template.key().as_plain()?, name, uri)
-            }
-            _ => None,
-        }
+        let Self::Template(template) = self else { return None };
+        uri_template::variable(template.key().as_plain()?, name, uri)
     }
 }
 
@@ -256,7 +252,7 @@ impl<'c> Catalog<'c> {
     pub const fn resources(self, resources: &'c [Entry<'c>]) -> Self {
         assert_unset(self.resources);
         EntryKind::assert_all(resources, EntryKind::RESOURCE);
-        Self { resources, look_ups: self.look_ups.of_resources(), ..self }
+        Self { resources, look_ups: LookUps { resource, ..self.look_ups }, ..self }
     }
 
     /// Sets the resource templates.
@@ -266,7 +262,8 @@ impl<'c> Catalog<'c> {
     pub const fn templates(self, templates: &'c [Entry<'c>]) -> Self {
         assert_unset(self.templates);
         EntryKind::assert_all(templates, EntryKind::TEMPLATE);
-        Self { templates, look_ups: self.look_ups.of_templates(), ..self }
+        let look_ups = LookUps { resource, completion, ..self.look_ups };
+        Self { templates, look_ups, ..self }
     }
 
     /// Sets the prompts, also in place of [typed](Self::prompts_of) ones.
@@ -278,7 +275,8 @@ impl<'c> Catalog<'c> {
             assert_unset(self.prompts);
         }
         EntryKind::assert_all(prompts, EntryKind::PROMPT);
-        Self { prompts, look_ups: self.look_ups.of_prompts(), typed_prompts: None, ..self }
+        let look_ups = LookUps { prompt, completion, ..self.look_ups };
+        Self { prompts, look_ups, typed_prompts: None, ..self }
     }
 
     pub(crate) const fn typed_prompts(
@@ -291,7 +289,7 @@ impl<'c> Catalog<'c> {
             "the catalog has an enum of prompts already: see `flatten`"
         );
         assert_unset(self.prompts);
-        let look_ups = self.look_ups.of_typed_prompts();
+        let look_ups = LookUps { prompt: typed_prompt, completion, ..self.look_ups };
         Self { prompts, look_ups, typed_prompts: Some(typed), ..self }
     }
 
@@ -472,22 +470,6 @@ impl LookUps {
         resource,
         completion,
     };
-
-    const fn of_prompts(self) -> Self {
-        Self { prompt, completion, ..self }
-    }
-
-    const fn of_typed_prompts(self) -> Self {
-        Self { prompt: typed_prompt, completion, ..self }
-    }
-
-    const fn of_resources(self) -> Self {
-        Self { resource, ..self }
-    }
-
-    const fn of_templates(self) -> Self {
-        Self { resource, completion, ..self }
-    }
 }
 
 impl<'c> Catalog<'c> {

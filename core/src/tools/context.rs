@@ -521,10 +521,8 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
     ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
-        let needed =
-            input_requests.iter().fold(ClientFeatures::NONE, |needed, (_, input_request)| {
-                needed.with(input_request.required_capabilities())
-            });
+        let needed = input_requests.iter().map(|(_, input)| input.required_capabilities());
+        let needed = needed.fold(ClientFeatures::NONE, ClientFeatures::with);
         if !self.request().capabilities.contains(needed) {
             return Err(ToolError::missing_capability(needed));
         }

@@ -255,8 +255,7 @@ impl<'a> ToolError<'a> {
     #[cfg(feature = "alloc")]
     pub fn into_owned(self) -> ToolError<'static> {
         let why = match self.why {
-            Why::Text(_) | Why::Schema(..) => Why::String(self.to_string()),
-            Why::Faults(..) => Why::String(self.to_string()),
+            Why::Text(_) | Why::Schema(..) | Why::Faults(..) => Why::String(self.to_string()),
             Why::Error(error) => Why::OwnedError(Box::new(error.into())),
             Why::String(text) => Why::String(text),
             Why::OwnedError(error) => Why::OwnedError(error),
@@ -581,13 +580,8 @@ impl Catalog<'_> {
         request: &Request<'_>,
     ) -> Result<(), ToolError<'static>> {
         let Target::Tool(tool) = target else { return Ok(()) };
-        let mut checked = Ok(());
-        if self.is_call(tool)
-            && let Some(why) = self.refusal_text(tool, request)
-        {
-            checked = Err(ToolError::invalid_arguments(&why).into_owned());
-        }
-        checked
+        let why = self.is_call(tool).then(|| self.refusal_text(tool, request)).flatten();
+        why.map_or(Ok(()), |why| Err(ToolError::invalid_arguments(&why).into_owned()))
     }
 
     /// Returns why [`respond`](Self::respond) refuses a name or the arguments of a call, if it

@@ -183,8 +183,7 @@ impl<'c> Catalog<'c> {
     /// others: `flatten` of [`Tools`]); in a constant it then does not compile.
     pub const fn tools_of<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
-            let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
-            if let Some(rule) = rule
+            if let Some(rule) = rule_of::<T>(T::TOOLS, tool)
                 && let Err(faults) = check_members(rule, arguments, &mut [], false)
             {
                 refuse(&faults);
@@ -420,12 +419,11 @@ impl Catalog<'_> {
             P::PROMPTS,
             TypedPrompts {
                 is_valid: |prompt, arguments| {
-                    let rule = rule_of::<P>(prompt);
-                    rule.is_none_or(|rule| {
-                        check_members(rule, arguments.into(), &mut [], false).is_ok()
-                    })
+                    let is_valid =
+                        |rule| check_members(rule, arguments.into(), &mut [], false).is_ok();
+                    rule_of::<P>(P::PROMPTS, prompt).is_none_or(is_valid)
                 },
-                respond: |prompt, server, request, tx| match rule_of::<P>(prompt) {
+                respond: |prompt, server, request, tx| match rule_of::<P>(P::PROMPTS, prompt) {
                     Some(rule) => respond(rule, server, request, tx),
                     None => Ok(false),
                 },
@@ -434,8 +432,8 @@ impl Catalog<'_> {
     }
 }
 
-fn rule_of<P: Prompts<'static>>(prompt: &Entry<'_>) -> Option<&'static Rule> {
-    find(P::PROMPTS, P::HASHES, prompt.key()).and_then(|place| P::RULES.get(place)).copied()
+fn rule_of<T: ReadAt<'static>>(list: &[Entry<'_>], entry: &Entry<'_>) -> Option<&'static Rule> {
+    find(list, T::HASHES, entry.key()).and_then(|place| T::RULES.get(place)).copied()
 }
 
 /// Responds to invalid arguments of a prompt, or with the completion of one that is an enum.
@@ -620,18 +618,6 @@ impl fmt::Display for OutputError<'_> {
 
 crate::text::error_type!(OutputError<'_>);
 
-/// The parameters of a call.
-struct Params<'x, T>(&'x T);
-
-impl<T: ToolCall> Encode for Params<'_, T> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("name", T::NAME);
-        to.member("arguments", self.0);
-        to.end_object();
-    }
-}
-
 impl Client<'_> {
     /// Calls a tool with typed arguments: [`request`](Self::request) with `tools/call`. Read the
     /// result with [`ToolCall::output`].
@@ -645,7 +631,8 @@ impl Client<'_> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> SendResult<Call> {
-        self.request(now, "tools/call", &Params(arguments), options, tx)
+        let params = object!({ "name": T::NAME, "arguments": arguments });
+        self.request(now, "tools/call", &params, options, tx)
     }
 }
 
