@@ -8,7 +8,7 @@ use syn::{DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 
 use crate::Target;
 use crate::attributes::{TypeOptions, VariantOptions, refuse};
-use crate::members::{Members, Trait};
+use crate::members::{Members, Trait, docs};
 
 pub(crate) fn input(item: &DeriveInput, data: &DataEnum, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
@@ -78,13 +78,14 @@ fn strings(
 ) -> Result<TokenStream> {
     check_names(options, variants)?;
     let Target { lifetime, ty, .. } = target;
-    let description = &options.description;
     let names = variants.iter().map(|variant| &variant.name);
     let is_titled = variants.iter().any(|variant| variant.options.title.is_some());
     let titles = variants.iter().filter(|_| is_titled).map(|Variant { options, name, .. }| {
         let title = options.title.as_ref().map_or_else(|| name.clone(), LitStr::value);
         quote!(::mcp_sansio::typed::Docs { title: #title, ..::mcp_sansio::typed::Docs::NONE })
     });
+    let titles = quote!(&const { [#(#titles),*] });
+    let docs = docs(&options.description, None, Some(titles), None);
     let arms = arms(variants.iter().map(|Variant { variant, .. }| {
         let ident = &variant.ident;
         quote!(Self::#ident)
@@ -94,11 +95,7 @@ fn strings(
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
             const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Enum(__NAMES);
-            const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
-                description: #description,
-                inner: &const { [#(#titles),*] },
-                ..::mcp_sansio::typed::Docs::NONE
-            };
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 match ::mcp_sansio::internal::typed::find_name(__NAMES, value) { #(#arms)* }
             }
@@ -130,9 +127,9 @@ impl Objects {
         variants: &[Variant<'_>],
         derived: Trait<'_>,
     ) -> Result<Self> {
-        let (mut objects, mut docs, mut contents) = (vec![], vec![], vec![]);
+        let (mut objects, mut of_variants, mut contents) = (vec![], vec![], vec![]);
         for Variant { variant, options: own, .. } in variants {
-            let (description, title) = (&own.description, own.title.iter());
+            let (description, title) = (&own.description, own.title.as_ref());
             let members = match &variant.fields {
                 Fields::Named(fields) => {
                     Members::new(&fields.named, options.rename_all.unwrap_or_default(), derived)?
@@ -142,17 +139,10 @@ impl Objects {
                     refuse(&fields.unnamed[0].attrs, &["input", "output", "arg"])?;
                     let inner = &fields.unnamed[0].ty;
                     let of_type = derived.of(inner);
-                    let description = Some(description).filter(|text| !text.is_empty()).into_iter();
                     objects.push(quote_spanned!(inner.span()=>
                         ::mcp_sansio::typed::Rule::object(#of_type::RULE)
                     ));
-                    docs.push(quote!(
-                        ::mcp_sansio::typed::Docs {
-                            #(description: #description,)*
-                            #(title: #title,)*
-                            ..#of_type::DOCS
-                        }
-                    ));
+                    of_variants.push(docs(description, title, None, Some(&quote!(#of_type::DOCS))));
                     contents.push(Contents::Struct(of_type));
                     continue;
                 }
@@ -161,18 +151,11 @@ impl Objects {
                     return Err(Error::new_spanned(fields, message));
                 }
             };
-            let inner = members.docs();
             objects.push(members.object(options.open.is_some()));
-            docs.push(quote!(::mcp_sansio::typed::Docs {
-                description: #description,
-                #(title: #title,)*
-                inner: #inner,
-                ..::mcp_sansio::typed::Docs::NONE
-            }));
+            of_variants.push(docs(description, title, Some(members.docs()), None));
             contents.push(Contents::Members(members));
         }
         let names = variants.iter().map(|variant| &variant.name);
-        let description = &options.description;
         let rule = quote! {
             ::mcp_sansio::typed::Rule::OneOf(&const {
                 ::mcp_sansio::typed::OneOf::new(
@@ -182,13 +165,8 @@ impl Objects {
                 )
             })
         };
-        let docs = quote! {
-            ::mcp_sansio::typed::Docs {
-                description: #description,
-                inner: &const { [#(#docs),*] },
-                ..::mcp_sansio::typed::Docs::NONE
-            }
-        };
+        let of_variants = quote!(&const { [#(#of_variants),*] });
+        let docs = docs(&options.description, None, Some(of_variants), None);
         Ok(Self { rule, docs, contents })
     }
 }

@@ -15,39 +15,51 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, GenericParam, Lifetime, Result, parse_macro_input};
 
+use crate::tools::Kind;
+
 /// Implements `Input` for a struct or an enum, and `InputObject` for a struct with named fields:
 /// see the module `mcp_sansio::typed`.
 #[proc_macro_derive(Input, attributes(input, arg))]
 pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), input_or_stub)
+    expand(&parse_macro_input!(item as DeriveInput), |item, target| {
+        expand_input(item, target).unwrap_or_else(|error| stubs::input(item, target, error))
+    })
 }
 
 /// Implements `Output`, `Encode` and, unless it is an enum of names or a newtype, `OutputObject`;
 /// for an `untagged` enum only `Encode` and `From`: see the trait `mcp_sansio::typed::Output`.
 #[proc_macro_derive(Output, attributes(input, output, arg))]
 pub fn output(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), output_or_stub)
+    expand(&parse_macro_input!(item as DeriveInput), |item, target| {
+        output::output(item, target).unwrap_or_else(|error| stubs::output(item, target, error))
+    })
 }
 
 /// Implements `Tools` for an enum whose variants are tools: see the trait
 /// `mcp_sansio::typed::Tools`.
 #[proc_macro_derive(Tools, attributes(tool, arg))]
 pub fn tools(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), tools::tools)
+    expand(&parse_macro_input!(item as DeriveInput), |item, target| {
+        tools::expand(item, Kind::Tools, target)
+    })
 }
 
 /// Implements `ToolCall` for a struct that is the arguments of a tool: see the trait
 /// `mcp_sansio::typed::ToolCall`.
 #[proc_macro_derive(ToolCall, attributes(tool))]
 pub fn tool_call(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), tool_call::tool_call)
+    expand(&parse_macro_input!(item as DeriveInput), |item, target| {
+        tool_call::tool_call(item, target).unwrap_or_else(Error::into_compile_error)
+    })
 }
 
 /// Implements `Prompts` for an enum whose variants are prompts: see the trait
 /// `mcp_sansio::typed::Prompts`.
 #[proc_macro_derive(Prompts, attributes(prompt, arg))]
 pub fn prompts(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    expand(&parse_macro_input!(item as DeriveInput), tools::prompts)
+    expand(&parse_macro_input!(item as DeriveInput), |item, target| {
+        tools::expand(item, Kind::Prompts, target)
+    })
 }
 
 /// `macro_of` returns the errors among the code, since a type without the traits has more of them.
@@ -68,14 +80,6 @@ fn expand(
         }
     });
     code.unwrap_or_else(Error::into_compile_error).into()
-}
-
-fn input_or_stub(item: &DeriveInput, target: &Target) -> TokenStream {
-    expand_input(item, target).unwrap_or_else(|error| stubs::input(item, target, error))
-}
-
-fn output_or_stub(item: &DeriveInput, target: &Target) -> TokenStream {
-    output::output(item, target).unwrap_or_else(|error| stubs::output(item, target, error))
 }
 
 fn expand_input(item: &DeriveInput, target: &Target) -> Result<TokenStream> {

@@ -1,7 +1,7 @@
 //! The members of an object: named fields of a struct or of a variant.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Error, Expr, ExprLit, Field, Lifetime, Lit, LitStr, Result, Token, Type};
@@ -125,7 +125,7 @@ impl<'f> MemberCode<'f> {
         let optional =
             if options.default.is_some() { quote!(true) } else { quote!(#of_type::OPTIONAL) };
         let rule = rule(quote!(#of_type::RULE), &options)?;
-        let docs = docs(quote!(#of_type::DOCS), &rule, &options);
+        let docs = docs_of(quote!(#of_type::DOCS), &rule, &options);
         Ok(Self { ty: &field.ty, of_type, options, rule, optional, docs })
     }
 
@@ -171,25 +171,24 @@ fn rule(mut rule: TokenStream, options: &FieldOptions) -> Result<TokenStream> {
     let is_fraction = |bound: &Option<Expr>| bound.as_ref().is_some_and(|b| fraction(b).is_some());
     Ok(if is_fraction(&bounds.min) || is_fraction(&bounds.max) {
         check_fractions(bounds, options.default.as_ref())?;
-        let bound = |bound: &Option<Expr>| match bound.as_ref().and_then(fraction) {
-            Some(bound) => quote!(::core::option::Option::Some(#bound)),
-            None => quote!(::core::option::Option::None),
-        };
+        let bound = |bound: &Option<Expr>| option(bound.as_ref().and_then(fraction));
         let (min, max) = (bound(&bounds.min), bound(&bounds.max));
         let range = quote!(&const { ::mcp_sansio::typed::NumberRange::new(#min, #max) });
         call("numbers", bounds.spans, quote!(#rule, #range))
     } else {
-        let bound = |bound: &Option<Expr>| match bound {
-            Some(bound) => {
-                let bound = integer(bound, quote!(i64::MIN, i64::MAX));
-                quote!(::core::option::Option::Some(#bound))
-            }
-            None => quote!(::core::option::Option::None),
-        };
+        let integer = |bound: &Expr| integer(bound, quote!(i64::MIN, i64::MAX));
+        let bound = |bound: &Option<Expr>| option(bound.as_ref().map(integer));
         let (min, max) = (bound(&bounds.min), bound(&bounds.max));
         let narrowed = call("narrow", bounds.spans, quote!(#rule, #min, #max));
         quote!(::mcp_sansio::typed::Rule::Integer(&const { #narrowed }))
     })
+}
+
+fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
 }
 
 /// Returns an integer of any type, also that of a constant, which must be in the limits.
@@ -229,8 +228,28 @@ fn check_fractions(bounds: &Bounds, default: Option<&Expr>) -> Result<()> {
     Ok(())
 }
 
+/// An expression of type `Docs`: what is given here, and for the rest what `of_type` says, if there
+/// is such a type.
+pub(crate) fn docs(
+    description: &str,
+    title: Option<&LitStr>,
+    inner: Option<TokenStream>,
+    of_type: Option<&TokenStream>,
+) -> TokenStream {
+    let description = Some(description).filter(|text| !text.is_empty()).into_iter();
+    let (title, inner) = (title.into_iter(), inner.into_iter());
+    let none = quote!(::mcp_sansio::typed::Docs::NONE);
+    let rest = of_type.unwrap_or(&none);
+    quote!(::mcp_sansio::typed::Docs {
+        #(description: #description,)*
+        #(title: #title,)*
+        #(inner: #inner,)*
+        ..#rest
+    })
+}
+
 /// Returns what the schema says of the member: what the type says, unless the field says it.
-fn docs(of_type: TokenStream, rule: &TokenStream, options: &FieldOptions) -> TokenStream {
+fn docs_of(of_type: TokenStream, rule: &TokenStream, options: &FieldOptions) -> TokenStream {
     let mut docs = TokenStream::new();
     if !options.description.is_empty() {
         let description = &options.description;

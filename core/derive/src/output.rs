@@ -8,7 +8,7 @@ use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 use crate::Target;
 use crate::attributes::TypeOptions;
 use crate::enums::{self, Objects, Variant, check_names, variants};
-use crate::members::{MemberCode, Members, Trait};
+use crate::members::{MemberCode, Members, Trait, docs};
 use crate::structs::Contents;
 
 pub(crate) fn output(item: &DeriveInput, target: &Target) -> Result<TokenStream> {
@@ -27,14 +27,9 @@ pub(crate) fn output(item: &DeriveInput, target: &Target) -> Result<TokenStream>
 
 /// Implements the traits for an object.
 fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
-    let description = &options.description;
-    let (object, docs) = (members.object(options.open.is_some()), members.docs());
+    let object = members.object(options.open.is_some());
     let rule = quote!(::mcp_sansio::typed::Rule::Object(#object));
-    let docs = quote!(::mcp_sansio::typed::Docs {
-        description: #description,
-        inner: #docs,
-        ..::mcp_sansio::typed::Docs::NONE
-    });
+    let docs = docs(&options.description, None, Some(members.docs()), None);
     let [pattern, write] = members.write();
     let write = quote! {
         let Self #pattern = self;
@@ -85,9 +80,8 @@ fn implementation(
 /// Implements `Output` for a type that is written as its only field.
 fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> TokenStream {
     let Target { generics, ty, .. } = target;
-    let MemberCode { rule, docs, of_type, .. } = member;
-    let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
-    let docs = quote!(::mcp_sansio::typed::Docs { #(description: #description,)* ..#docs });
+    let MemberCode { rule, of_type, .. } = member;
+    let docs = docs(&options.description, None, None, Some(&member.docs));
     let encode = quote!(::mcp_sansio::Encode::encode(&self.0, to));
     let optional = quote! {
         const OPTIONAL: bool = #of_type::OPTIONAL;
@@ -139,11 +133,7 @@ fn one_of(
     check_names(options, &variants)?;
     let names = variants.iter().map(|variant| &variant.name);
     let rule = quote!(::mcp_sansio::typed::Rule::Enum(&[#(#names),*]));
-    let description = &options.description;
-    let docs = quote!(::mcp_sansio::typed::Docs {
-        description: #description,
-        ..::mcp_sansio::typed::Docs::NONE
-    });
+    let docs = docs(&options.description, None, None, None);
     let arms = variants.iter().map(|Variant { variant, name, .. }| {
         let ident = &variant.ident;
         quote!(Self::#ident => #name)

@@ -6,7 +6,7 @@ use syn::{DeriveInput, Error, Fields, Result};
 
 use crate::Target;
 use crate::attributes::TypeOptions;
-use crate::members::{MemberCode, Members, Trait};
+use crate::members::{MemberCode, Members, Trait, docs};
 
 pub(crate) fn input(item: &DeriveInput, fields: &Fields, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
@@ -70,9 +70,8 @@ impl<'f> Contents<'f> {
 fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
     let Target { lifetime, ty, ty_static, .. } = target;
     let count = members.count;
-    let description = &options.description;
     let object = members.object(options.open.is_some());
-    let docs = members.docs();
+    let docs = docs(&options.description, None, Some(members.docs()), None);
     let build = members.build(&quote!(Self));
     let (schema, bytes) = match &options.schema {
         Some(schema) => (schema.to_token_stream(), None),
@@ -90,11 +89,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
             const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Object(#object);
-            const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
-                description: #description,
-                inner: #docs,
-                ..::mcp_sansio::typed::Docs::NONE
-            };
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
                 ::mcp_sansio::internal::typed::find_members(
@@ -142,15 +137,14 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
 /// Implements `Input` for a type that is written as its only field, with the restrictions of that.
 fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> TokenStream {
     let Target { lifetime, ty, ty_static, .. } = target;
-    let MemberCode { rule, docs, of_type, .. } = member;
+    let MemberCode { rule, of_type, .. } = member;
+    let docs = docs(&options.description, None, None, Some(&member.docs));
     let read = member.read(quote!(value));
-    let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
     quote! {
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
             const RULE: ::mcp_sansio::typed::Rule = #rule;
-            const DOCS: ::mcp_sansio::typed::Docs =
-                ::mcp_sansio::typed::Docs { #(description: #description,)* ..#docs };
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
             const OPTIONAL: bool = #of_type::OPTIONAL;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 Self(#read)

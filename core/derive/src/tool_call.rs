@@ -9,11 +9,7 @@ use crate::attributes::EntryOptions;
 use crate::case::Case;
 use crate::tools::{check_tool_name, with_lifetime};
 
-pub(crate) fn tool_call(item: &DeriveInput, target: &Target) -> TokenStream {
-    implementation(item, target).unwrap_or_else(Error::into_compile_error)
-}
-
-fn implementation(item: &DeriveInput, target: &Target) -> Result<TokenStream> {
+pub(crate) fn tool_call(item: &DeriveInput, target: &Target) -> Result<TokenStream> {
     let Target { generics, ty, .. } = target;
     let EntryOptions { name, returns, .. } = EntryOptions::of_call(&item.attrs)?;
     let span = name.as_ref().map_or(item.ident.span(), LitStr::span);

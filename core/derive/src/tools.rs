@@ -9,17 +9,33 @@ use crate::Target;
 use crate::attributes::{EntryOptions, refuse};
 use crate::case::Case;
 
-pub(crate) fn tools(item: &DeriveInput, target: &Target) -> TokenStream {
-    Code::expand(item, Kind::Tools, target)
-}
-
-pub(crate) fn prompts(item: &DeriveInput, target: &Target) -> TokenStream {
-    Code::expand(item, Kind::Prompts, target)
+pub(crate) fn expand(item: &DeriveInput, kind: Kind, target: &Target) -> TokenStream {
+    let mut code = Code { kind, ..Code::default() };
+    let message = match (&item.data, kind) {
+        (Data::Enum(data), _) if data.variants.is_empty() => {
+            Some("an enum without variants offers nothing")
+        }
+        (Data::Enum(data), _) => {
+            let misplaced = refuse(&item.attrs, &["tool", "prompt", "arg"]).err();
+            code.structs.extend(misplaced.map(Error::into_compile_error));
+            for variant in &data.variants {
+                if let Err(error) = code.variant(variant, target) {
+                    code.structs.extend(error.into_compile_error());
+                }
+            }
+            None
+        }
+        (_, Kind::Tools) => Some("`Tools` is for enums: a variant is a tool"),
+        (_, Kind::Prompts) => Some("`Prompts` is for enums: a variant is a prompt"),
+    };
+    let error = message.map(|message| Error::new_spanned(&item.ident, message));
+    code.structs.extend(error.map(Error::into_compile_error));
+    code.implementation(target)
 }
 
 /// The trait that is derived.
 #[derive(Clone, Copy, Default)]
-enum Kind {
+pub(crate) enum Kind {
     #[default]
     Tools,
     Prompts,
@@ -42,30 +58,6 @@ struct Code {
 }
 
 impl Code {
-    fn expand(item: &DeriveInput, kind: Kind, target: &Target) -> TokenStream {
-        let mut code = Self { kind, ..Self::default() };
-        let message = match (&item.data, kind) {
-            (Data::Enum(data), _) if data.variants.is_empty() => {
-                Some("an enum without variants offers nothing")
-            }
-            (Data::Enum(data), _) => {
-                let misplaced = refuse(&item.attrs, &["tool", "prompt", "arg"]).err();
-                code.structs.extend(misplaced.map(Error::into_compile_error));
-                for variant in &data.variants {
-                    if let Err(error) = code.variant(variant, target) {
-                        code.structs.extend(error.into_compile_error());
-                    }
-                }
-                None
-            }
-            (_, Kind::Tools) => Some("`Tools` is for enums: a variant is a tool"),
-            (_, Kind::Prompts) => Some("`Prompts` is for enums: a variant is a prompt"),
-        };
-        let error = message.map(|message| Error::new_spanned(&item.ident, message));
-        code.structs.extend(error.map(Error::into_compile_error));
-        code.implementation(target)
-    }
-
     fn variant(&mut self, variant: &Variant, target: &Target) -> Result<()> {
         let options = match self.kind {
             Kind::Tools => EntryOptions::of_tool(&variant.attrs)?,
