@@ -64,14 +64,11 @@ fn the_line_is_cut_off_and_its_id_is_unused(
         take(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"noise"}}"#).is_none()
     );
     let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    assert!(
-        matches!(
-            event,
-            Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::Result(_) })
-                if ended == call
-        ),
-        "{event:?}"
-    );
+    let Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::Result(_) }) = event
+    else {
+        panic!("{event:?}")
+    };
+    assert_eq!(ended, call);
 }
 
 #[test]

@@ -75,10 +75,8 @@ fn rpc_18_prog_10_a_client_sends_no_response_and_no_progress_under_2026_07_28() 
     let mut seen = 0;
     for Sent { line, message, .. } in SENT.lines().filter(|sent| sent.revision.is_modern()) {
         let method = message["method"].as_str().unwrap_or_else(|| panic!("a response: {line}"));
-        assert!(
-            !method.starts_with("notifications/") || method == "notifications/cancelled",
-            "{line}"
-        );
+        let is_call = !method.starts_with("notifications/");
+        assert!(is_call || method == "notifications/cancelled", "{line}");
         seen += 1;
     }
     assert!(seen > 100, "{seen}");
@@ -90,28 +88,17 @@ fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_the_required_members
     for Played { name, text, sent } in &SENT.0 {
         let nameless = text.contains("config: nameless");
         for Sent { revision, line, message } in sent {
-            let meta = &message["params"]["_meta"];
+            let meta =
+                |key: &str| &message["params"]["_meta"][format!("io.modelcontextprotocol/{key}")];
             if !revision.is_modern() || message.get("id").is_none() {
-                assert!(
-                    !line.contains("io.modelcontextprotocol/protocolVersion"),
-                    "{name}: {line}"
-                );
+                assert!(!line.contains(VERSION), "{name}: {line}");
                 continue;
             }
-            assert_eq!(
-                meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28",
-                "{name}: {line}"
-            );
-            assert!(
-                meta["io.modelcontextprotocol/clientCapabilities"].is_object(),
-                "{name}: {line}"
-            );
-            let info = &meta["io.modelcontextprotocol/clientInfo"];
-            assert_eq!(
-                (info.is_null(), info["name"] == "c"),
-                (nameless, !nameless),
-                "{name}: {line}"
-            );
+            assert_eq!(meta("protocolVersion"), "2026-07-28", "{name}: {line}");
+            assert!(meta("clientCapabilities").is_object(), "{name}: {line}");
+            let info = meta("clientInfo");
+            let found = (info.is_null(), info["name"] == "c");
+            assert_eq!(found, (nameless, !nameless), "{name}: {line}");
             seen += 1;
         }
     }
@@ -130,16 +117,10 @@ fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
             match (message["method"].as_str(), message.get("id")) {
                 (Some("initialize"), Some(_)) => {
                     let params = &message["params"];
-                    assert!(
-                        params["protocolVersion"] == revision.as_str()
-                            && params["capabilities"].is_object(),
-                        "{line}"
-                    );
-                    assert!(
-                        params["clientInfo"]["name"] == "c"
-                            && params["clientInfo"]["version"] == "1",
-                        "{line}"
-                    );
+                    assert_eq!(params["protocolVersion"], revision.as_str(), "{line}");
+                    assert!(params["capabilities"].is_object(), "{line}");
+                    let info = &params["clientInfo"];
+                    assert!(info["name"] == "c" && info["version"] == "1", "{line}");
                     (initialized, seen) = (false, seen + 1);
                 }
                 (Some("notifications/initialized"), None) => initialized = true,
@@ -162,10 +143,9 @@ fn canc_01_canc_02_canc_11_canc_15_canc_19_a_client_cancels_only_its_own_request
                 (Some("initialize" | "server/discover"), _) => {}
                 (Some(_), Some(id)) => assert!(open.insert(id)),
                 (Some("notifications/cancelled"), None) => {
-                    let id = message["params"]["requestId"]
-                        .as_u64()
-                        .unwrap_or_else(|| panic!("{name}: {line}"));
-                    assert!(open.remove(&id), "{name}: cancelled, though it was not open: {line}");
+                    let id = message["params"]["requestId"].as_u64();
+                    let was_open = id.is_some_and(|id| open.remove(&id));
+                    assert!(was_open, "{name}: cancelled, though it was not open: {line}");
                     seen += 1;
                 }
                 _ => {}
@@ -193,6 +173,8 @@ fn meta_15_meta_16_server_info_does_not_change_behaviour() {
     }
     assert!(compared > 300, "{compared}");
 }
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Returns all ids in a line, as spelled.
 fn ids_in(line: &str) -> Vec<String> {

@@ -27,10 +27,8 @@ fn a_client_offers_an_older_revision_than_the_refused_one() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
-    assert_eq!(
-        peer.hears(&refused(1, r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#)),
-        [""; 0]
-    );
+    let theirs = r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#;
+    assert_eq!(peer.hears(&refused(1, theirs)), [""; 0]);
     assert!(peer.sent().contains(r#""protocolVersion":"2025-06-18""#));
 }
 
@@ -82,9 +80,7 @@ fn an_invalid_response_ends_initialize_and_turns_a_probe_into_one() {
     peer.open();
     assert_eq!(peer.at(10_000), Err(SendError::Full));
     assert_eq!(peer.takes(too_long), ["Violation(TooLong)"]);
-    while peer.at(10_000).is_err() {
-        peer.drain();
-    }
+    peer.passes(10_000);
     assert!(peer.sent().ends_with("}}}\n"));
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 }
@@ -96,9 +92,7 @@ fn time_02_an_open_frame_is_finished_whatever_the_time() {
     peer.open();
     assert_eq!(peer.at(10_000), Err(SendError::Full));
     peer.drain();
-    while peer.at(9_000).is_err() {
-        peer.drain();
-    }
+    peer.passes(9_000);
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 
@@ -138,11 +132,8 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
         assert_eq!(peer.open(), method);
         let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
         let mut messages = Messages::new(Frame::Complete(ping));
-        assert!(matches!(
-            peer.client.next_event(peer.now, &mut messages, &mut peer.line.tx),
-            Err(SendError::Full)
-        ));
-        assert!(peer.line.tx.is_mid_frame());
+        let event = peer.client.next_event(peer.now, &mut messages, &mut peer.line.tx);
+        assert!(matches!(event, Err(SendError::Full)) && peer.line.tx.is_mid_frame());
         assert_eq!(peer.at(20), Ok(String::new()), "no deadline has passed");
         let rest = peer.finish(|client, tx| {
             client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())
@@ -167,16 +158,10 @@ fn late_responses_are_recognized_up_to_the_table_size() {
             let calls: Vec<_> = (0..n)
                 .map(|_| {
                     tx.advance(usize::MAX);
-                    memory
-                        .machine(&CONFIG)
-                        .request(
-                            now,
-                            "tools/call",
-                            &CallToolParams::new("t"),
-                            CallOptions::new(),
-                            &mut tx,
-                        )
-                        .expect("the buffer has room")
+                    let (params, options) = (CallToolParams::new("t"), CallOptions::new());
+                    let mut client = memory.machine(&CONFIG);
+                    let sent = client.request(now, "tools/call", &params, options, &mut tx);
+                    sent.expect("the buffer has room")
                 })
                 .collect();
             for call in calls {
@@ -213,8 +198,7 @@ fn a_late_discovery_is_reported_only_after_the_probe_timed_out() {
     for (era, events) in [(Era::Legacy, &["UnexpectedDiscovery"][..]), (Era::Modern, &[])] {
         let mut peer = Peer::new(&CONFIG);
         peer.client.set_era(Some(era));
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
-            .expect("connecting starts");
+        peer.connects();
         if era == Era::Legacy {
             assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
@@ -237,19 +221,15 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
     }
     // Found by search: where words are hashed at once, the hashes of these are equal.
     let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
-    assert_eq!(
-        peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#),
-        ["Request"]
-    );
+    let heard = peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#);
+    assert_eq!(heard, ["Request"]);
     let cancel =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
     assert_eq!(peer.hears(cancel), [""; 0]);
     let call = peer.call_with_timeout(1000);
     assert_eq!(peer.client.id(call), Some(2));
-    assert_eq!(
-        peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#),
-        ["Violation(UnexpectedResponse)"]
-    );
+    let heard = peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#);
+    assert_eq!(heard, ["Violation(UnexpectedResponse)"]);
     assert!(peer.client.is_call_open(call));
 }
 
@@ -276,12 +256,9 @@ fn instructions_are_handed_over() {
     let answer =
         handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
-    match client.next_event(now, &mut messages, &mut tx) {
-        Ok(Some(ClientEvent::Connected(opened))) => {
-            assert!(opened.instructions().is_some_and(|text| text == "Read."))
-        }
-        other => panic!("{other:?}"),
-    };
+    let event = client.next_event(now, &mut messages, &mut tx);
+    let Ok(Some(ClientEvent::Connected(opened))) = event else { panic!("{event:?}") };
+    assert!(opened.instructions().is_some_and(|text| text == "Read."));
 }
 
 static CONFIG: ClientConfig<'static> =
@@ -301,6 +278,13 @@ impl Peer {
         self.now = Instant::from_millis(ms);
         let event = self.client.handle_timeout(self.now, &mut self.line.tx)?;
         Ok(event.map(|event| name(&event)).unwrap_or_default())
+    }
+
+    /// Finishes what a timeout at that time writes.
+    fn passes(&mut self, ms: u64) {
+        while self.at(ms).is_err() {
+            self.drain();
+        }
     }
 
     /// Returns the call that ends at that time.

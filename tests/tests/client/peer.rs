@@ -22,10 +22,15 @@ impl Peer {
         Self { client: new_client::<8>(config), line: Line::new(24), now, request: None }
     }
 
-    /// Connects; returns the method of the first request.
-    pub(super) fn open(&mut self) -> String {
+    /// Begins to connect.
+    pub(super) fn connects(&mut self) {
         self.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
             .expect("connecting starts");
+    }
+
+    /// Begins to connect; returns the method of the first request.
+    pub(super) fn open(&mut self) -> String {
+        self.connects();
         let sent = self.sent();
         let (_, method) = sent.split_once(r#""method":""#).expect("a method");
         method.split('"').next().expect("a method").to_owned()
@@ -35,8 +40,7 @@ impl Peer {
     pub(super) fn connected(config: &'static ClientConfig<'static>, revision: Revision) -> Self {
         let mut peer = Self::new(config);
         peer.client.set_era(Some(revision.era()));
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
-            .expect("connecting starts");
+        peer.connects();
         if !revision.is_modern() {
             assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }

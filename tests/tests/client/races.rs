@@ -27,11 +27,8 @@ fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
             peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_call_open(call)
         );
         assert!(peer.hears(&answer).is_empty(), "the second response is late, too");
-        assert_eq!(
-            peer.hears(&answer),
-            ["Violation(UnexpectedResponse)"],
-            "a third response is a violation"
-        );
+        let third = peer.hears(&answer);
+        assert_eq!(third, ["Violation(UnexpectedResponse)"], "a third response is a violation");
     }
 }
 
@@ -40,21 +37,14 @@ fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::connected(&CONFIG, revision);
         let (call, answer) = peer.call_and_response();
-        peer.now = Instant::from_millis(60_000);
-        let now = peer.now;
-        assert!(matches!(peer.client.handle_timeout(now, &mut peer.line.tx), Err(SendError::Full)));
-        assert!(peer.line.tx.is_mid_frame());
+        peer.begins_to_time_out(60_000);
         assert!(peer.hears(&answer).is_empty());
-        let ended = peer.finish(|client, tx| {
-            client.handle_timeout(now, tx).map(|event| {
-                matches!(
-                    event,
-                    Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut })
-                        if ended == call
-                )
-            })
+        let now = peer.now;
+        let ended = peer.finish(|client, tx| match client.handle_timeout(now, tx)? {
+            Some(ClientEvent::CallFinished { call, outcome: CallOutcome::TimedOut }) => Ok(call),
+            other => panic!("{other:?}"),
         });
-        assert_eq!(ended, Ok(true));
+        assert_eq!(ended, Ok(call));
         assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_call_open(call));
     }
 }
@@ -62,19 +52,12 @@ fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
 #[test]
 fn ver_13_a_probe_response_while_initialize_is_sent_is_late() {
     let mut peer = Peer::new(&CONFIG);
-    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
-        .expect("connecting starts");
+    peer.connects();
     peer.sent();
-    peer.now = Instant::from_millis(10_000);
-    let now = peer.now;
-    assert!(matches!(peer.client.handle_timeout(now, &mut peer.line.tx), Err(SendError::Full)));
-    assert!(peer.line.tx.is_mid_frame());
+    peer.begins_to_time_out(10_000);
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
-    assert_eq!(
-        peer.hears(discovered),
-        ["UnexpectedDiscovery"],
-        "the open frame is finished, and an event follows"
-    );
+    // The open frame is finished, and an event follows.
+    assert_eq!(peer.hears(discovered), ["UnexpectedDiscovery"]);
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
     assert_eq!(peer.client.era(), Some(Era::Legacy));
@@ -114,11 +97,8 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                             .expect("only Full is expected");
                     }
                     Step::Answer => {
-                        ends += peer
-                            .hears(&answer)
-                            .iter()
-                            .filter(|event| *event == "CallFinished")
-                            .count()
+                        let is_end = |event: &&String| *event == "CallFinished";
+                        ends += peer.hears(&answer).iter().filter(is_end).count();
                     }
                     Step::Progress => {
                         let report = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
@@ -126,10 +106,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                     }
                     Step::ServerCancels => {
                         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
-                        assert!(
-                            peer.hears(cancel).is_empty(),
-                            "the server cannot cancel this request"
-                        );
+                        assert!(peer.hears(cancel).is_empty(), "it cannot cancel this request");
                     }
                     Step::Time => {
                         peer.now = Instant::from_millis(peer.now.as_millis() + 60_000);
@@ -144,10 +121,8 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                 assert_eq!(peer.client.is_call_open(call), ends == 0, "{revision}: {order:?}");
             }
             assert_eq!((ends, peer.client.open_calls()), (1, 0), "{revision}: {order:?}");
-            let answered_first = order
-                .iter()
-                .position(|step| matches!(step, Step::Answer | Step::Cancel | Step::Time));
-            let answered_first = answered_first.is_some_and(|at| matches!(order[at], Step::Answer));
+            let is_end = |step: &&Step| matches!(step, Step::Answer | Step::Cancel | Step::Time);
+            let answered_first = matches!(order.iter().find(is_end), Some(Step::Answer));
             assert_eq!(told, usize::from(!answered_first), "{revision}: {order:?}");
             orders += 1;
         });
@@ -160,8 +135,7 @@ fn a_client_can_connect_again_after_connecting_failed() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     for id in [1, 2] {
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
-            .expect("connecting starts");
+        peer.connects();
         assert_eq!(
             peer.client.connect(Instant::from_millis(0), &mut peer.line.tx),
             Err(SendError::NotAllowed(NotAllowed::AlreadyOpen)),
@@ -175,8 +149,7 @@ fn a_client_can_connect_again_after_connecting_failed() {
         );
         assert_eq!(peer.hears(&handshake(id)), ["Violation(UnexpectedResponse)"]);
     }
-    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
-        .expect("connecting starts");
+    peer.connects();
     assert_eq!(peer.hears(&handshake(3)), ["Connected"]);
 }
 
@@ -186,17 +159,21 @@ fn a_probe_response_after_connecting_as_modern_is_late() {
     // discovery.
     let mut peer = Peer::connected(&CONFIG, Revision::V2026_07_28);
     let (call, _) = peer.call_and_response();
+    let id = peer.client.id(call).expect("the call is open");
     assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(()));
-    let id = peer
-        .sent()
-        .lines()
-        .last()
-        .and_then(|line| line.split("requestId\":").nth(1).map(|rest| rest[..1].to_owned()));
     let discovered = format!(
-        r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#,
-        id.expect("the number of the call")
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#
     );
     assert!(peer.hears(&discovered).is_empty());
+}
+
+impl Peer {
+    /// Writes the beginning of what a timeout causes.
+    fn begins_to_time_out(&mut self, ms: u64) {
+        self.now = Instant::from_millis(ms);
+        let timed_out = self.client.handle_timeout(self.now, &mut self.line.tx);
+        assert!(matches!(timed_out, Err(SendError::Full)) && self.line.tx.is_mid_frame());
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,12 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOptions, ClientEvent, ErrorCode, InputResponseParams, InvalidPayload, Revision, RpcError,
-    SendError, TxBuffer, to_slice,
+    CallOptions, Client, ErrorCode, InputResponseParams, InvalidPayload, Revision, RpcError,
+    SendError, SendResult, ServerRequest, Tx, TxBuffer, to_slice,
 };
 use serde_json::{Value, json};
 
-use super::support::{NOW, Peer, REVISIONS, raw};
+use super::support::{NOW, Peer, REVISIONS, raw, request_of};
 
 const LEGACY: [Revision; 4] = [REVISIONS[0], REVISIONS[1], REVISIONS[2], REVISIONS[3]];
 
@@ -52,31 +52,18 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         for revision in LEGACY {
             let sent =
                 Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
-                    let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                    assert_eq!(
-                        client.respond(request.handle, &ListRootsResult::new(&roots), tx),
-                        Err(SendError::Invalid(InvalidPayload::RootUri)),
-                        "{bad}"
-                    );
-                    assert!(client.is_request_open(request.handle), "a response is still possible");
-                    assert_eq!(
-                        client.respond(request.handle, &ListRootsResult::new(&roots[..1]), tx),
-                        Ok(())
-                    );
+                    let request = request_of(event).handle;
+                    let [all, good] = [&roots[..], &roots[..1]].map(ListRootsResult::new);
+                    let refused = Err(SendError::Invalid(InvalidPayload::RootUri));
+                    assert_eq!(client.respond(request, &all, tx), refused, "{bad}");
+                    // Nothing is written, even if it would not fit the buffer.
+                    let mut small = TxBuffer::new([0; 16]);
+                    assert_eq!(client.respond(request, &all, &mut small), refused, "{bad}");
+                    assert!(small.is_idle());
+                    assert!(client.is_request_open(request), "a response is still possible");
+                    assert_eq!(client.respond(request, &good, tx), Ok(()));
                 });
             assert_eq!(sent[0]["result"]["roots"], json!([{"uri": "file:///a"}]));
-            // Nothing is written, even if it would not fit the buffer.
-            Peer::new(revision).is_asked("roots/list", json!({}), |client, event, _| {
-                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                let mut small = TxBuffer::new([0; 16]);
-                let answered =
-                    client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
-                assert_eq!(
-                    (answered, small.is_idle()),
-                    (Err(SendError::Invalid(InvalidPayload::RootUri)), true),
-                    "{bad}"
-                );
-            });
             assert_eq!(sent.len(), 1, "no part of the refused result was sent");
         }
         // Nor on a retry.
@@ -94,56 +81,49 @@ fn root_02_root_05_only_files_are_given_as_roots() {
 
 #[test]
 fn root_03_samp_08_failures_get_the_specified_error_code() {
+    let rejection = RpcError::new(ErrorCode::Application(-1), "User rejected sampling request");
     for revision in LEGACY {
-        let sent = Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
-            let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            assert_eq!(
-                client.respond_error(request.handle, &RpcError::internal("no disk"), tx),
-                Ok(())
-            );
-        });
-        assert_eq!(sent[0]["error"], json!({"code": -32603, "message": "no disk"}));
-        let question = json!({"messages": [], "maxTokens": 1});
-        let sent = Peer::new(revision).is_asked(
-            "sampling/createMessage",
-            question,
-            |client, event, tx| {
-                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                let refusal =
-                    RpcError::new(ErrorCode::Application(-1), "User rejected sampling request");
-                assert_eq!(client.respond_error(request.handle, &refusal, tx), Ok(()));
-            },
-        );
-        assert_eq!(
-            sent[0]["error"],
-            json!({"code": -1, "message": "User rejected sampling request"})
-        );
+        let sampling = json!({"messages": [], "maxTokens": 1});
+        for (method, params, error, code) in [
+            ("roots/list", json!({}), RpcError::internal("no disk"), -32603),
+            ("sampling/createMessage", sampling, rejection, -1),
+        ] {
+            let answer = answers(revision, method, params, |client, request, tx| {
+                client.respond_error(request.handle, &error, tx)
+            });
+            assert_eq!(answer["error"], json!({"code": code, "message": error.message}));
+        }
     }
+}
+
+/// Returns what a client sends in response to a request.
+fn answers(
+    revision: Revision,
+    method: &str,
+    params: Value,
+    mut answer: impl FnMut(&mut Client<'static>, ServerRequest<'_>, &mut Tx<'_>) -> SendResult,
+) -> Value {
+    let mut sent = Peer::new(revision).is_asked(method, params, |client, event, tx| {
+        assert_eq!(answer(client, request_of(event), tx), Ok(()));
+    });
+    sent.remove(0)
 }
 
 /// Returns the response to `sampling/createMessage` of a client that checks the request.
 fn sample(revision: Revision, params: Value) -> Value {
-    let sent =
-        Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
-            let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            let answered = match request.input_request() {
-                Ok(InputRequest::CreateMessage(question)) if question.validate().is_ok() => {
-                    let said = SamplingMessageContent::text("said");
-                    client.respond(
-                        request.handle,
-                        &CreateMessageResult::new(Role::Assistant, said, "model"),
-                        tx,
-                    )
-                }
-                _ => client.respond_error(
-                    request.handle,
-                    &RpcError::invalid_params("Not a conversation"),
-                    tx,
-                ),
-            };
-            assert_eq!(answered, Ok(()));
-        });
-    sent[0].clone()
+    answers(revision, "sampling/createMessage", params, |client, request, tx| {
+        match request.input_request() {
+            Ok(InputRequest::CreateMessage(question)) if question.validate().is_ok() => {
+                let said = SamplingMessageContent::text("said");
+                let result = CreateMessageResult::new(Role::Assistant, said, "model");
+                client.respond(request.handle, &result, tx)
+            }
+            _ => {
+                let error = RpcError::invalid_params("Not a conversation");
+                client.respond_error(request.handle, &error, tx)
+            }
+        }
+    })
 }
 
 #[test]
@@ -151,18 +131,13 @@ fn samp_09_samp_11_samp_15_conversations_are_checked_before_a_model_sees_them() 
     let text = json!({"type": "text", "text": "t"});
     let used = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}});
     let result = json!({"type": "tool_result", "toolUseId": "1", "content": []});
+    let both = json!([result, text]);
     let says = |role: &str, content: Value| json!({"role": role, "content": content});
     for (messages, good) in [
         (json!([says("user", text.clone())]), true),
         (json!([says("assistant", used.clone()), says("user", result.clone())]), true),
         (json!([says("assistant", used.clone())]), false),
-        (
-            json!([
-                says("assistant", used.clone()),
-                says("user", json!([result.clone(), text.clone()]))
-            ]),
-            false,
-        ),
+        (json!([says("assistant", used.clone()), says("user", both)]), false),
         (json!([says("user", result.clone())]), false),
         (json!([says("system", text.clone())]), false),
         (json!([{"content": text.clone()}]), false),
@@ -173,11 +148,8 @@ fn samp_09_samp_11_samp_15_conversations_are_checked_before_a_model_sees_them() 
         let code = if good { Value::Null } else { json!(-32602) };
         assert_eq!(answer["error"]["code"], code, "{messages}");
     }
-    assert_eq!(
-        sample(Revision::V2025_11_25, json!({"messages": []}))["error"]["code"],
-        -32602,
-        "maxTokens is required"
-    );
+    let without_limit = sample(Revision::V2025_11_25, json!({"messages": []}));
+    assert_eq!(without_limit["error"]["code"], -32602, "maxTokens is required");
 }
 
 #[test]
@@ -186,7 +158,7 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
     for text in ["first", "second"] {
         let params = json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1});
         peer.is_asked("sampling/createMessage", params, |client, event, tx| {
-            let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+            let request = request_of(event);
             let Ok(InputRequest::CreateMessage(question)) = request.input_request() else {
                 panic!("expected an input request")
             };
@@ -203,38 +175,23 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
 #[test]
 fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
     let models = ["claude-opus-4", "Claude-Sonnet-4", "gpt-5", "gemini-pro"];
-    let choose = |preferences: Value| {
-        let text = preferences.to_string();
-        raw(&text)
-            .to::<ModelPreferences<'_>>()
-            .expect("preferences")
-            .select_model(&models)
-            .map(|at| models[at])
-    };
-    assert_eq!(
-        choose(json!({"hints": [{"name": "sonnet"}, {"name": "opus"}]})),
-        Some("Claude-Sonnet-4")
-    );
-    assert_eq!(
-        choose(json!({"hints": [{"name": "mistral"}, {"name": "gpt"}, {"name": "claude"}]})),
-        Some("gpt-5")
-    );
-    assert_eq!(choose(json!({"hints": [{"name": "claude"}]})), Some("claude-opus-4"));
-    // Independent of the priorities.
-    let cheap = json!({"hints": [{"name": "opus"}], "costPriority": 1, "speedPriority": 1, "intelligencePriority": 0});
-    assert_eq!(choose(cheap), Some("claude-opus-4"));
-    for nothing in [
-        json!({}),
-        json!({"hints": []}),
-        json!({"hints": [{}, {"name": ""}, {"name": "gpt-5-mini"}, 7]}),
+    for (preferences, chosen) in [
+        (r#"{"hints":[{"name":"sonnet"},{"name":"opus"}]}"#, Some(1)),
+        (r#"{"hints":[{"name":"mistral"},{"name":"gpt"},{"name":"claude"}]}"#, Some(2)),
+        (r#"{"hints":[{"name":"claude"}]}"#, Some(0)),
+        // Independent of the priorities.
+        (
+            r#"{"hints":[{"name":"opus"}],"costPriority":1,"speedPriority":1,"intelligencePriority":0}"#,
+            Some(0),
+        ),
+        (r#"{"hints":[{"name":"g\u0065mini"}]}"#, Some(3)),
+        ("{}", None),
+        (r#"{"hints":[]}"#, None),
+        (r#"{"hints":[{},{"name":""},{"name":"gpt-5-mini"},7]}"#, None),
     ] {
-        assert_eq!(choose(nothing.clone()), None, "{nothing}");
+        let preferences: ModelPreferences<'_> = raw(preferences).to().expect("preferences");
+        assert_eq!(preferences.select_model(&models), chosen, "{preferences:?}");
     }
-    let escaped = r#"{"hints":[{"name":"g\u0065mini"}]}"#;
-    assert_eq!(
-        raw(escaped).to::<ModelPreferences<'_>>().expect("preferences").select_model(&models),
-        Some(3)
-    );
 }
 
 #[test]
@@ -259,21 +216,13 @@ fn samp_19_prm_12_results_have_one_or_several_blocks_by_revision() {
         SamplingMessageContentBlock::Text(TextContent::new("b")),
     ];
     for revision in LEGACY {
-        let sent = Peer::new(revision).is_asked(
-            "sampling/createMessage",
-            json!({"messages": [], "maxTokens": 1}),
-            |client, event, tx| {
-                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                let result = CreateMessageResult::new(
-                    Role::Assistant,
-                    SamplingMessageContent::many(&blocks),
-                    "m",
-                )
-                .stop_reason("because");
-                assert_eq!(client.respond(request.handle, &result, tx), Ok(()));
-            },
-        );
-        let result = &sent[0]["result"];
+        let params = json!({"messages": [], "maxTokens": 1});
+        let sent = answers(revision, "sampling/createMessage", params, |client, request, tx| {
+            let content = SamplingMessageContent::many(&blocks);
+            let result = CreateMessageResult::new(Role::Assistant, content, "m");
+            client.respond(request.handle, &result.stop_reason("because"), tx)
+        });
+        let result = &sent["result"];
         assert_eq!(result["content"].is_array(), revision >= Revision::V2025_11_25, "{result}");
         assert_eq!(result["stopReason"], "because");
     }
@@ -292,11 +241,8 @@ fn elic_18_elic_19_a_result_is_validated_by_the_form_before_it_is_sent() {
             (r#"{"mail":"a@b"}"#, false),
             (r#"{"age":1,"mail":"x"}"#, false),
         ] {
-            let sent = Peer::new(revision).is_asked(
-                "elicitation/create",
-                form.clone(),
-                |client, event, tx| {
-                    let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+            let sent =
+                answers(revision, "elicitation/create", form.clone(), |client, request, tx| {
                     let Ok(InputRequest::Elicit(ElicitParams::Form(form))) =
                         request.input_request()
                     else {
@@ -305,10 +251,9 @@ fn elic_18_elic_19_a_result_is_validated_by_the_form_before_it_is_sent() {
                     let answer = form.accept(raw(content));
                     assert_eq!(answer.is_ok(), good, "{content}");
                     let answer = answer.unwrap_or(ElicitResult::new(ElicitAction::Cancel));
-                    assert_eq!(client.respond(request.handle, &answer, tx), Ok(()));
-                },
-            );
-            assert_eq!(sent[0]["result"]["action"], if good { "accept" } else { "cancel" });
+                    client.respond(request.handle, &answer, tx)
+                });
+            assert_eq!(sent["result"]["action"], if good { "accept" } else { "cancel" });
         }
     }
 }
@@ -361,7 +306,7 @@ fn elic_13_the_id_of_an_elicitation_is_handed_over_as_it_is() {
     let params =
         json!({"mode": "url", "message": "m", "url": "https://example.org/", "elicitationId": id});
     Peer::new(Revision::V2025_11_25).is_asked("elicitation/create", params, |_, event, _| {
-        let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+        let request = request_of(event);
         let Ok(InputRequest::Elicit(ElicitParams::Url(page))) = request.input_request() else {
             panic!("a page")
         };

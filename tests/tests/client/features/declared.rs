@@ -42,11 +42,8 @@ fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
 fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
     const CONFIG: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
-    assert!(
-        CONFIG.extensions.is_none()
-            && CONFIG.experimental.is_none()
-            && CONFIG.result_types.is_empty()
-    );
+    assert!(CONFIG.extensions.is_none() && CONFIG.experimental.is_none());
+    assert!(CONFIG.result_types.is_empty());
     assert_eq!(CONFIG.check(), Ok(()));
     let with = |json| CONFIG.extensions(raw(json)).check().is_ok();
     assert!(with(r#"{"org.example/x":{},"io.modelcontextprotocol/tasks":{}}"#) && with("{}"));
@@ -81,10 +78,8 @@ fn root_07_samp_18_a_client_declares_roots_and_sampling_only_if_configured() {
     for revision in REVISIONS {
         assert_eq!(declared(revision, ClientFeatures::NONE), json!({}), "{revision}");
         let forms = declared(revision, ClientFeatures::ELICITATION_FORM);
-        assert!(
-            forms.get("roots").is_none() && forms.get("sampling").is_none(),
-            "{revision}: {forms}"
-        );
+        let undeclared = ["roots", "sampling"].map(|name| forms.get(name).is_none());
+        assert_eq!(undeclared, [true; 2], "{revision}: {forms}");
         assert_eq!(declared(revision, ClientFeatures::ROOTS), json!({"roots": {}}), "{revision}");
     }
 }

@@ -1,10 +1,10 @@
 //! Caching of results, and pagination.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Instant, Revision};
+use mcp_sansio::{CallOptions, ClientEvent, Instant, RawJson, Revision};
 use serde_json::{Value, json};
 
-use super::support::{NOW, Peer, REVISIONS, raw};
+use super::support::{NOW, Peer, REVISIONS, raw, result_of};
 
 /// Returns the pages that a client gets by following the cursors of `pages`, and the cursors that
 /// it sends.
@@ -16,36 +16,22 @@ fn follow(
 ) -> (Vec<Value>, Vec<Value>) {
     let mut peer = Peer::new(revision);
     let (mut items, mut cursors) = (Vec::new(), Vec::new());
-    let mut request = peer.does(|client, tx| {
-        client
-            .request(NOW, method, &PaginatedParams::new(), CallOptions::new(), tx)
-            .expect("the request is sent");
-    });
+    let mut request = vec![peer.sends(method, &PaginatedParams::new())];
     for page in pages {
         let Some(sent) = request.pop() else {
             panic!("more requests than {} pages", cursors.len())
         };
         cursors.push(sent["params"]["cursor"].clone());
-        request = peer.hears(
-            &json!({"jsonrpc": "2.0", "id": sent["id"], "result": page}),
-            |client, event, tx| {
-                let ClientEvent::CallFinished { outcome: CallOutcome::Result(page), .. } = event
-                else {
-                    panic!("{event:?}")
-                };
-                items.extend(
-                    page.get(key)
-                        .into_iter()
-                        .flat_map(|list| list.elements())
-                        .map(|item| item.as_str().to_owned()),
-                );
-                if let Some(next) = PaginatedParams::next_page(page) {
-                    client
-                        .request(NOW, method, &next, CallOptions::new(), tx)
-                        .expect("the request is sent");
-                }
-            },
-        );
+        request = peer.is_answered(&sent, "result", page, |client, event, tx| {
+            let page = result_of(event);
+            let list = page.get(key).into_iter().flat_map(RawJson::elements);
+            items.extend(list.map(|item| item.as_str().to_owned()));
+            if let Some(next) = PaginatedParams::next_page(page) {
+                client
+                    .request(NOW, method, &next, CallOptions::new(), tx)
+                    .expect("the request is sent");
+            }
+        });
     }
     assert!(request.is_empty(), "no request follows the last page");
     (items.iter().map(|item| serde_json::from_str(item).expect("JSON")).collect(), cursors)
@@ -70,11 +56,8 @@ fn page_01_page_05_page_06_page_07_prm_07_pages_are_followed_to_the_last() {
             ];
             let (items, cursors) = follow(revision, method, key, &pages);
             assert_eq!(items, [1, 2, 3, 4, 5, 6].map(Value::from), "{method} in {revision}");
-            assert_eq!(
-                cursors,
-                [Value::Null, json!(odd), json!("0"), json!("-1")],
-                "{method} in {revision}"
-            );
+            let sent = [Value::Null, json!(odd), json!("0"), json!("-1")];
+            assert_eq!(cursors, sent, "{method} in {revision}");
             // Without pagination.
             let (items, cursors) = follow(revision, method, key, &[json!({key: [7]})]);
             assert_eq!((items, cursors), (vec![json!(7)], vec![Value::Null]));

@@ -1,10 +1,13 @@
 //! Input that a modern server requires before it responds.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, InputResponseParams, RawJson, Revision};
+use mcp_sansio::{
+    CallOptions, CallOutcome, ClientEvent, InputRequired, InputResponseParams, RawJson, Revision,
+};
+use mcp_sansio_tests::line::Line;
 use serde_json::json;
 
-use super::support::{NOW, Peer, raw};
+use super::support::{NOW, Peer, outcome_of, raw};
 
 fn questions() -> serde_json::Value {
     json!({
@@ -18,15 +21,17 @@ fn questions() -> serde_json::Value {
     })
 }
 
+fn input_of(event: ClientEvent<'_>) -> InputRequired<'_> {
+    let CallOutcome::InputRequired(input) = outcome_of(event) else { panic!("{event:?}") };
+    input
+}
+
 #[test]
 fn mrtr_16_mrtr_17_mrtr_22_each_input_response_has_the_key_of_its_request() {
     let mut peer = Peer::new(Revision::LATEST);
     let params = json!({"name": "t", "arguments": {"a": 1}});
-    let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
-        let ClientEvent::CallFinished { outcome: CallOutcome::InputRequired(input), .. } = event
-        else {
-            panic!("{event:?}")
-        };
+    let sent = peer.asks("tools/call", &params, &questions(), |client, event, tx| {
+        let input = input_of(event);
         let mut answers = Vec::new();
         for (key, question) in input.requests().iter() {
             let answer = match question.expect("an input request") {
@@ -36,11 +41,8 @@ fn mrtr_16_mrtr_17_mrtr_22_each_input_response_has_the_key_of_its_request() {
                 InputRequest::CreateMessage(request) => {
                     assert_eq!(request.max_tokens, 9);
                     let text = SamplingMessageContent::text("!");
-                    InputResponse::CreateMessage(CreateMessageResult::new(
-                        Role::Assistant,
-                        text,
-                        "m",
-                    ))
+                    let result = CreateMessageResult::new(Role::Assistant, text, "m");
+                    InputResponse::CreateMessage(result)
                 }
                 InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&[])),
                 other => panic!("{other:?}"),
@@ -54,16 +56,9 @@ fn mrtr_16_mrtr_17_mrtr_22_each_input_response_has_the_key_of_its_request() {
         let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out)
             .expect("the values can be written");
         assert!(input.missing_response(json).is_none());
-        let text = params.to_string();
+        let (text, inputs) = (params.to_string(), input.retry_params(&answers));
         client
-            .retry(
-                NOW,
-                "tools/call",
-                &raw(&text),
-                &input.retry_params(&answers),
-                CallOptions::new(),
-                tx,
-            )
+            .retry(NOW, "tools/call", &raw(&text), &inputs, CallOptions::new(), tx)
             .expect("the request is sent");
     });
     let expected = json!({
@@ -72,24 +67,18 @@ fn mrtr_16_mrtr_17_mrtr_22_each_input_response_has_the_key_of_its_request() {
         "wh\u{e9}re": {"roots": []},
     });
     assert_eq!(sent[0]["params"]["inputResponses"], expected);
-    assert_eq!(
-        (&sent[0]["params"]["requestState"], &sent[0]["params"]["arguments"]),
-        (&json!("opaque"), &json!({"a": 1}))
-    );
+    assert_eq!(sent[0]["params"]["requestState"], "opaque");
+    assert_eq!(sent[0]["params"]["arguments"], json!({"a": 1}));
 }
 
 #[test]
 fn mrtr_17_missing_input_responses_are_named() {
     Peer::new(Revision::LATEST).asks(
         "tools/call",
-        json!({"name": "t"}),
-        questions(),
+        &json!({"name": "t"}),
+        &questions(),
         |_, event, _| {
-            let ClientEvent::CallFinished { outcome: CallOutcome::InputRequired(input), .. } =
-                event
-            else {
-                panic!("{event:?}")
-            };
+            let input = input_of(event);
             let missing =
                 |answers: &str| input.missing_response(raw(answers)).map(|key| key.to_string());
             assert_eq!(missing("{}").as_deref(), Some("form"));
@@ -108,53 +97,25 @@ fn mrtr_18_mrtr_19_the_request_state_is_returned_byte_for_byte_through_any_buffe
     for state in [r#""""#, r#""{\"a\":1}""#, r#""\u00e9\/\ud83e\udd80\\""#, r#""é🦀 'x'""#] {
         for size in [1, 7, 64, 4096] {
             let mut peer = Peer::new(Revision::LATEST);
-            let sent = peer.does(|client, tx| {
-                client
-                    .request(NOW, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
-                    .expect("the request is sent");
-            });
+            let sent = peer.sends("tools/call", &CallToolParams::new("t"));
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"input_required","requestState":{state}}}}}"#,
-                sent[0]["id"]
+                sent["id"]
             );
-            let mut out = Vec::new();
+            let mut output = Line::new(size);
             peer.hears_text(&line, |client, event, _| {
-                let ClientEvent::CallFinished {
-                    outcome: CallOutcome::InputRequired(input), ..
-                } = event
-                else {
-                    panic!("{event:?}")
-                };
-                assert_eq!(
-                    (
-                        input.state().map(|s| s.as_json().as_str()),
-                        input.round(),
-                        input.raw_requests().is_none()
-                    ),
-                    (Some(state), 0, true)
-                );
+                let input = input_of(event);
+                assert_eq!(input.state().map(|s| s.as_json().as_str()), Some(state));
+                assert_eq!((input.round(), input.raw_requests().is_none()), (0, true));
                 let inputs: InputResponseParams<'_, RawJson<'_>> =
                     InputResponseParams::new(input.round())
                         .state(input.state().map(Text::from_json));
-                let mut tx = mcp_sansio::TxBuffer::new(vec![0; size]);
-                loop {
-                    let sent = client.retry(
-                        NOW,
-                        "tools/call",
-                        &CallToolParams::new("t"),
-                        &inputs,
-                        CallOptions::new(),
-                        &mut tx,
-                    );
-                    out.extend_from_slice(tx.pending());
-                    tx.advance(usize::MAX);
-                    if sent.is_ok() {
-                        return;
-                    }
-                    assert!(sent.is_err_and(|error| error == mcp_sansio::SendError::Full));
-                }
+                let (params, options) = (CallToolParams::new("t"), CallOptions::new());
+                output
+                    .send(|tx| client.retry(NOW, "tools/call", &params, &inputs, options, tx))
+                    .expect("the request is sent");
             });
-            let out = String::from_utf8(out).expect("UTF-8");
+            let out = output.take();
             assert!(out.contains(&format!(r#""requestState":{state}"#)), "{out}");
         }
     }

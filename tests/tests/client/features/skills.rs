@@ -8,7 +8,7 @@ use mcp_sansio::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::support::{CONFIG, NOW, Peer, REVISIONS, raw};
+use super::support::{CONFIG, Peer, REVISIONS, raw};
 
 const SKILL_MD: &str = "---\nname: tea\ndescription: Makes tea\n---\nBoil water.\n";
 
@@ -39,13 +39,8 @@ fn with<R>(entry: &Value, check: impl FnOnce(&Skill<'_>) -> R) -> R {
 fn skl_03_methods_of_skills_are_sent_only_to_servers_that_declared_them() {
     for revision in REVISIONS {
         for method in ["skills/list", "skills/get", "resources/directory/read"] {
-            let mut peer = Peer::new(revision);
-            let mut result = Ok(());
-            peer.does(|client, tx| {
-                let params = raw(r#"{"uri":"skill://tea/SKILL.md"}"#);
-                let sent = client.request(NOW, method, &params, CallOptions::new(), tx);
-                result = sent.map(|_| ());
-            });
+            let params = raw(r#"{"uri":"skill://tea/SKILL.md"}"#);
+            let result = Peer::new(revision).tries(method, &params, CallOptions::new());
             let refused = |rule| Err(SendError::NotAllowed(rule));
             let expected = match revision {
                 Revision::V2024_11_05 | Revision::V2025_03_26 => refused(NotAllowed::Revision),
@@ -80,12 +75,10 @@ fn skl_03_directories_are_read_only_where_the_settings_say_so() {
                 ("skills/get", true),
                 ("resources/directory/read", reads_directories),
             ] {
-                peer.does(|client, tx| {
-                    let sent = client.request(NOW, method, &uri, CallOptions::new(), tx);
-                    let refused = Err(SendError::NotAllowed(NotAllowed::Capability));
-                    let expected = if is_declared { Ok(()) } else { refused };
-                    assert_eq!(sent.map(|_| ()), expected, "{method} {settings} {revision}");
-                });
+                let sent = peer.tries(method, &uri, CallOptions::new());
+                let refused = Err(SendError::NotAllowed(NotAllowed::Capability));
+                let expected = if is_declared { Ok(()) } else { refused };
+                assert_eq!(sent, expected, "{method} {settings} {revision}");
             }
         }
     }
@@ -117,7 +110,7 @@ fn skl_05_skl_08_skl_09_an_entry_that_breaks_a_rule_is_refused() {
         *entry.pointer_mut(path).unwrap() = value;
         entry
     };
-    let sum = "0".repeat(64);
+    let short = format!("sha256:{}", "0".repeat(63));
     for (broken, rule) in [
         (changed("/uri", json!("skill://tea/skill.md")), "its URI must end with"),
         (changed("/uri", json!("skill://coffee/SKILL.md")), "the last directory of its URI"),
@@ -131,14 +124,8 @@ fn skl_05_skl_08_skl_09_an_entry_that_breaks_a_rule_is_refused() {
         (changed("/resources/0/size", json!(-1)), "a file must have"),
         (changed("/resources/0/size", json!("53")), "a file must have"),
         (changed("/resources/0/digest", json!("md5:00")), "a digest must be"),
-        (
-            changed("/resources/0/digest", json!(format!("sha256:{}", &sum[1..]))),
-            "a digest must be",
-        ),
-        (
-            changed("/resources/0/digest", json!(format!("sha256:{}A", &sum[1..]))),
-            "a digest must be",
-        ),
+        (changed("/resources/0/digest", json!(short)), "a digest must be"),
+        (changed("/resources/0/digest", json!(format!("{short}A"))), "a digest must be"),
         (changed("/resources/0/uri", json!("skill://tea/b.md")), "its files lack SKILL.md"),
         (changed("/resources/1/uri", json!("skill://tea/SKILL.md")), "two files have"),
         (changed("/resources/1/uri", json!("skill://teapot/a.md")), "a file is not in"),
@@ -169,10 +156,8 @@ fn skl_10_a_skill_at_the_limits_is_accepted_and_one_beyond_them_says_why() {
         with(&entry, |skill| skill.check())
     };
     assert_eq!((of(512, 0), of(1, 16 << 20)), (Ok(()), Ok(())));
-    assert_eq!(
-        (of(513, 0), of(1, (16 << 20) + 1)),
-        (Err(SkillError::TooManyFiles), Err(SkillError::TooLarge))
-    );
+    assert_eq!(of(513, 0), Err(SkillError::TooManyFiles));
+    assert_eq!(of(1, (16 << 20) + 1), Err(SkillError::TooLarge));
     assert_eq!(SkillError::TooManyFiles.to_string(), "the skill has more than 512 files");
 }
 

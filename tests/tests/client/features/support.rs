@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    Revision, Tx, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Encode, Frame,
+    Instant, Messages, RawJson, Revision, SendResult, ServerRequest, Tx, TxBuffer,
 };
 use mcp_sansio_tests::json::lines;
 use mcp_sansio_tests::memory::new_client;
@@ -41,20 +41,11 @@ impl Peer {
     ) -> Self {
         let mut peer = Self { client: new_client::<8>(config), ids: 0 };
         peer.client.set_era(Some(revision.era()));
-        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
-        if revision.era() == Era::Legacy {
-            let mut capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
-            for (name, value) in more.as_object().expect("an object") {
-                capabilities[name] = value.clone();
-            }
-            let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
-            peer.hears(
-                &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}),
-                |_, event, _| {
-                    assert!(matches!(event, ClientEvent::Connected(_)), "{event:?}");
-                },
-            );
+        let mut capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
+        for (name, value) in more.as_object().expect("an object") {
+            capabilities[name] = value.clone();
         }
+        peer.connects(&json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}}));
         assert_eq!(peer.client.revision(), Some(revision));
         peer
     }
@@ -62,11 +53,19 @@ impl Peer {
     /// Connects by `server/discover` to a server of 2026-07-28 with these capabilities.
     pub(crate) fn discovers(capabilities: &Value) -> Self {
         let mut peer = Self { client: new_client::<8>(&CONFIG), ids: 0 };
-        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
-        let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "public"});
-        peer.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), |_, _, _| {});
+        peer.connects(&json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "public"}));
         assert_eq!(peer.client.revision(), Some(Revision::V2026_07_28));
         peer
+    }
+
+    /// Connects; the server responds with this result if it is asked.
+    fn connects(&mut self, result: &Value) {
+        let sent = self.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
+        for sent in sent {
+            self.is_answered(&sent, "result", result, |_, event, _| {
+                assert!(matches!(event, ClientEvent::Connected(_)), "{event:?}");
+            });
+        }
     }
 
     /// Returns the output of a call.
@@ -104,21 +103,59 @@ impl Peer {
         })
     }
 
+    /// Sends a request, if it is allowed.
+    pub(crate) fn tries(
+        &mut self,
+        method: &str,
+        params: &dyn Encode,
+        options: CallOptions,
+    ) -> SendResult {
+        let mut result = Ok(());
+        let sent = self.does(|client, tx| {
+            result = client.request(NOW, method, params, options, tx).map(|_| ());
+        });
+        assert_eq!(sent.len(), usize::from(result.is_ok()));
+        result
+    }
+
+    /// Sends a request, and returns it.
+    pub(crate) fn sends(&mut self, method: &str, params: &dyn Encode) -> Value {
+        self.sends_with(method, params, CallOptions::new())
+    }
+
+    pub(crate) fn sends_with(
+        &mut self,
+        method: &str,
+        params: &dyn Encode,
+        options: CallOptions,
+    ) -> Value {
+        let mut sent = self.does(|client, tx| {
+            client.request(NOW, method, params, options, tx).expect("the request is sent");
+        });
+        sent.remove(0)
+    }
+
+    /// Delivers the response to a request: `member` is `result` or `error`.
+    pub(crate) fn is_answered(
+        &mut self,
+        sent: &Value,
+        member: &str,
+        value: &Value,
+        handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        self.hears(&json!({"jsonrpc": "2.0", "id": sent["id"], member: value}), handle)
+    }
+
     /// Sends a request, delivers its result, and passes the event to `application`.
     pub(crate) fn asks(
         &mut self,
         method: &str,
-        params: Value,
-        result: Value,
+        params: &Value,
+        result: &Value,
         handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
     ) -> Vec<Value> {
-        let params = params.to_string();
-        let sent = self.does(|client, tx| {
-            client
-                .request(NOW, method, &raw(&params), CallOptions::new(), tx)
-                .expect("the request is sent");
-        });
-        self.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), handle)
+        let sent = self.sends(method, &raw(&params.to_string()));
+        self.is_answered(&sent, "result", result, handle)
     }
 
     /// Delivers a legacy request of the server; returns the client's output.
@@ -132,4 +169,21 @@ impl Peer {
         let message = json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params});
         self.hears(&message, handle)
     }
+}
+
+/// Returns the outcome of the call that has ended.
+pub(crate) fn outcome_of(event: ClientEvent<'_>) -> CallOutcome<'_> {
+    let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
+    outcome
+}
+
+/// Returns the result of the call that has ended.
+pub(crate) fn result_of(event: ClientEvent<'_>) -> RawJson<'_> {
+    outcome_of(event).result().unwrap_or_else(|| panic!("{event:?}"))
+}
+
+/// Returns the request of the server.
+pub(crate) fn request_of(event: ClientEvent<'_>) -> ServerRequest<'_> {
+    let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+    request
 }

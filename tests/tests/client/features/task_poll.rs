@@ -2,12 +2,12 @@
 
 use mcp_sansio::types::{Implementation, Task, TaskParams, UpdateTaskParams};
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, Instant, JsonStr,
+    Call, CallOptions, CallOutcome, ClientConfig, ClientFeatures, Encode, Instant, JsonStr,
     PollStep, RawJson, Revision, TaskGone, TaskPoll, methods,
 };
 use serde_json::{Value, json};
 
-use super::support::{EVERYTHING, NOW, Peer, raw};
+use super::support::{EVERYTHING, NOW, Peer, outcome_of, raw};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), EVERYTHING.with(ClientFeatures::TASKS));
@@ -54,11 +54,8 @@ fn state(revision: Revision, status: &str, more: &Value) -> Value {
 
 /// An interval, in the words of the dialect.
 fn every(revision: Revision, millis: u64) -> Value {
-    if revision.is_modern() {
-        json!({ "pollIntervalMs": millis })
-    } else {
-        json!({ "pollInterval": millis })
-    }
+    let name = if revision.is_modern() { "pollIntervalMs" } else { "pollInterval" };
+    json!({ name: millis })
 }
 
 impl Scene {
@@ -72,6 +69,21 @@ impl Scene {
         let capabilities = json!({"tasks": {"requests": {"tools": {"call": {}}}}});
         let peer = Peer::with(&CONFIG, revision, &capabilities);
         Self { peer, poll, now: 1000, random: 0, revision, call: None, id: Value::Null }
+    }
+
+    /// Creates a scene with this interval, in which the state has been asked for once.
+    fn polled(revision: Revision, interval: u64) -> Self {
+        let mut scene = Self::new(revision, "working", &every(revision, interval));
+        assert_eq!(scene.sleeps(), (interval, Said::Get));
+        scene
+    }
+
+    /// Creates a scene in which the task asks for input with these keys.
+    fn asked(keys: &[&str]) -> Self {
+        let mut scene = Self::polled(E, 300);
+        let asked = scene.hears_state("input_required", &form(keys));
+        assert_eq!(asked, Said::Input(keys.iter().map(|key| (*key).into()).collect()));
+        scene
     }
 
     fn now(&self) -> Instant {
@@ -94,15 +106,10 @@ impl Scene {
             _ => return,
         };
         let mut call = None;
+        let (update, other) = (UpdateTaskParams::new("t", RawJson::EMPTY), TaskParams::new("t"));
+        let params: &dyn Encode = if method == methods::TASKS_UPDATE { &update } else { &other };
         let sent = self.peer.does(|client, tx| {
-            let params = UpdateTaskParams::new("t", RawJson::EMPTY);
-            let sent = match method {
-                methods::TASKS_UPDATE => {
-                    client.request(NOW, method, &params, CallOptions::new(), tx)
-                }
-                _ => client.request(NOW, method, &TaskParams::new("t"), CallOptions::new(), tx),
-            };
-            call = Some(sent.expect("the request is sent"));
+            call = client.request(NOW, method, params, CallOptions::new(), tx).ok();
         });
         (self.id, self.call) = (sent[0]["id"].clone(), call);
     }
@@ -119,12 +126,11 @@ impl Scene {
     }
 
     fn hears(&mut self, member: &str, value: &Value) -> Said {
-        let message = json!({"jsonrpc": "2.0", "id": self.id, member: value}).to_string();
+        let sent = json!({"id": self.id});
         let (mut poll, now, random) = (self.poll.clone(), self.now(), self.random);
         let mut heard = None;
-        self.peer.hears_text(&message, |_, event, _| {
-            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
-            let step = poll.on_outcome(now, random, &outcome);
+        self.peer.is_answered(&sent, member, value, |_, event, _| {
+            let step = poll.on_outcome(now, random, &outcome_of(event));
             heard = Some(said(&poll, now, step));
         });
         self.poll = poll;
@@ -143,6 +149,10 @@ impl Scene {
 
     fn hears_error(&mut self, code: i64) -> Said {
         self.hears("error", &json!({"code": code, "message": "?"}))
+    }
+
+    fn is_updated(&mut self) -> Said {
+        self.hears("result", &json!({"resultType": "complete"}))
     }
 
     /// The request in flight fails without a response.
@@ -204,15 +214,13 @@ fn tsk_26_tsk_27_the_result_is_asked_for_when_the_task_has_ended() {
         // A tool that failed has a result, too.
         ("failed", json!({"content": [], "isError": true})),
     ] {
-        let mut scene = Scene::new(D, "working", &every(D, 500));
-        assert_eq!(scene.sleeps(), (500, Said::Get));
+        let mut scene = Scene::polled(D, 500);
         assert_eq!(scene.hears_state("working", &every(D, 500)), Said::Sleep(500));
         assert_eq!(scene.sleeps(), (500, Said::Get));
         assert_eq!(scene.hears_state(status, &json!({})), Said::Result);
         assert_eq!(scene.hears("result", &result), Said::Done(result));
     }
-    let mut scene = Scene::new(D, "working", &every(D, 500));
-    assert_eq!(scene.sleeps(), (500, Said::Get));
+    let mut scene = Scene::polled(D, 500);
     assert_eq!(scene.hears_state("failed", &json!({})), Said::Result);
     // The code is the tool's, whatever it is.
     assert_eq!(scene.hears_error(-32602), Said::Failed(-32602));
@@ -309,8 +317,7 @@ fn tex_12_the_state_is_asked_for_until_it_has_the_end() {
 #[test]
 fn tsk_25_tex_11_the_latest_interval_is_respected() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision, "working", &every(revision, 5000));
-        assert_eq!(scene.sleeps(), (5000, Said::Get));
+        let mut scene = Scene::polled(revision, 5000);
         assert_eq!(scene.hears_state("working", &every(revision, 700)), Said::Sleep(700));
         assert_eq!(scene.sleeps(), (700, Said::Get));
         // Without one, the pauses grow.
@@ -335,11 +342,9 @@ fn tex_66_polling_has_a_floor_and_a_ceiling_and_jitter() {
             assert_eq!(scene.next(), Said::Get);
             // Up to an eighth more, never less.
             scene.random = u32::MAX;
-            let Said::Sleep(longest) = scene.hears_state("working", &every(revision, interval))
-            else {
-                panic!()
-            };
-            assert!(longest > pause && longest <= pause + pause / 8, "{longest}");
+            let slept = scene.hears_state("working", &every(revision, interval));
+            let longest = pause + pause / 8;
+            assert!(matches!(slept, Said::Sleep(ms) if ms > pause && ms <= longest), "{slept:?}");
         }
     }
 }
@@ -347,8 +352,7 @@ fn tex_66_polling_has_a_floor_and_a_ceiling_and_jitter() {
 #[test]
 fn tex_66_faults_do_not_end_the_wait() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision, "working", &every(revision, 200));
-        assert_eq!(scene.sleeps(), (200, Said::Get));
+        let mut scene = Scene::polled(revision, 200);
         let mut pauses = Vec::new();
         for _ in 0..20 {
             let Said::Sleep(pause) = scene.loses_it(&CallOutcome::TimedOut) else { panic!() };
@@ -424,14 +428,11 @@ fn tex_65_the_time_of_a_task_ends_by_the_clients_own_clock() {
 
 #[test]
 fn tex_20_tex_21_tex_22_input_is_given_by_an_update() {
-    let mut scene = Scene::new(E, "working", &every(E, 300));
-    assert_eq!(scene.sleeps(), (300, Said::Get));
-    let asked = scene.hears_state("input_required", &form(&["1", "2"]));
-    assert_eq!(asked, Said::Input(vec!["1".into(), "2".into()]));
+    let mut scene = Scene::asked(&["1", "2"]);
     scene.answers("1");
     scene.answers("2");
     assert_eq!(scene.next(), Said::Update);
-    assert!(matches!(scene.hears("result", &json!({"resultType": "complete"})), Said::Sleep(_)));
+    assert!(matches!(scene.is_updated(), Said::Sleep(_)));
     // The task is followed to its end.
     let (_, said) = scene.sleeps();
     assert_eq!(said, Said::Get);
@@ -441,20 +442,17 @@ fn tex_20_tex_21_tex_22_input_is_given_by_an_update() {
 
 #[test]
 fn tex_24_tex_25_tex_28_each_input_request_is_answered_once() {
-    let mut scene = Scene::new(E, "working", &every(E, 300));
-    assert_eq!(scene.sleeps(), (300, Said::Get));
-    let asked = scene.hears_state("input_required", &form(&["1", "2"]));
-    assert_eq!(asked, Said::Input(vec!["1".into(), "2".into()]));
+    let mut scene = Scene::asked(&["1", "2"]);
     scene.answers("2");
     assert_eq!(scene.next(), Said::Update);
-    scene.hears("result", &json!({"resultType": "complete"}));
+    scene.is_updated();
     // The acknowledgement may come before the state shows it: only the other key is new.
     assert!(matches!(scene.sleeps(), (_, Said::Get)));
     let asked = scene.hears_state("input_required", &form(&["1", "2"]));
     assert_eq!(asked, Said::Input(vec!["1".into()]));
     scene.answers("1");
     assert_eq!(scene.next(), Said::Update);
-    scene.hears("result", &json!({"resultType": "complete"}));
+    scene.is_updated();
     assert!(matches!(scene.sleeps(), (_, Said::Get)));
     assert!(matches!(scene.hears_state("input_required", &form(&["2", "\u{31}"])), Said::Sleep(_)));
     // Keys that are no longer shown make room for others.
@@ -462,14 +460,12 @@ fn tex_24_tex_25_tex_28_each_input_request_is_answered_once() {
         assert!(matches!(scene.sleeps(), (_, Said::Get)));
         let keys = [format!("{round}-a"), format!("{round}-b"), format!("{round}-c")];
         let shown: Vec<&str> = keys.iter().map(String::as_str).chain(["1"]).collect();
-        assert_eq!(
-            scene.hears_state("input_required", &form(&shown)),
-            Said::Input(keys.to_vec()),
-            "the key that is still shown is still known"
-        );
+        // The key that is still shown is still known.
+        let asked = scene.hears_state("input_required", &form(&shown));
+        assert_eq!(asked, Said::Input(keys.to_vec()));
         keys.iter().for_each(|key| scene.answers(key));
         assert_eq!(scene.next(), Said::Update);
-        scene.hears("result", &json!({"resultType": "complete"}));
+        scene.is_updated();
     }
     assert!(matches!(scene.sleeps(), (_, Said::Get)));
     let too_many = form(&["v", "w", "x", "y", "z"]);
@@ -478,9 +474,7 @@ fn tex_24_tex_25_tex_28_each_input_request_is_answered_once() {
 
 #[test]
 fn tex_25_a_lost_update_is_sent_again_without_a_new_question() {
-    let mut scene = Scene::new(E, "working", &every(E, 300));
-    assert_eq!(scene.sleeps(), (300, Said::Get));
-    assert_eq!(scene.hears_state("input_required", &form(&["1"])), Said::Input(vec!["1".into()]));
+    let mut scene = Scene::asked(&["1"]);
     scene.answers("1");
     assert_eq!(scene.next(), Said::Update);
     for pause in [1000, 1500] {
@@ -495,34 +489,28 @@ fn tex_25_a_lost_update_is_sent_again_without_a_new_question() {
 
 #[test]
 fn tex_25_a_response_during_an_update_is_sent_with_the_next_one() {
-    let mut scene = Scene::new(E, "working", &every(E, 300));
-    assert_eq!(scene.sleeps(), (300, Said::Get));
-    let both = Said::Input(vec!["1".into(), "2".into()]);
-    assert_eq!(scene.hears_state("input_required", &form(&["1", "2"])), both);
+    let mut scene = Scene::asked(&["1", "2"]);
     scene.answers("1");
     assert_eq!(scene.next(), Said::Update);
     scene.answers("2");
     assert_eq!(scene.next(), Said::Wait);
-    assert_eq!(scene.hears("result", &json!({"resultType": "complete"})), Said::Update);
-    let slept = scene.hears("result", &json!({"resultType": "complete"}));
+    assert_eq!(scene.is_updated(), Said::Update);
+    let slept = scene.is_updated();
     assert!(matches!(slept, Said::Sleep(_)), "{slept:?}");
 }
 
 #[test]
 fn tex_25_a_response_while_the_state_is_asked_for_is_sent_at_once() {
-    let mut scene = Scene::new(E, "working", &every(E, 300));
-    assert_eq!(scene.sleeps(), (300, Said::Get));
-    let both = Said::Input(vec!["1".into(), "2".into()]);
-    assert_eq!(scene.hears_state("input_required", &form(&["1", "2"])), both);
+    let mut scene = Scene::asked(&["1", "2"]);
     scene.answers("1");
     assert_eq!(scene.next(), Said::Update);
-    scene.hears("result", &json!({"resultType": "complete"}));
+    scene.is_updated();
     for status in ["input_required", "working"] {
         assert!(matches!(scene.sleeps(), (_, Said::Get)));
         scene.answers(status);
         assert_eq!(scene.next(), Said::Wait);
         assert_eq!(scene.hears_state(status, &form(&["2"])), Said::Update, "{status}");
-        scene.hears("result", &json!({"resultType": "complete"}));
+        scene.is_updated();
     }
 }
 
@@ -541,8 +529,7 @@ fn tsk_33_notifications_end_the_wait_and_are_not_needed() {
     // 2025-11-25: it has the status alone.
     let mut scene = Scene::new(D, "working", &every(D, 400));
     assert_eq!(scene.is_told("completed", &json!({})), Said::Result);
-    let mut scene = Scene::new(D, "working", &every(D, 400));
-    assert_eq!(scene.sleeps(), (400, Said::Get));
+    let mut scene = Scene::polled(D, 400);
     assert_eq!(scene.is_told("completed", &json!({})), Said::Wait);
     assert_eq!(scene.hears_state("completed", &json!({})), Said::Result);
     let mut scene = Scene::new(D, "input_required", &json!({}));

@@ -4,13 +4,13 @@ use mcp_sansio::types::{
     CallToolParams, Implementation, SubscriptionFilter, Task, TaskParams, TaskStatus, Text,
 };
 use mcp_sansio::{
-    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientFeatures, Instant,
-    NotAllowed, RawJson, Revision, SendError, Tx, TxBuffer, Violation, methods,
+    CallOptions, CallOutcome, Changed, ClientConfig, ClientEvent, ClientFeatures, Instant,
+    NotAllowed, RawJson, Revision, SendError, TxBuffer, Violation, methods,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::support::{EVERYTHING, NOW, Peer, REVISIONS};
+use super::support::{EVERYTHING, NOW, Peer, REVISIONS, outcome_of};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), EVERYTHING.with(ClientFeatures::TASKS))
@@ -46,29 +46,28 @@ fn created(revision: Revision) -> Value {
     task
 }
 
-fn call(client: &mut Client<'static>, options: CallOptions, tx: &mut Tx<'_>) {
-    client
-        .request(NOW, methods::TOOLS_CALL, &CallToolParams::new("slow"), options, tx)
-        .expect("the call is sent");
+/// Sends a call, and returns it.
+fn call(peer: &mut Peer, options: CallOptions) -> Value {
+    peer.sends_with(methods::TOOLS_CALL, &CallToolParams::new("slow"), options)
 }
 
-fn refused(peer: &mut Peer, method: &str, options: CallOptions) -> SendError {
-    let mut refused = None;
-    let sent = peer.does(|client, tx| {
-        refused = client.request(NOW, method, &CallToolParams::new("slow"), options, tx).err();
-    });
-    assert_eq!(sent, [] as [Value; 0]);
-    refused.expect("the request is refused")
-}
-
-fn answers(peer: &mut Peer, id: &Value, result: &Value, check: impl Fn(CallOutcome<'_>)) {
+fn answers(peer: &mut Peer, sent: &Value, result: &Value, check: impl Fn(CallOutcome<'_>)) {
     let mut seen = false;
-    peer.hears(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |_, event, _| {
-        let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
-        check(outcome);
+    peer.is_answered(sent, "result", result, |_, event, _| {
+        check(outcome_of(event));
         seen = true;
     });
     assert!(seen, "the call has ended");
+}
+
+fn is_a_result(outcome: CallOutcome<'_>) {
+    assert!(matches!(outcome, CallOutcome::Result(_)), "{outcome:?}");
+}
+
+fn is_invalid(why: Violation) -> impl Fn(CallOutcome<'_>) {
+    move |outcome| {
+        assert!(matches!(outcome, CallOutcome::Invalid(found) if found == why), "{outcome:?}");
+    }
 }
 
 fn is_the_task(outcome: CallOutcome<'_>) {
@@ -82,26 +81,23 @@ fn is_the_task(outcome: CallOutcome<'_>) {
 fn tsk_02_a_call_asks_for_a_task_and_gets_it() {
     let mut peer = peer(D);
     let ttl = Some(Duration::from_secs(90));
-    let sent = peer.does(|client, tx| call(client, CallOptions::new().task(ttl), tx));
-    assert_eq!(sent[0]["params"], json!({"name": "slow", "task": {"ttl": 90_000}}));
-    answers(&mut peer, &sent[0]["id"], &created(D), is_the_task);
-    let sent = peer.does(|client, tx| call(client, CallOptions::new().task(None), tx));
-    assert_eq!(sent[0]["params"]["task"], json!({}));
+    let sent = call(&mut peer, CallOptions::new().task(ttl));
+    assert_eq!(sent["params"], json!({"name": "slow", "task": {"ttl": 90_000}}));
+    answers(&mut peer, &sent, &created(D), is_the_task);
+    let sent = call(&mut peer, CallOptions::new().task(None));
+    assert_eq!(sent["params"]["task"], json!({}));
     // A result without a task is not what was asked for.
-    answers(&mut peer, &sent[0]["id"], &json!({"content": []}), |outcome| {
-        assert!(matches!(outcome, CallOutcome::Invalid(Violation::InvalidResult)), "{outcome:?}");
-    });
+    answers(&mut peer, &sent, &json!({"content": []}), is_invalid(Violation::InvalidResult));
     // Nor is a task that was not asked for one.
-    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
-    assert!(sent[0]["params"].get("task").is_none());
-    answers(&mut peer, &sent[0]["id"], &created(D), |outcome| {
-        assert!(matches!(outcome, CallOutcome::Result(_)), "{outcome:?}");
-    });
+    let sent = call(&mut peer, CallOptions::new());
+    assert!(sent["params"].get("task").is_none());
+    answers(&mut peer, &sent, &created(D), is_a_result);
 }
 
 #[test]
 fn tsk_03_tsk_04_no_task_is_asked_of_a_server_that_has_none() {
-    let wants = CallOptions::new().task(None);
+    let (slow, wants) = (CallToolParams::new("slow"), CallOptions::new().task(None));
+    let no = |rule| Err(SendError::NotAllowed(rule));
     for more in [
         json!({}),
         json!({"tasks": {}}),
@@ -109,31 +105,27 @@ fn tsk_03_tsk_04_no_task_is_asked_of_a_server_that_has_none() {
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}),
     ] {
         let mut peer = Peer::with(&CONFIG, D, &more);
-        let error = refused(&mut peer, methods::TOOLS_CALL, wants);
-        assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability), "{more}");
-        for method in [methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST] {
-            let error = refused(&mut peer, method, CallOptions::new());
-            assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability), "{method} {more}");
+        for (method, options) in [
+            (methods::TOOLS_CALL, wants),
+            (methods::TASKS_GET, CallOptions::new()),
+            (methods::TASKS_RESULT, CallOptions::new()),
+            (methods::TASKS_LIST, CallOptions::new()),
+        ] {
+            let tried = peer.tries(method, &slow, options);
+            assert_eq!(tried, no(NotAllowed::Capability), "{method} {more}");
         }
     }
     for revision in [REVISIONS[0], REVISIONS[1], REVISIONS[2]] {
-        let error = refused(&mut peer(revision), methods::TOOLS_CALL, wants);
-        assert_eq!(error, SendError::NotAllowed(NotAllowed::Revision), "{revision}");
+        let tried = peer(revision).tries(methods::TOOLS_CALL, &slow, wants);
+        assert_eq!(tried, no(NotAllowed::Revision), "{revision}");
     }
-    let error = refused(&mut peer(D), methods::PROMPTS_GET, wants);
-    assert_eq!(error, SendError::NotAllowed(NotAllowed::Method));
+    assert_eq!(peer(D).tries(methods::PROMPTS_GET, &slow, wants), no(NotAllowed::Method));
 }
 
 #[test]
 fn tsk_02_each_dialect_has_its_own_requests() {
     let of = |revision, method| {
-        let mut result = Ok(());
-        peer(revision).does(|client, tx| {
-            let params = TaskParams::new("t-1");
-            let sent = client.request(NOW, method, &params, CallOptions::new(), tx);
-            result = sent.map(|_| ());
-        });
-        result
+        peer(revision).tries(method, &TaskParams::new("t-1"), CallOptions::new())
     };
     let no = Err(SendError::NotAllowed(NotAllowed::Revision));
     for method in [methods::TASKS_GET, methods::TASKS_CANCEL] {
@@ -148,11 +140,8 @@ fn tsk_02_each_dialect_has_its_own_requests() {
 #[test]
 fn tsk_32_requests_about_a_task_have_no_related_task() {
     for method in [methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_CANCEL] {
-        let sent = peer(D).does(|client, tx| {
-            let params = TaskParams::new("t-1");
-            client.request(NOW, method, &params, CallOptions::new(), tx).expect("it is sent");
-        });
-        assert_eq!(sent[0]["params"], json!({"taskId": "t-1"}), "{method}");
+        let sent = peer(D).sends(method, &TaskParams::new("t-1"));
+        assert_eq!(sent["params"], json!({"taskId": "t-1"}), "{method}");
     }
 }
 
@@ -160,58 +149,46 @@ fn tsk_32_requests_about_a_task_have_no_related_task() {
 fn tex_02_a_call_that_declares_tasks_takes_a_task_or_a_result() {
     let mut peer = peer(E);
     for options in [CallOptions::new(), CallOptions::new().task(None)] {
-        let sent = peer.does(|client, tx| call(client, options, tx));
+        let sent = call(&mut peer, options);
         // The server decides: no member asks for it.
-        assert!(sent[0]["params"].get("task").is_none());
-        let meta = &sent[0]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        assert!(sent["params"].get("task").is_none());
+        let meta = &sent["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
         assert_eq!(meta["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
-        answers(&mut peer, &sent[0]["id"], &created(E), is_the_task);
+        answers(&mut peer, &sent, &created(E), is_the_task);
     }
-    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
+    let sent = call(&mut peer, CallOptions::new());
+    answers(&mut peer, &sent, &json!({"resultType": "complete", "content": []}), is_a_result);
+    // A task without its members is none.
+    let sent = call(&mut peer, CallOptions::new());
     answers(
         &mut peer,
-        &sent[0]["id"],
-        &json!({"resultType": "complete", "content": []}),
-        |outcome| assert!(matches!(outcome, CallOutcome::Result(_)), "{outcome:?}"),
+        &sent,
+        &json!({"resultType": "task", "taskId": "t"}),
+        is_invalid(Violation::InvalidResult),
     );
-    // A task without its members is none.
-    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
-    answers(&mut peer, &sent[0]["id"], &json!({"resultType": "task", "taskId": "t"}), |outcome| {
-        assert!(matches!(outcome, CallOutcome::Invalid(Violation::InvalidResult)), "{outcome:?}");
-    });
 }
 
 #[test]
 fn tex_02_a_task_that_was_not_declared_is_invalid() {
     let mut peer = Peer::new(E);
-    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
-    answers(&mut peer, &sent[0]["id"], &created(E), |outcome| {
-        assert!(
-            matches!(outcome, CallOutcome::Invalid(Violation::UnknownResultType)),
-            "{outcome:?}"
-        );
-    });
+    let sent = call(&mut peer, CallOptions::new());
+    answers(&mut peer, &sent, &created(E), is_invalid(Violation::UnknownResultType));
 }
 
 #[test]
 fn tex_03_a_task_as_the_result_of_another_method_is_invalid() {
     for method in ["prompts/get", "resources/read", "tools/list", "tasks/update", "own/method"] {
         let mut peer = peer(E);
-        peer.asks(method, json!({}), created(E), |_, event, _| {
-            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
-            assert!(
-                matches!(outcome, CallOutcome::Invalid(Violation::UnknownResultType)),
-                "{method} {outcome:?}"
-            );
+        peer.asks(method, &json!({}), &created(E), |_, event, _| {
+            is_invalid(Violation::UnknownResultType)(outcome_of(event));
         });
     }
     // Servers of the draft give this type to the state of a task.
     for kind in ["complete", "task"] {
         let mut state = task(E, "working");
         state["resultType"] = json!(kind);
-        peer(E).asks("tasks/get", json!({"taskId": "t-1"}), state, |_, event, _| {
-            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
-            assert!(matches!(outcome, CallOutcome::Result(_)), "{kind} {outcome:?}");
+        peer(E).asks("tasks/get", &json!({"taskId": "t-1"}), &state, |_, event, _| {
+            is_a_result(outcome_of(event));
         });
     }
 }
@@ -235,9 +212,8 @@ fn tex_23_tex_62_a_task_asks_only_for_what_the_client_declared() {
         state["resultType"] = json!("complete");
         state["inputRequests"] = requests.clone();
         let mut peer = Peer::with(&NO_SAMPLING, E, &json!({}));
-        peer.asks("tasks/get", json!({"taskId": "t-1"}), state.clone(), |_, event, _| {
-            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
-            match outcome {
+        peer.asks("tasks/get", &json!({"taskId": "t-1"}), &state, |_, event, _| {
+            match outcome_of(event) {
                 CallOutcome::Result(_) => assert!(is_allowed, "{requests}"),
                 CallOutcome::Invalid(Violation::InputNotAllowed) => assert!(!is_allowed),
                 other => panic!("{other:?}"),
@@ -306,9 +282,9 @@ fn a_listen_tells_about_tasks() {
 fn prog_09_the_token_of_a_call_stays_with_its_task() {
     let mut peer = peer(D);
     let options = CallOptions::new().progress(true).task(None);
-    let sent = peer.does(|client, tx| call(client, options, tx));
-    let token = sent[0]["params"]["_meta"]["progressToken"].clone();
-    answers(&mut peer, &sent[0]["id"], &created(D), is_the_task);
+    let sent = call(&mut peer, options);
+    let token = sent["params"]["_meta"]["progressToken"].clone();
+    answers(&mut peer, &sent, &created(D), is_the_task);
     let related = json!({"io.modelcontextprotocol/related-task": {"taskId": "t-1"}});
     let progress = |token: &Value, meta: &Value| json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 0.5, "_meta": meta}});
     let mut seen = 0;
@@ -345,10 +321,6 @@ fn tsk_28_the_request_for_a_result_has_no_timeout() {
 #[test]
 fn a_member_that_the_application_wrote_is_not_written_again() {
     let task = RawJson::from_static(r#"{"name":"slow","task":{}}"#);
-    let mut result = Ok(());
-    peer(D).does(|client, tx| {
-        let options = CallOptions::new().task(None);
-        result = client.request(NOW, methods::TOOLS_CALL, &task, options, tx).map(|_| ());
-    });
+    let result = peer(D).tries(methods::TOOLS_CALL, &task, CallOptions::new().task(None));
     assert!(matches!(result, Err(SendError::Invalid(_))), "{result:?}");
 }
