@@ -14,11 +14,8 @@ fn a_call_has_a_result_in_each_revision() {
     for revision in ALL {
         let mut scene = Scene::new(revision);
         let (call, request) = scene.tool("add");
-        assert_eq!(
-            (&request["method"], &request["params"]["name"]),
-            (&json!("tools/call"), &json!("add"))
-        );
-        assert!(!scene.is_over(call));
+        assert_eq!(methods(&[request.clone()]), ["tools/call"]);
+        assert!(request["params"]["name"] == "add" && !scene.is_over(call));
         scene.gets(&ok(&request, content(revision, "3")));
         assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "3");
         assert!(scene.is_over(call));
@@ -88,17 +85,13 @@ fn canc_14_canc_15_a_call_that_is_cancelled_is_told_to_the_server_and_its_respon
         let cancelled = scene.engine.cancel(scene.now, call, Some("bored"), &mut scene.person);
         assert_eq!(cancelled, Some(Cancelled::Call));
         let told = scene.sent_one();
-        assert_eq!(
-            (&told["params"]["requestId"], &told["params"]["reason"]),
-            (&request["id"], &json!("bored"))
-        );
+        assert_eq!(told["params"], json!({"requestId": request["id"], "reason": "bored"}));
         scene.gets(&ok(&request, content(revision, "late")));
         assert!(scene.is_over(call) && scene.log().is_empty());
-        assert_eq!(scene.engine.cancel(scene.now, call, None, &mut scene.person), None);
+        assert_eq!(scene.cancel(call), None);
         // A result that was not taken is dropped, without a word.
-        let (call, request) = scene.tool("quick");
-        scene.gets(&ok(&request, content(revision, "done")));
-        let cancelled = scene.engine.cancel(scene.now, call, None, &mut scene.person);
+        let call = scene.tool_gets("quick", content(revision, "done"));
+        let cancelled = scene.cancel(call);
         assert_eq!((cancelled, scene.sent().len()), (Some(Cancelled::Over), 0));
     }
 }
@@ -107,8 +100,7 @@ fn canc_14_canc_15_a_call_that_is_cancelled_is_told_to_the_server_and_its_respon
 fn a_subscription_is_acknowledged_reports_changes_and_is_ended_by_the_server() {
     let mut scene = Scene::new(E);
     let filter = SubscriptionFilter::new().tools_list_changed(true);
-    let listen =
-        scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person).unwrap();
+    let listen = scene.listen(&filter);
     let request = scene.sent_one();
     assert!(scene.engine.acknowledged(listen).is_none());
     let meta = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
@@ -137,11 +129,10 @@ fn a_level_of_log_messages_is_asked_for_with_each_call() {
 fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next() {
     let mut scene = Scene::new(E);
     let filter = SubscriptionFilter::new().tools_list_changed(true);
-    let listen =
-        scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person).unwrap();
+    let listen = scene.listen(&filter);
     scene.sent_one();
     let (call, _) = scene.tool("slow");
-    scene.engine.end(&mut scene.person);
+    scene.end();
     assert!(matches!(scene.take(call), Err(CallError::Closed)));
     scene.connect();
     // A call can be made at once, and what was sent before the end does not count.
@@ -157,14 +148,11 @@ fn calls_end_with_the_connection_and_a_subscription_begins_again_with_the_next()
 fn what_a_server_says_about_connecting_is_kept() {
     let mut scene = Scene::new(D);
     let result = scene.engine.connected().unwrap().result.unwrap();
-    assert_eq!(
-        result.as_json().get("protocolVersion").map(RawJson::as_str),
-        Some("\"2025-11-25\"")
-    );
-    scene.engine.end(&mut scene.person);
+    let revision = result.as_json().get("protocolVersion").map(RawJson::as_str);
+    assert_eq!(revision, Some("\"2025-11-25\""));
+    scene.end();
     scene.engine.connect(scene.now, &mut scene.person).unwrap();
-    let initialize = scene.sent_one();
-    scene.gets(&error(&initialize, -32603));
+    scene.refuses(-32603);
     assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)));
 }
 
@@ -189,7 +177,7 @@ fn after_a_long_pause_a_response_counts_before_the_timeout_that_is_due() {
 fn who_waits_for_the_connection_is_told_when_it_is_open_or_cannot_be_or_time_is_over() {
     let mut scene = Scene::new(D);
     for [opens, fails] in [[true, false], [false, true], [false, false]] {
-        scene.engine.end(&mut scene.person);
+        scene.end();
         scene.engine.connect(scene.now, &mut scene.person).unwrap();
         let initialize = scene.sent_one();
         let waits = scene.engine.when_connected(scene.now, Duration::from_secs(5));

@@ -13,10 +13,6 @@ const BOTH: [Text<'_>; 2] = [Text::new("test://a"), Text::new("test://b")];
 const PROMPTS_AND_BOTH: SubscriptionFilter<'_> =
     SubscriptionFilter::new().prompts_list_changed(true).resource_subscriptions(&BOTH);
 
-fn listen(scene: &mut Scene, filter: &SubscriptionFilter<'_>) -> CallId {
-    scene.engine.listen(scene.now, filter, CallOptions::new(), &mut scene.person).unwrap()
-}
-
 fn is_acknowledged(scene: &Scene, call: CallId) -> bool {
     scene.engine.acknowledged(call).is_some()
 }
@@ -35,7 +31,7 @@ fn agree(scene: &mut Scene) -> Vec<String> {
 #[test]
 fn a_subscription_to_a_legacy_server_reports_what_its_filter_names() {
     let mut scene = Scene::new(D);
-    let call = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let call = scene.listen(&PROMPTS_AND_BOTH);
     let [first, second] = <[Value; 2]>::try_from(scene.sent()).unwrap();
     scene.gets(&ok(&first, json!({})));
     assert!(!is_acknowledged(&scene, call));
@@ -53,9 +49,9 @@ fn a_subscription_to_a_legacy_server_reports_what_its_filter_names() {
 #[test]
 fn a_subscription_to_lists_of_a_legacy_server_sends_nothing() {
     let mut scene = Scene::new(D);
-    let call = listen(&mut scene, &SubscriptionFilter::new().prompts_list_changed(true));
+    let call = scene.listen(&SubscriptionFilter::new().prompts_list_changed(true));
     assert!(scene.sent().is_empty() && is_acknowledged(&scene, call));
-    let cancelled = scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    let cancelled = scene.cancel(call);
     assert_eq!((cancelled, scene.sent().len()), (Some(Cancelled::Call), 0));
     scene.gets(&notification("notifications/prompts/list_changed", json!({})));
     assert_eq!(scene.log(), ["Prompts of none"]);
@@ -64,13 +60,13 @@ fn a_subscription_to_lists_of_a_legacy_server_sends_nothing() {
 #[test]
 fn a_subscription_that_is_cancelled_leaves_to_others_what_they_need() {
     let mut scene = Scene::new(D);
-    let both = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let both = scene.listen(&PROMPTS_AND_BOTH);
     let uris = [Text::new("test://b")];
-    let one = listen(&mut scene, &SubscriptionFilter::new().resource_subscriptions(&uris));
+    let one = scene.listen(&SubscriptionFilter::new().resource_subscriptions(&uris));
     assert_eq!(agree(&mut scene).len(), 3);
-    scene.engine.cancel(scene.now, both, None, &mut scene.person);
+    scene.cancel(both);
     assert_eq!(agree(&mut scene), ["resources/unsubscribe test://a"]);
-    scene.engine.cancel(scene.now, one, None, &mut scene.person);
+    scene.cancel(one);
     assert_eq!(agree(&mut scene), ["resources/unsubscribe test://b"]);
     assert!(!scene.engine.has_calls());
 }
@@ -78,7 +74,7 @@ fn a_subscription_that_is_cancelled_leaves_to_others_what_they_need() {
 #[test]
 fn a_resource_that_a_legacy_server_refuses_ends_its_subscription() {
     let mut scene = Scene::new(D);
-    let call = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let call = scene.listen(&PROMPTS_AND_BOTH);
     let [first, second] = <[Value; 2]>::try_from(scene.sent()).unwrap();
     scene.gets(&error(&second, -32602));
     scene.gets(&ok(&first, json!({})));
@@ -91,7 +87,7 @@ fn a_resource_that_a_legacy_server_refuses_ends_its_subscription() {
     assert_eq!(methods(&unsubscribes), ["resources/unsubscribe"; 2]);
     unsubscribes.iter().for_each(|request| scene.gets(&error(request, -32602)));
     assert!(scene.sent().is_empty() && !scene.engine.has_calls());
-    let late = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let late = scene.listen(&PROMPTS_AND_BOTH);
     scene.sent();
     scene.later(3_600_000);
     assert!(matches!(scene.take(late), Err(CallError::TimedOut)));
@@ -102,13 +98,12 @@ fn a_legacy_server_gets_its_level_and_its_subscriptions_again() {
     let mut scene = Scene::new(D);
     let warning = LoggingLevel::Warning;
     let refused = scene.engine.set_log_level(scene.now, warning, &mut scene.person).unwrap();
-    let request = scene.sent_one();
-    scene.gets(&error(&request, -32603));
+    scene.refuses(-32603);
     assert!(scene.take(refused).is_err());
-    let call = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let call = scene.listen(&PROMPTS_AND_BOTH);
     agree(&mut scene);
     for _ in 0..2 {
-        scene.engine.end(&mut scene.person);
+        scene.end();
         scene.connect();
         // A level that was refused is not asked for again.
         let subscribes = ["resources/subscribe test://a", "resources/subscribe test://b"];
@@ -119,17 +114,14 @@ fn a_legacy_server_gets_its_level_and_its_subscriptions_again() {
     let set = scene.engine.set_log_level(scene.now, warning, &mut scene.person).unwrap();
     agree(&mut scene);
     scene.take(set).unwrap();
-    scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    scene.cancel(call);
     agree(&mut scene);
     for _ in 0..2 {
-        scene.engine.end(&mut scene.person);
+        scene.end();
         scene.connect();
-        let request = scene.sent_one();
-        assert_eq!(
-            (&request["method"], &request["params"]["level"]),
-            (&json!("logging/setLevel"), &json!("warning"))
-        );
-        scene.gets(&ok(&request, json!({})));
+        let request = scene.responds(json!({}));
+        assert_eq!(methods(&[request.clone()]), ["logging/setLevel"]);
+        assert_eq!(request["params"]["level"], "warning");
     }
     // Its result need not be taken.
     let restored = scene.engine.restored().unwrap();
@@ -142,10 +134,10 @@ fn a_server_that_was_replaced_by_one_of_the_other_era_is_listened_to_again() {
     scene.connect_to(D);
     let warning = LoggingLevel::Warning;
     scene.engine.set_log_level(scene.now, warning, &mut scene.person).unwrap();
-    let call = listen(&mut scene, &PROMPTS_AND_BOTH);
+    let call = scene.listen(&PROMPTS_AND_BOTH);
     agree(&mut scene);
     for revision in [E, D] {
-        scene.engine.end(&mut scene.person);
+        scene.end();
         scene.connect_to(revision);
         let sent = scene.sent();
         let expected: &[&str] = match revision {
@@ -164,7 +156,7 @@ fn a_lost_subscription_is_not_any_result_and_has_its_time_again() {
     let person = &mut scene.person;
     let call = scene.engine.listen(scene.now, &PROMPTS_AND_BOTH, options, person).unwrap();
     agree(&mut scene);
-    scene.engine.end(&mut scene.person);
+    scene.end();
     assert!(scene.engine.is_lost(call) && !scene.engine.has_calls());
     assert!(scene.engine.take_any().is_none());
     scene.connect();
@@ -177,13 +169,13 @@ fn a_lost_subscription_is_not_any_result_and_has_its_time_again() {
 fn a_subscription_ends_if_there_is_no_next_connection() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
-        let call = listen(&mut scene, &PROMPTS_AND_BOTH);
+        let call = scene.listen(&PROMPTS_AND_BOTH);
         scene.sent();
-        scene.engine.end(&mut scene.person);
+        scene.end();
         scene.engine.connect(scene.now, &mut scene.person).unwrap();
         assert!(scene.engine.take(call).is_none(), "it is open from now on");
         scene.now = scene.now.saturating_add(Duration::from_secs(1));
-        scene.engine.end(&mut scene.person);
+        scene.end();
         assert!(matches!(scene.take(call), Err(CallError::Closed)));
         scene.connect();
         assert_eq!(scene.sent().len(), 0, "its end was taken");

@@ -9,7 +9,7 @@ use mcp_sansio_engine::{Before, Cache, CallError, CallId, Limits, Middleware, Ou
 use serde_json::{Value, json};
 
 use crate::scene::{
-    D, E, Scene, content, created, error, form, methods, notification, ok, owned, state,
+    D, E, Scene, content, created, form, methods, notification, ok, owned, requires, state,
 };
 
 type Seen = Arc<Mutex<Vec<String>>>;
@@ -155,14 +155,11 @@ fn a_call_is_repeated_after_its_time_within_its_limit() {
         scene.person.layers.push(watch);
         let id = call(&mut scene, "add");
         for at in [0, 200] {
-            let request = scene.sent_one();
-            assert_eq!(request["params"]["name"], "add");
-            scene.gets(&error(&request, -32603));
+            assert_eq!(scene.refuses(-32603)["params"]["name"], "add");
             assert!(scene.sent().is_empty(), "it waits, {at}");
             assert_eq!(scene.until_next(), 200);
         }
-        let request = scene.sent_one();
-        scene.gets(&ok(&request, content(revision, "3")));
+        scene.responds(content(revision, "3"));
         assert_eq!(scene.take(id).unwrap()["content"][0]["text"], "3");
         let attempts = [
             "0: inner before tools/call 1",
@@ -176,22 +173,19 @@ fn a_call_is_repeated_after_its_time_within_its_limit() {
         // There is no time for another attempt.
         let options = CallOptions::new().limit(Duration::from_millis(150));
         let id = scene.call("tools/call", json!({"name": "add"}), options);
-        let request = scene.sent_one();
-        scene.gets(&error(&request, -32603));
+        scene.refuses(-32603);
         assert!(matches!(scene.take(id), Err(CallError::Server(_))));
         // A call that waits is cancelled like any other, and nothing is sent for it.
         let id = call(&mut scene, "add");
-        let request = scene.sent_one();
-        scene.gets(&error(&request, -32603));
-        let now = scene.now;
-        scene.engine.cancel(now, id, None, &mut scene.person).unwrap();
+        scene.refuses(-32603);
+        scene.cancel(id).unwrap();
         scene.later(1000);
         assert!(scene.sent().is_empty() && !scene.engine.has_calls());
         // The end of the connection is told, and ends it.
         let id = call(&mut scene, "add");
         scene.sent_one();
         saw(&seen);
-        scene.engine.end(&mut scene.person);
+        scene.end();
         assert!(matches!(scene.take(id), Err(CallError::Closed)));
         assert_eq!(saw(&seen), ["1400: inner failed tools/call 1"]);
     }
@@ -212,9 +206,7 @@ fn a_call_waits_until_it_may_be_sent() {
     assert_eq!(scene.until_next(), 300);
     assert!(matches!(scene.take(third), Err(CallError::TimedOut)));
     assert_eq!(scene.until_next(), 700);
-    let request = scene.sent_one();
-    assert_eq!(request["params"]["name"], "two");
-    scene.gets(&ok(&request, content(E, "2")));
+    assert_eq!(scene.responds(content(E, "2"))["params"]["name"], "two");
     scene.take(second).unwrap();
     // A pause may be longer than both times.
     let limit = CallOptions::new().limit(Duration::from_secs(2));
@@ -242,7 +234,7 @@ fn a_call_that_was_never_sent_has_no_result_for_the_middleware() {
     // One ends while it waits for its turn, the other with the connection.
     scene.later(300);
     assert!(matches!(scene.take(second), Err(CallError::TimedOut)));
-    scene.engine.end(&mut scene.person);
+    scene.end();
     assert!(matches!(scene.take(third), Err(CallError::Closed)));
     assert_eq!(saw(&seen), [""; 0]);
 }
@@ -258,11 +250,9 @@ fn a_call_is_changed_and_ended_without_the_server() {
     assert_eq!(scene.take(known).unwrap(), json!({"content": []}));
     assert_eq!(saw(&seen), ["0: outer before tools/call 1", "0: outer ok tools/call 1"]);
     let id = call(&mut scene, "old");
-    let request = scene.sent_one();
-    assert_eq!(request["params"]["name"], "new");
     let mut failed = content(E, "no");
     failed["isError"] = json!(true);
-    scene.gets(&ok(&request, failed));
+    assert_eq!(scene.responds(failed)["params"]["name"], "new");
     assert!(matches!(scene.take(id), Err(CallError::TaskCancelled)));
     // The attempts of one that is ended within count, too.
     let mut scene = Scene::new(E);
@@ -282,27 +272,17 @@ fn rounds_of_input_and_a_task_are_one_call() {
     let mut scene = Scene::new(E);
     scene.person.layers.push(Retry);
     scene.person.layers.push(watch);
-    let (id, request) = scene.tool("add");
-    let asks = json!({"resultType": "input_required", "inputRequests": {"who": form("who?")}, "requestState": "s"});
-    scene.gets(&ok(&request, asks));
-    let round = scene.sent_one();
-    assert_eq!(round["params"]["requestState"], "s");
-    scene.gets(&ok(&round, created(E)));
+    let id = scene.tool_gets("add", requires(json!({"who": form("who?")}), "s"));
+    assert_eq!(scene.responds(created(E))["params"]["requestState"], "s");
     scene.later(110);
-    let poll = scene.sent_one();
-    assert_eq!(poll["method"], "tasks/get");
     let failed = json!({"error": {"code": -32603, "message": "no"}});
-    scene.gets(&ok(&poll, state(E, "failed", failed)));
+    assert_eq!(scene.responds(state(E, "failed", failed))["method"], "tasks/get");
     let attempt = ["0: audit before tools/call 1", "0: audit failed tools/call 1 with input"];
     assert_eq!(saw(&seen), attempt);
     // The next attempt begins anew: without input, and as a call.
     scene.later(200);
-    let request = scene.sent_one();
-    assert_eq!(
-        (&request["method"], request["params"].get("requestState")),
-        (&json!("tools/call"), None)
-    );
-    scene.gets(&ok(&request, content(E, "3")));
+    let request = scene.responds(content(E, "3"));
+    assert!(request["method"] == "tools/call" && request["params"].get("requestState").is_none());
     assert_eq!(scene.take(id).unwrap()["content"][0]["text"], "3");
     assert_eq!(saw(&seen)[1..], ["310: audit ok tools/call 2"]);
 }
@@ -314,8 +294,7 @@ fn nothing_of_an_earlier_attempt_is_sent() {
     let mut scene = Scene::with(E, one);
     scene.person.layers.push(Retry);
     let id = call(&mut scene, "slow");
-    let request = scene.sent_one();
-    scene.gets(&ok(&request, created(E)));
+    scene.responds(created(E));
     // The place is taken, so the state of the task is not asked for.
     let other = call(&mut scene, "other");
     let busy = scene.sent_one();
@@ -349,9 +328,7 @@ fn cached(max_bytes: usize) -> Scene {
 /// Makes a call that the server is asked about, and returns its result.
 fn asks(scene: &mut Scene, method: &str, params: Value, result: Value) -> Value {
     let id = scene.call(method, params, CallOptions::new());
-    let request = scene.sent_one();
-    assert_eq!(request["method"], method);
-    scene.gets(&ok(&request, result));
+    assert_eq!(scene.responds(result)["method"], method);
     scene.take(id).unwrap()
 }
 
@@ -391,11 +368,8 @@ fn cache_06_a_result_with_input_is_not_kept() {
     let mut scene = cached(10_000);
     for _ in 0..2 {
         let id = scene.call("resources/read", read("a:1"), CallOptions::new());
-        let request = scene.sent_one();
-        let asks = json!({"resultType": "input_required", "inputRequests": {"who": form("who?")}, "requestState": "s"});
-        scene.gets(&ok(&request, asks));
-        let round = scene.sent_one();
-        scene.gets(&ok(&round, resource("for Ada", json!(1000))));
+        scene.responds(requires(json!({"who": form("who?")}), "s"));
+        scene.responds(resource("for Ada", json!(1000)));
         scene.take(id).unwrap();
     }
 }
@@ -404,7 +378,7 @@ fn cache_06_a_result_with_input_is_not_kept() {
 fn cache_14_another_connection_begins_with_an_empty_cache() {
     let mut scene = cached(10_000);
     asks(&mut scene, "resources/read", read("a:1"), resource("one", json!(1000)));
-    scene.engine.end(&mut scene.person);
+    scene.end();
     scene.connect();
     asks(&mut scene, "resources/read", read("a:1"), resource("two", json!(1000)));
 }
@@ -414,8 +388,7 @@ fn cache_15_a_change_drops_what_it_concerns() {
     let mut scene = cached(10_000);
     let uris = [Text::new("a:1")];
     let filter = SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
-    let now = scene.now;
-    let listen = scene.engine.listen(now, &filter, CallOptions::new(), &mut scene.person).unwrap();
+    let listen = scene.listen(&filter);
     let listening = scene.sent_one();
     let meta = json!({"io.modelcontextprotocol/subscriptionId": listening["id"]});
     let notifications = json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1"]});
@@ -472,14 +445,11 @@ fn cache_16_cache_18_each_page_has_its_time_and_an_invalid_cursor_drops_all() {
     asks(&mut scene, "resources/read", read("a:1"), resource("one", json!(5000)));
     scene.later(1000);
     let id = scene.call("resources/read", read("a:9"), CallOptions::new());
-    let request = scene.sent_one();
-    scene.gets(&error(&request, -32602));
+    scene.refuses(-32602);
     scene.take(id).unwrap_err();
     has(&mut scene, list, json!({}));
     let id = scene.call(list, second(), CallOptions::new());
-    let request = scene.sent_one();
-    assert_eq!(request["params"]["cursor"], "c");
-    scene.gets(&error(&request, -32602));
+    assert_eq!(scene.refuses(-32602)["params"]["cursor"], "c");
     assert!(matches!(scene.take(id), Err(CallError::Server(_))));
     asks(&mut scene, list, json!({}), page(Some("d"), 5000));
     has(&mut scene, "resources/read", read("a:1"));

@@ -5,13 +5,9 @@ use mcp_sansio_engine::{CallError, InputRefusal, Limits};
 use serde_json::{Value, json};
 
 use crate::scene::{
-    ALL, D, E, RELATED, Scene, answer, content, error, form, form_params, notification, ok,
-    question,
+    ALL, D, E, RELATED, Scene, answer, content, form, form_params, notification, ok, question,
+    requires,
 };
-
-fn requires(requests: Value, state: &str) -> Value {
-    json!({"resultType": "input_required", "inputRequests": requests, "requestState": state})
-}
 
 #[test]
 fn a_call_is_sent_again_with_the_answers_of_each_round() {
@@ -21,18 +17,17 @@ fn a_call_is_sent_again_with_the_answers_of_each_round() {
     scene.gets(&ok(&first, requires(requests, "s1")));
     assert_eq!(scene.log(), ["asked Who?", "asked roots"]);
     assert!(scene.person.asked.iter().all(|(_, about, _)| *about == Some(call)));
-    let second = scene.sent_one();
+    let again = json!({"resultType": "input_required", "requestState": "s2"});
+    let second = scene.responds(again);
     assert_ne!(second["id"], first["id"]);
     let params = &second["params"];
     assert_eq!((&params["name"], &params["requestState"]), (&json!("ask"), &json!("s1")));
     let ada = json!({"action": "accept", "content": {"name": "Ada"}});
     assert_eq!(params["inputResponses"], json!({"a": ada, "b": {"roots": []}}));
     // A round without questions.
-    scene.gets(&ok(&second, json!({"resultType": "input_required", "requestState": "s2"})));
-    let third = scene.sent_one();
+    let third = scene.responds(content(E, "done"));
     assert_eq!(third["params"]["requestState"], "s2");
     assert!(third["params"].get("inputResponses").is_none());
-    scene.gets(&ok(&third, content(E, "done")));
     assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "done");
 }
 
@@ -40,20 +35,17 @@ fn a_call_is_sent_again_with_the_answers_of_each_round() {
 fn a_round_waits_for_its_last_answer() {
     let mut scene = Scene::new(E);
     scene.person.answers_later = true;
-    let (call, first) = scene.tool("ask");
-    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
-    let inputs: Vec<_> = scene.person.asked.iter().map(|(input, ..)| *input).collect();
-    scene.engine.answer(scene.now, inputs[1], Ok(answer("2")), &mut scene.person);
+    let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
+    scene.answers(1, Ok(answer("2")));
     assert!(scene.sent().is_empty());
     // Nothing waits for time: the call is not in flight.
     assert_eq!(scene.engine.poll_timeout(), None);
-    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
-    let second = scene.sent_one();
+    scene.answers(0, Ok(answer("1")));
+    let second = scene.responds(content(E, "done"));
     assert_eq!(second["params"]["inputResponses"].as_object().unwrap().len(), 2);
-    scene.gets(&ok(&second, content(E, "done")));
     scene.take(call).unwrap();
     // A late answer is nothing.
-    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
+    scene.answers(0, Ok(answer("1")));
     assert!(scene.sent().is_empty());
 }
 
@@ -65,18 +57,17 @@ fn the_questions_of_a_call_that_is_cancelled_are_withdrawn_and_those_of_others_s
     for (request, text) in [(&first, "1"), (&second, "2")] {
         scene.gets(&ok(request, requires(json!({"q": form(text)}), "s")));
     }
-    scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    scene.cancel(call);
     assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
-    let input = scene.person.asked[1].0;
-    scene.engine.answer(scene.now, input, Ok(answer("2")), &mut scene.person);
+    scene.answers(1, Ok(answer("2")));
     assert_eq!(scene.sent_one()["params"]["name"], "b");
 }
 
 #[test]
 fn a_refusal_ends_the_call_and_the_other_questions() {
     let mut scene = Scene::new(E);
-    let (call, first) = scene.tool("ask");
-    scene.gets(&ok(&first, requires(json!({"a": form("refuse me"), "b": form("2")}), "s")));
+    let call =
+        scene.tool_gets("ask", requires(json!({"a": form("refuse me"), "b": form("2")}), "s"));
     assert_eq!(scene.log(), ["asked refuse me"], "the second question is not needed");
     let Err(CallError::InputRefused { refusal: InputRefusal::Refused, result }) = scene.take(call)
     else {
@@ -84,17 +75,14 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
     };
     assert!(result.as_json().get("requestState").is_some());
     scene.person.answers_later = true;
-    let (call, first) = scene.tool("ask");
-    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
-    let input = scene.person.asked.last().unwrap().0;
-    scene.engine.answer(scene.now, input, Err(InputRefusal::Panicked), &mut scene.person);
+    let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
+    scene.answers(1, Err(InputRefusal::Panicked));
     assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
     let result = scene.take(call);
     assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::Panicked, .. })));
     // So does the end of the call.
-    let (call, first) = scene.tool("ask");
-    scene.gets(&ok(&first, requires(json!({"a": form("3")}), "s")));
-    scene.engine.cancel(scene.now, call, None, &mut scene.person);
+    let call = scene.tool_gets("ask", requires(json!({"a": form("3")}), "s"));
+    scene.cancel(call);
     assert_eq!(scene.log(), ["asked 3", "withdrawn 3"]);
     assert!(scene.sent().is_empty());
 }
@@ -104,8 +92,7 @@ fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
     let mut limits = Limits::new();
     limits.max_inputs = 1;
     let mut scene = Scene::with(E, limits);
-    let (call, first) = scene.tool("ask");
-    scene.gets(&ok(&first, requires(json!({"a": form("1"), "b": form("2")}), "s")));
+    let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
     let result = scene.take(call);
     assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::TooMany, .. })));
     assert!(scene.log().is_empty());
@@ -122,8 +109,7 @@ fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
     assert!(sent.iter().all(|response| response["error"]["code"] == -32603), "{sent:?}");
     assert_eq!((scene.person.asked.len(), sent.len()), (64, 36));
     // A place that is free again is taken.
-    let input = scene.person.asked[0].0;
-    scene.engine.answer(scene.now, input, Ok(answer("roots")), &mut scene.person);
+    scene.answers(0, Ok(answer("roots")));
     scene.gets(&question(100, "roots/list", json!({})));
     assert_eq!((scene.person.asked.len(), &scene.sent_one()["id"]), (65, &json!(0)));
 }
@@ -154,20 +140,18 @@ fn a_server_takes_its_request_back() {
     scene.person.answers_later = true;
     // The person's answer is told.
     scene.gets(&question(3, "elicitation/create", form_params("Why?")));
-    let (input, no) = (scene.person.asked[0].0, InputRefusal::new("The person says no"));
-    scene.engine.answer(scene.now, input, Err(no), &mut scene.person);
+    scene.answers(0, Err(InputRefusal::new("The person says no")));
     assert_eq!(scene.sent_one()["error"], json!({"code": -1, "message": "The person says no"}));
     scene.person.asked.clear();
     scene.log();
     scene.gets(&question(1, "elicitation/create", form_params("Who?")));
     scene.gets(&notification("notifications/cancelled", json!({"requestId": 1})));
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?", "request cancelled"]);
-    let input = scene.person.asked[0].0;
-    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    scene.answers(0, Ok(answer("Who?")));
     assert!(scene.sent().is_empty());
     // The end of the connection takes all back.
     scene.gets(&question(2, "elicitation/create", form_params("When?")));
-    scene.engine.end(&mut scene.person);
+    scene.end();
     assert_eq!(scene.log(), ["asked When?", "withdrawn When?"]);
 }
 
@@ -180,11 +164,15 @@ fn tsk_19_tsk_30_an_answer_about_a_task_of_the_server_has_its_id() {
         params["_meta"] = json!({RELATED: {"taskId": "t-1"}});
         scene.gets(&question(1, "elicitation/create", params));
         if is_late {
-            let input = scene.person.asked[0].0;
-            scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+            scene.answers(0, Ok(answer("Who?")));
         }
         assert_eq!(scene.sent_one()["result"]["_meta"], json!({RELATED: {"taskId": "t-1"}}));
     }
+}
+
+/// Returns parameters that name the task of this response.
+fn task_of(created: &Value) -> Value {
+    json!({"taskId": created["result"]["task"]["taskId"]})
 }
 
 #[test]
@@ -193,28 +181,23 @@ fn tsk_28_tsk_39_tsk_44_tsk_60_the_client_runs_a_question_as_a_task() {
     scene.person.answers_later = true;
     let mut params = form_params("Who?");
     params["task"] = json!({"ttl": 60_000});
-    scene.gets(&question(1, "elicitation/create", params.clone()));
-    let task = scene.sent_one()["result"]["task"].clone();
+    let task = scene.asks(1, "elicitation/create", params.clone())["result"]["task"].clone();
     assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
     let id = json!({"taskId": task["taskId"]});
-    scene.gets(&question(2, "tasks/list", json!({})));
-    assert_eq!(scene.sent_one()["result"]["tasks"][0]["taskId"], task["taskId"]);
+    let listed = &scene.asks(2, "tasks/list", json!({}))["result"]["tasks"][0];
+    assert_eq!(listed["taskId"], task["taskId"]);
     scene.gets(&question(3, "tasks/result", id.clone()));
     assert!(scene.sent().is_empty(), "it waits");
-    let input = scene.person.asked[0].0;
-    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    scene.answers(0, Ok(answer("Who?")));
     let result = scene.sent_one();
     assert_eq!((&result["id"], &result["result"]["content"]), (&json!(3), &json!({"name": "Ada"})));
     assert_eq!(result["result"]["_meta"], json!({RELATED: id}));
-    scene.gets(&question(8, "tasks/get", id.clone()));
-    let state = scene.sent_one()["result"].clone();
+    let state = scene.asks(8, "tasks/get", id.clone())["result"].clone();
     assert!(state["status"] == "completed" && state.get("_meta").is_none(), "{state}");
-    scene.gets(&question(9, "tasks/cancel", id));
-    assert_eq!(scene.sent_one()["error"]["code"], -32602, "it has ended");
+    assert_eq!(scene.asks(9, "tasks/cancel", id)["error"]["code"], -32602, "it has ended");
     // One that the server cancels, and one whose time is over, need no answer.
     scene.log();
-    scene.gets(&question(4, "elicitation/create", params.clone()));
-    let id = json!({"taskId": scene.sent_one()["result"]["task"]["taskId"]});
+    let id = task_of(&scene.asks(4, "elicitation/create", params.clone()));
     scene.gets(&question(10, "tasks/result", id.clone()));
     scene.gets(&question(5, "tasks/cancel", id));
     let sent = scene.sent();
@@ -222,18 +205,15 @@ fn tsk_28_tsk_39_tsk_44_tsk_60_the_client_runs_a_question_as_a_task() {
     assert_eq!(to(10)["error"]["code"], -32603);
     assert_eq!(to(5)["result"]["status"], "cancelled");
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
-    scene.gets(&question(6, "elicitation/create", params));
-    scene.sent_one();
+    scene.asks(6, "elicitation/create", params);
     scene.until_next();
     scene.later(60_000);
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
-    scene.gets(&question(7, "tasks/get", json!({"taskId": "unknown"})));
-    assert_eq!(scene.sent_one()["error"]["code"], -32602);
+    assert_eq!(scene.asks(7, "tasks/get", json!({"taskId": "unknown"}))["error"]["code"], -32602);
     // A new connection has none of the tasks of the last one.
-    scene.engine.end(&mut scene.person);
+    scene.end();
     scene.connect();
-    scene.gets(&question(1, "tasks/list", json!({})));
-    assert_eq!(scene.sent_one()["result"]["tasks"], json!([]));
+    assert_eq!(scene.asks(1, "tasks/list", json!({}))["result"]["tasks"], json!([]));
 }
 
 #[test]
@@ -243,22 +223,19 @@ fn tsk_31_the_parameter_names_the_task_of_a_client() {
     let ids = [1, 2].map(|id| {
         let mut params = form_params("Who?");
         params["task"] = json!({});
-        scene.gets(&question(id, "elicitation/create", params));
-        scene.sent_one()["result"]["task"]["taskId"].clone()
+        scene.asks(id, "elicitation/create", params)["result"]["task"]["taskId"].clone()
     });
     // The metadata names the other task, which counts for nothing.
     let meta = json!({RELATED: {"taskId": ids[1]}});
     let of = json!({"taskId": ids[0], "_meta": meta});
     for (id, method, status) in [(10, "tasks/get", "working"), (11, "tasks/cancel", "cancelled")] {
-        scene.gets(&question(id, method, of.clone()));
-        let result = &scene.sent_one()["result"];
+        let result = &scene.asks(id, method, of.clone())["result"];
         assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!(status)));
     }
-    let input = scene.person.asked[1].0;
-    scene.engine.answer(scene.now, input, Ok(answer("Who?")), &mut scene.person);
+    scene.answers(1, Ok(answer("Who?")));
     let meta = json!({RELATED: {"taskId": ids[0]}});
-    scene.gets(&question(12, "tasks/result", json!({"taskId": ids[1], "_meta": meta})));
-    assert_eq!(scene.sent_one()["result"]["_meta"][RELATED]["taskId"], ids[1]);
+    let result = scene.asks(12, "tasks/result", json!({"taskId": ids[1], "_meta": meta}));
+    assert_eq!(result["result"]["_meta"][RELATED]["taskId"], ids[1]);
 }
 
 #[test]
@@ -267,8 +244,7 @@ fn r3_l4_a_client_refuses_a_time_that_is_no_whole_number() {
     for task in [json!({"ttl": 1.5}), json!({"ttl": "1"}), json!({"ttl": -1}), json!(5)] {
         let mut params = form_params("Who?");
         params["task"] = task;
-        scene.gets(&question(1, "elicitation/create", params));
-        assert_eq!(scene.sent_one()["error"]["code"], -32602);
+        assert_eq!(scene.asks(1, "elicitation/create", params)["error"]["code"], -32602);
     }
 }
 
@@ -277,10 +253,8 @@ fn tsk_09_a_client_that_runs_no_tasks_ignores_the_wish() {
     let mut scene = Scene::without_tasks();
     let mut params = form_params("Who?");
     params["task"] = json!({});
-    scene.gets(&question(1, "elicitation/create", params));
-    assert_eq!(scene.sent_one()["result"]["action"], "accept");
-    scene.gets(&question(2, "tasks/get", json!({"taskId": "t"})));
-    assert_eq!(scene.sent_one()["error"]["code"], -32601);
+    assert_eq!(scene.asks(1, "elicitation/create", params)["result"]["action"], "accept");
+    assert_eq!(scene.asks(2, "tasks/get", json!({"taskId": "t"}))["error"]["code"], -32601);
 }
 
 #[test]
@@ -288,16 +262,12 @@ fn a_question_that_is_answered_at_once_is_a_task_that_has_ended() {
     let mut scene = Scene::new(D);
     let mut params = form_params("refuse me");
     params["task"] = json!({});
-    scene.gets(&question(1, "elicitation/create", params));
-    let id = json!({"taskId": scene.sent_one()["result"]["task"]["taskId"]});
-    scene.gets(&question(2, "tasks/get", id.clone()));
-    assert_eq!(scene.sent_one()["result"]["status"], "failed");
-    scene.gets(&question(3, "tasks/result", id));
-    assert_eq!(scene.sent_one()["error"]["code"], -1);
+    let id = task_of(&scene.asks(1, "elicitation/create", params));
+    assert_eq!(scene.asks(2, "tasks/get", id.clone())["result"]["status"], "failed");
+    assert_eq!(scene.asks(3, "tasks/result", id)["error"]["code"], -1);
     // And it does not disturb calls.
     let call = scene.call("tools/call", json!({"name": "add"}), CallOptions::new());
-    let request = scene.sent_one();
-    scene.gets(&error(&request, -32000));
+    scene.refuses(-32000);
     assert!(matches!(scene.take(call), Err(CallError::Server(_))));
 }
 
@@ -309,8 +279,7 @@ fn a_question_keeps_the_members_that_its_type_does_not_know() {
         serde_json::from_str(scene.person.seen[0].as_json().as_str()).unwrap()
     };
     let mut scene = Scene::new(E);
-    let (_, request) = scene.tool("ask");
-    scene.gets(&ok(&request, requires(json!({ "a": whole }), "s")));
+    scene.tool_gets("ask", requires(json!({ "a": whole }), "s"));
     assert_eq!(seen(&scene), whole);
     let mut scene = Scene::new(D);
     scene.gets(&question(1, "elicitation/create", params));

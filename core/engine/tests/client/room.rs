@@ -10,7 +10,9 @@ use mcp_sansio::{
 use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, ConnectState, Limits};
 use serde_json::{Value, json};
 
-use crate::scene::{D, E, Person, Scene, content, form, form_params, methods, ok, owned, question};
+use crate::scene::{
+    D, E, Person, Scene, content, form, form_params, methods, ok, owned, question, requires,
+};
 
 fn limits(max_output: usize, max_pending: usize) -> Limits {
     let mut limits = Limits::new();
@@ -45,13 +47,10 @@ fn long_calls_leave_in_their_order_through_a_small_buffer() {
 fn rounds_and_responses_leave_through_a_small_buffer() {
     let mut scene = Scene::with(E, limits(256, 1));
     let call = scene.call("tools/call", text(), CallOptions::new());
-    let first = scene.sent_one();
-    let requires = json!({"resultType": "input_required", "inputRequests": {"a": form("Who?")}, "requestState": "s".repeat(1_000)});
-    scene.gets(&ok(&first, requires));
-    let second = scene.sent_one();
+    scene.responds(requires(json!({"a": form("Who?")}), &"s".repeat(1_000)));
+    let second = scene.responds(content(E, "done"));
     assert_eq!(second["params"]["arguments"], text()["arguments"]);
     assert_eq!(second["params"]["requestState"], "s".repeat(1_000));
-    scene.gets(&ok(&second, content(E, "done")));
     scene.take(call).unwrap();
     let mut scene = Scene::with(D, limits(128, 1));
     scene.call("tools/call", text(), CallOptions::new());
@@ -68,7 +67,7 @@ fn a_call_that_waits_can_be_cancelled_and_runs_out_of_time() {
     scene.call("tools/call", text(), CallOptions::new());
     let second = scene.call("tools/call", json!({"name": "b"}), options);
     let third = scene.call("tools/call", json!({"name": "c"}), CallOptions::new());
-    let cancelled = scene.engine.cancel(scene.now, third, None, &mut scene.person);
+    let cancelled = scene.cancel(third);
     assert_eq!(cancelled, Some(Cancelled::Call));
     scene.later(1_000);
     assert!(matches!(scene.take(second), Err(CallError::TimedOut)));
@@ -108,13 +107,11 @@ fn calls_wait_for_others_to_end_while_questions_are_answered() {
     assert_eq!(scene.sent_one()["id"], 1);
     scene.gets(&ok(&request, content(D, "one")));
     scene.take(first).unwrap();
-    let request = scene.sent_one();
-    assert_eq!(request["params"]["name"], "b");
-    scene.gets(&ok(&request, content(D, "two")));
+    assert_eq!(scene.responds(content(D, "two"))["params"]["name"], "b");
     scene.take(second).unwrap();
     let mut scene = Scene::with(D, limits);
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
-    scene.engine.end(&mut scene.person);
+    scene.end();
     scene.connect();
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     assert_eq!(scene.sent_one()["params"]["name"], "b");
@@ -138,8 +135,7 @@ fn nothing_is_read_while_the_server_leaves_its_responses_unread() {
 #[test]
 fn memory_of_a_long_line_is_given_back() {
     let mut scene = Scene::new(D);
-    let (call, request) = scene.tool("long");
-    scene.gets(&ok(&request, content(D, &"y".repeat(3 << 20))));
+    let call = scene.tool_gets("long", content(D, &"y".repeat(3 << 20)));
     scene.take(call).unwrap();
     assert!(scene.engine.io(|_, into| into.len()) < 1 << 20);
 }
@@ -209,6 +205,15 @@ fn drain(scene: &mut Scene) -> Vec<u8> {
     }
 }
 
+/// Returns the message behind a line that was cut off.
+fn after_cut(scene: &mut Scene) -> Value {
+    let written = drain(scene);
+    let lines: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
+    let [rest, request] = lines[..] else { panic!("{} lines", lines.len()) };
+    assert!(serde_json::from_slice::<Value>(rest).is_err() && rest.len() < 1_000);
+    serde_json::from_slice(request).unwrap()
+}
+
 #[test]
 fn a_long_call_that_is_given_up_is_cut_off_and_others_follow() {
     for ends in [false, true] {
@@ -218,21 +223,17 @@ fn a_long_call_that_is_given_up_is_cut_off_and_others_follow() {
         scene.engine.written(begun);
         scene.work();
         if ends {
-            scene.engine.end(&mut scene.person);
+            scene.end();
             assert!(matches!(scene.take(long), Err(CallError::Closed)));
             let written = drain(&mut scene);
             assert!(written.ends_with(b"\n") && written.len() < 1_000, "the line is cut off");
             assert!(scene.engine.is_idle());
             continue;
         }
-        let cancelled = scene.engine.cancel(scene.now, long, None, &mut scene.person);
+        let cancelled = scene.cancel(long);
         assert_eq!(cancelled, Some(Cancelled::Call));
         let next = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
-        let written = drain(&mut scene);
-        let lines: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
-        let [rest, request] = lines[..] else { panic!("{lines:?}") };
-        assert!(serde_json::from_slice::<Value>(rest).is_err() && rest.len() < 1_000);
-        let request: Value = serde_json::from_slice(request).unwrap();
+        let request = after_cut(&mut scene);
         assert_eq!(request["params"]["name"], "b");
         scene.gets(&ok(&request, content(D, "done")));
         scene.take(next).unwrap();
@@ -285,11 +286,7 @@ fn a_long_call_whose_time_is_over_is_cut_off_and_its_frame_is_not_gone_on_with()
     scene.engine.written(begun);
     scene.later(5_000);
     assert!(matches!(scene.take(long), Err(CallError::TimedOut)));
-    let written = drain(&mut scene);
-    let lines: Vec<&[u8]> = written.split_inclusive(|byte| *byte == b'\n').collect();
-    let [rest, request] = lines[..] else { panic!("{} lines", lines.len()) };
-    assert!(serde_json::from_slice::<Value>(rest).is_err() && rest.len() < 1_000);
-    let request: Value = serde_json::from_slice(request).unwrap();
+    let request = after_cut(&mut scene);
     assert_eq!(request["params"]["arguments"], text()["arguments"]);
     scene.gets(&ok(&request, content(D, "done")));
     scene.take(next).unwrap();
@@ -319,12 +316,12 @@ fn a_subscription_that_waited_at_the_end_begins_again_and_there_is_room_for_othe
     let mut scene = Scene::with(E, limits);
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     let filter = SubscriptionFilter::new().tools_list_changed(true);
-    let listens = scene.engine.listen(scene.now, &filter, CallOptions::new(), &mut scene.person);
+    let listens = scene.listen(&filter);
     assert_eq!(scene.sent().len(), 1, "the subscription waits");
-    scene.engine.end(&mut scene.person);
+    scene.end();
     scene.connect();
     assert_eq!(methods(&scene.sent()), ["subscriptions/listen"]);
-    assert!(scene.engine.is_known(listens.unwrap()));
+    assert!(scene.engine.is_known(listens));
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
     assert_eq!(refused, Err(SendError::TooManyCalls), "one waits");

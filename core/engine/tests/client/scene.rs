@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, InputRequest};
+use mcp_sansio::types::{Implementation, InputRequest, SubscriptionFilter};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, OwnedJson, RawJson,
     Revision, Revisions,
 };
 use mcp_sansio_engine::{
-    CallError, CallId, ClientEngine, ConnectState, Driver, InputId, InputRefusal, InputResponse,
-    Layers, Limits, Middleware, Question,
+    CallError, CallId, Cancelled, ClientEngine, ConnectState, Driver, InputId, InputRefusal,
+    InputResponse, Layers, Limits, Middleware, Question,
 };
 use serde_json::{Value, json};
 
@@ -27,17 +27,6 @@ const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM
     .with(ClientFeatures::TASKS_LIST)
     .with(ClientFeatures::TASKS_CANCEL);
 const CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
-static PLAIN: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ELICITATION_FORM)
-        .revisions(Revisions::only(D));
-static BOTH: ClientConfig<'_> = CONFIG;
-static CONFIGS: [ClientConfig<'_>; 5] = [
-    CONFIG.revisions(Revisions::only(ALL[0])),
-    CONFIG.revisions(Revisions::only(ALL[1])),
-    CONFIG.revisions(Revisions::only(ALL[2])),
-    CONFIG.revisions(Revisions::only(ALL[3])),
-    CONFIG.revisions(Revisions::only(ALL[4])),
-];
 
 /// The application: answers at once what it can, and writes down the rest.
 #[derive(Default)]
@@ -150,22 +139,23 @@ impl Scene {
     }
 
     pub(crate) fn with(revision: Revision, limits: Limits) -> Self {
-        let at = ALL.iter().position(|known| *known == revision).unwrap();
-        Self::of(&CONFIGS[at], revision, limits)
+        Self::of(CONFIG.revisions(Revisions::only(revision)), revision, limits)
     }
 
     /// A client of 2025-11-25 that answers questions and runs no tasks.
     pub(crate) fn without_tasks() -> Self {
-        Self::of(&PLAIN, D, Limits::new())
+        let me = Implementation::new("client", "1");
+        let config = ClientConfig::new(me, ClientFeatures::ELICITATION_FORM);
+        Self::of(config.revisions(Revisions::only(D)), D, Limits::new())
     }
 
     /// A client of all revisions.
     pub(crate) fn both(revision: Revision) -> Self {
-        Self::of(&BOTH, revision, Limits::new())
+        Self::of(CONFIG, revision, Limits::new())
     }
 
-    fn of(config: &'static ClientConfig<'static>, revision: Revision, limits: Limits) -> Self {
-        let engine = ClientEngine::new(config, limits);
+    fn of(config: ClientConfig<'static>, revision: Revision, limits: Limits) -> Self {
+        let engine = ClientEngine::new(Box::leak(Box::new(config)), limits);
         let (person, now) = (Person::default(), Instant::from_millis(0));
         let mut scene = Self { engine, person, now, revision, line: Vec::new() };
         scene.connect();
@@ -222,6 +212,31 @@ impl Scene {
         (call, self.sent_one())
     }
 
+    /// Calls a tool whose response has this result. Returns the id of the call.
+    pub(crate) fn tool_gets(&mut self, name: &str, result: Value) -> CallId {
+        let (call, request) = self.tool(name);
+        self.gets(&ok(&request, result));
+        call
+    }
+
+    pub(crate) fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> CallId {
+        self.engine.listen(self.now, filter, CallOptions::new(), &mut self.person).unwrap()
+    }
+
+    pub(crate) fn cancel(&mut self, call: CallId) -> Option<Cancelled> {
+        self.engine.cancel(self.now, call, None, &mut self.person)
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.engine.end(&mut self.person);
+    }
+
+    /// Hands in what the person says to the question of this number.
+    pub(crate) fn answers(&mut self, at: usize, answer: InputResponse) {
+        let (input, ..) = self.person.asked[at];
+        self.engine.answer(self.now, input, answer, &mut self.person);
+    }
+
     /// Lets the client handle all that it has.
     pub(crate) fn work(&mut self) {
         while self.engine.step(self.now, &mut self.person) {}
@@ -259,6 +274,26 @@ impl Scene {
         let sent = self.sent();
         let [message] = <[Value; 1]>::try_from(sent).unwrap_or_else(|sent| panic!("{sent:?}"));
         message
+    }
+
+    /// Responds with this result to the only message that was sent, which it returns.
+    pub(crate) fn responds(&mut self, result: Value) -> Value {
+        let request = self.sent_one();
+        self.gets(&ok(&request, result));
+        request
+    }
+
+    /// Responds with an error to the only message that was sent, which it returns.
+    pub(crate) fn refuses(&mut self, code: i64) -> Value {
+        let request = self.sent_one();
+        self.gets(&error(&request, code));
+        request
+    }
+
+    /// Hands a request of the server to the client. Returns the response.
+    pub(crate) fn asks(&mut self, id: u32, method: &str, params: Value) -> Value {
+        self.gets(&question(id, method, params));
+        self.sent_one()
     }
 
     /// Hands a message of the server to the client.
@@ -334,6 +369,11 @@ pub(crate) fn notification(method: &str, params: Value) -> Value {
 
 pub(crate) fn question(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A result that requires input.
+pub(crate) fn requires(requests: Value, state: &str) -> Value {
+    json!({"resultType": "input_required", "inputRequests": requests, "requestState": state})
 }
 
 pub(crate) fn form(message: &str) -> Value {

@@ -18,9 +18,8 @@ fn begin(scene: &mut Scene) -> mcp_sansio_engine::CallId {
         false => CallOptions::new().progress(true),
     };
     let call = scene.call("tools/call", json!({"name": "slow"}), options);
-    let request = scene.sent_one();
+    let request = scene.responds(created(scene.revision));
     assert_eq!(request["params"].get("task").is_some(), !scene.revision.is_modern());
-    scene.gets(&ok(&request, created(scene.revision)));
     assert_eq!(scene.engine.task_status(call), Some(TaskStatus::Working));
     call
 }
@@ -36,24 +35,37 @@ fn next(scene: &mut Scene, method: &str) -> Value {
     request
 }
 
+/// Responds to the next request for the state of the task.
+fn polls(scene: &mut Scene, status: &str, more: Value) {
+    let poll = next(scene, "tasks/get");
+    scene.gets(&ok(&poll, state(scene.revision, status, more)));
+}
+
+/// Lets the task ask this.
+fn asks(scene: &mut Scene, requests: Value) {
+    polls(scene, "input_required", json!({ "inputRequests": requests }));
+}
+
+/// Lets the task end with the result of a call.
+fn completes(scene: &mut Scene, text: &str) {
+    let result = content(scene.revision, text);
+    if scene.revision.is_modern() {
+        return polls(scene, "completed", json!({ "result": result }));
+    }
+    polls(scene, "completed", json!({}));
+    let request = next(scene, "tasks/result");
+    scene.gets(&ok(&request, result));
+}
+
 #[test]
 fn tex_02_tex_11_tex_12_tsk_25_tsk_26_a_call_waits_for_its_task() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
-        let poll = next(&mut scene, "tasks/get");
-        scene.gets(&ok(&poll, state(revision, "working", json!({"statusMessage": "step 1"}))));
+        polls(&mut scene, "working", json!({"statusMessage": "step 1"}));
         assert_eq!(scene.engine.task_message(call), Some("step 1"));
         assert_eq!(scene.log(), ["progress 0 step 1 of a call"]);
-        let poll = next(&mut scene, "tasks/get");
-        if revision.is_modern() {
-            let done = json!({"result": content(revision, "done")});
-            scene.gets(&ok(&poll, state(revision, "completed", done)));
-        } else {
-            scene.gets(&ok(&poll, state(revision, "completed", json!({}))));
-            let request = next(&mut scene, "tasks/result");
-            scene.gets(&ok(&request, content(revision, "done")));
-        }
+        completes(&mut scene, "done");
         assert_eq!(scene.take(call).unwrap()["content"][0]["text"], "done");
         assert!(scene.sent().is_empty());
     }
@@ -70,18 +82,13 @@ fn tsk_05_tsk_07_a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
     assert!(matches!(scene.take(call), Err(CallError::Server(error)) if error.code == -32601));
     // The list says so before.
     let list = scene.call("tools/list", json!({}), CallOptions::new());
-    let request = scene.sent_one();
     let tool = |name: &str, support: &str| json!({"name": name, "inputSchema": {"type": "object"}, "execution": {"taskSupport": support}});
-    scene.gets(&ok(
-        &request,
-        json!({"tools": [tool("slow", "required"), tool("quick", "forbidden")]}),
-    ));
+    scene.responds(json!({"tools": [tool("slow", "required"), tool("quick", "forbidden")]}));
     scene.take(list).unwrap();
     // A result is no list, whatever it contains.
-    let (_, call) = scene.tool("quick");
     let mut result = content(D, "plain");
     result["tools"] = json!([tool("quick", "required")]);
-    scene.gets(&ok(&call, result));
+    scene.tool_gets("quick", result);
     assert!(scene.tool("slow").1["params"].get("task").is_some());
     assert!(!scene.engine.asks_for_task("quick") && scene.engine.asks_for_task("other"));
 }
@@ -91,29 +98,22 @@ fn tex_21_tex_24_tex_25_tex_28_a_task_asks_and_each_question_is_answered_once() 
     let mut scene = Scene::new(E);
     scene.person.answers_later = true;
     let call = begin(&mut scene);
-    let poll = next(&mut scene, "tasks/get");
-    let asks = json!({"inputRequests": {"a": form("Who?")}});
-    scene.gets(&ok(&poll, state(E, "input_required", asks.clone())));
-    let poll = next(&mut scene, "tasks/get");
-    scene.gets(&ok(&poll, state(E, "input_required", asks.clone())));
+    asks(&mut scene, json!({"a": form("Who?")}));
+    asks(&mut scene, json!({"a": form("Who?")}));
     assert_eq!(scene.log(), ["asked Who?"]);
-    let input = scene.person.asked[0].0;
-    let answer = Ok(answer("Who?"));
-    scene.engine.answer(scene.now, input, answer, &mut scene.person);
-    let update = scene.sent_one();
+    scene.answers(0, Ok(answer("Who?")));
+    let update = scene.responds(json!({"resultType": "complete"}));
     assert_eq!(update["method"], "tasks/update");
     let ada = json!({"action": "accept", "content": {"name": "Ada"}});
     assert_eq!(update["params"]["inputResponses"], json!({ "a": ada }));
-    scene.gets(&ok(&update, json!({"resultType": "complete"})));
     let poll = match scene.sent().pop() {
         Some(poll) => poll,
         None => next(&mut scene, "tasks/get"),
     };
-    scene.gets(&ok(&poll, state(E, "input_required", asks)));
+    let again = json!({"inputRequests": {"a": form("Who?")}});
+    scene.gets(&ok(&poll, state(E, "input_required", again)));
     assert!(scene.log().is_empty(), "it was answered");
-    let poll = next(&mut scene, "tasks/get");
-    let done = json!({"result": content(E, "done")});
-    scene.gets(&ok(&poll, state(E, "completed", done)));
+    completes(&mut scene, "done");
     scene.take(call).unwrap();
 }
 
@@ -122,11 +122,8 @@ fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
     let mut scene = Scene::new(E);
     scene.person.answers_later = true;
     begin(&mut scene);
-    let poll = next(&mut scene, "tasks/get");
-    let asks = json!({"inputRequests": {"a": form("Who?")}});
-    scene.gets(&ok(&poll, state(E, "input_required", asks)));
-    let poll = next(&mut scene, "tasks/get");
-    scene.gets(&ok(&poll, state(E, "working", json!({}))));
+    asks(&mut scene, json!({"a": form("Who?")}));
+    polls(&mut scene, "working", json!({}));
     assert_eq!(scene.log(), ["asked Who?", "withdrawn Who?"]);
 }
 
@@ -134,9 +131,7 @@ fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
 fn canc_10_tex_23_a_refusal_and_the_end_of_its_time_cancel_the_task() {
     let mut scene = Scene::new(E);
     let call = begin(&mut scene);
-    let poll = next(&mut scene, "tasks/get");
-    let asks = json!({"inputRequests": {"a": form("refuse me")}});
-    scene.gets(&ok(&poll, state(E, "input_required", asks)));
+    asks(&mut scene, json!({"a": form("refuse me")}));
     assert!(matches!(scene.take(call), Err(CallError::InputRefused { .. })));
     assert_eq!(methods(&scene.sent()), ["tasks/cancel"]);
     for revision in [D, E] {
@@ -144,10 +139,8 @@ fn canc_10_tex_23_a_refusal_and_the_end_of_its_time_cancel_the_task() {
         let options = CallOptions::new().limit(Duration::from_millis(150));
         let options = if revision.is_modern() { options } else { options.task(None) };
         let call = scene.call("tools/call", json!({"name": "slow"}), options);
-        let request = scene.sent_one();
-        scene.gets(&ok(&request, created(revision)));
-        let poll = next(&mut scene, "tasks/get");
-        scene.gets(&ok(&poll, state(revision, "working", json!({}))));
+        scene.responds(created(revision));
+        polls(&mut scene, "working", json!({}));
         scene.until_next();
         assert_eq!(scene.now.as_millis(), 150);
         assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
@@ -160,13 +153,12 @@ fn canc_10_tex_33_a_call_that_is_cancelled_names_its_task() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
-        let cancelled = scene.engine.cancel(scene.now, call, None, &mut scene.person);
+        let cancelled = scene.cancel(call);
         let Some(Cancelled::Task(task)) = cancelled else { panic!("{cancelled:?}") };
         assert!(scene.sent().is_empty());
         scene.engine.cancel_task(scene.now, task, &mut scene.person);
-        let request = scene.sent_one();
+        let request = scene.responds(state(revision, "cancelled", json!({})));
         assert_eq!(request["params"]["taskId"], "t-1");
-        scene.gets(&ok(&request, state(revision, "cancelled", json!({}))));
         assert!(!scene.engine.has_calls());
     }
 }
@@ -181,7 +173,7 @@ fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
         // Also when the connection has ended.
-        scene.engine.end(&mut scene.person);
+        scene.end();
         let detached = scene.engine.detach(scene.now, call, &mut scene.person);
         let Detached::Task(task) = detached else { panic!("{detached:?}") };
         assert!(scene.is_over(call));
@@ -190,9 +182,7 @@ fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
         assert_eq!(task.expires_unix_ms(), Some(1_800_000_060_000));
         scene.connect();
         let call = scene.engine.resume(scene.now, &task, &mut scene.person).unwrap();
-        let poll = scene.sent_one();
-        assert_eq!(poll["method"], "tasks/get");
-        scene.gets(&error(&poll, -32602));
+        assert_eq!(scene.refuses(-32602)["method"], "tasks/get");
         assert!(matches!(scene.take(call), Err(CallError::TaskGone(TaskGone::Unknown))));
         assert!(scene.sent().is_empty(), "there is nothing to cancel");
         let mut other = Scene::new(if revision == D { E } else { D });
@@ -227,15 +217,11 @@ fn tsk_57_tex_65_tex_66_a_task_fails_is_cancelled_or_is_over() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
         let call = begin(&mut scene);
-        let poll = next(&mut scene, "tasks/get");
-        scene.gets(&ok(&poll, state(revision, "cancelled", json!({}))));
+        polls(&mut scene, "cancelled", json!({}));
         assert!(matches!(scene.take(call), Err(CallError::TaskCancelled)));
         assert!(scene.sent().is_empty(), "there is nothing to cancel");
         let call = begin(&mut scene);
-        let poll = next(&mut scene, "tasks/get");
-        let refusal = json!({"code": -32000, "message": "no paper"});
-        let failed = json!({ "error": refusal });
-        scene.gets(&ok(&poll, state(revision, "failed", failed)));
+        polls(&mut scene, "failed", json!({"error": {"code": -32000, "message": "no paper"}}));
         if !revision.is_modern() {
             let request = next(&mut scene, "tasks/result");
             scene.gets(&error(&request, -32000));
@@ -297,26 +283,18 @@ fn a_question_of_several_is_asked_once_and_one_that_is_gone_does_not_block() {
     let mut scene = Scene::new(E);
     scene.person.answers_later = true;
     let call = begin(&mut scene);
-    let poll = next(&mut scene, "tasks/get");
-    let both = json!({"inputRequests": {"a": form("1"), "b": form("2")}});
-    scene.gets(&ok(&poll, state(E, "input_required", both.clone())));
+    let both = json!({"a": form("1"), "b": form("2")});
+    asks(&mut scene, both.clone());
     assert_eq!(scene.log(), ["asked 1", "asked 2"]);
-    let inputs: Vec<_> = scene.person.asked.iter().map(|(input, ..)| *input).collect();
-    scene.engine.answer(scene.now, inputs[0], Ok(answer("1")), &mut scene.person);
-    let poll = next(&mut scene, "tasks/get");
-    scene.gets(&ok(&poll, state(E, "input_required", both)));
+    scene.answers(0, Ok(answer("1")));
+    asks(&mut scene, both);
     assert!(scene.log().is_empty(), "both are known");
-    let poll = next(&mut scene, "tasks/get");
-    let other = json!({"inputRequests": {"a": form("1"), "c": form("3")}});
-    scene.gets(&ok(&poll, state(E, "input_required", other)));
+    asks(&mut scene, json!({"a": form("1"), "c": form("3")}));
     assert_eq!(scene.log(), ["withdrawn 2", "asked 3"]);
-    let input = scene.person.asked[2].0;
-    scene.engine.answer(scene.now, input, Ok(answer("3")), &mut scene.person);
+    scene.answers(2, Ok(answer("3")));
     let update = scene.sent_one();
     assert_eq!(update["method"], "tasks/update");
-    let sent: Vec<&String> =
-        update["params"]["inputResponses"].as_object().unwrap().keys().collect();
-    assert_eq!(sent, ["a", "c"]);
+    assert!(update["params"]["inputResponses"].as_object().unwrap().keys().eq(["a", "c"]));
     assert!(scene.engine.task_status(call).is_some());
 }
 

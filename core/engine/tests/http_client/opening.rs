@@ -6,7 +6,7 @@ use mcp_sansio::Revision;
 use mcp_sansio_engine::{ConnectState, HttpError};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized, text};
+use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized};
 
 #[test]
 fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
@@ -56,9 +56,7 @@ fn a_probe_that_timed_out_opens_nothing_when_it_ends() {
     scene.later(Duration::from_secs(10));
     let closed = "closed: POST /mcp server/discover";
     assert_eq!(scene.trace, ["POST /mcp server/discover", closed, "POST /mcp initialize"]);
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
-    let opened = scene.takes("POST /mcp notifications/initialized");
+    let opened = scene.initializes("2025-11-25");
     scene.calls("tools/call", json!({"name": "a"}));
     assert!(scene.open.is_empty());
     scene.responds(&opened, 202, &[], "");
@@ -79,11 +77,7 @@ fn no_call_overtakes_the_end_of_the_opening_when_its_beginning_ends_late() {
     scene.responds(&opened, 202, &[], "");
     scene.takes("POST /mcp tools/call");
     // A stream that is faster than the acceptance.
-    let mut scene = Scene::old();
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds(&initialize, 404, &[], "");
-    let stream = scene.takes("GET /mcp");
-    scene.heads(&stream, 200, EVENTS);
+    let (mut scene, stream) = Scene::sse(404);
     scene.says(&stream, "event: endpoint\ndata: /m\n\n");
     let initialize = scene.takes("POST /m initialize");
     scene.says(&stream, &event(&initialize.ok(initialized("2024-11-05"))));
@@ -123,11 +117,8 @@ fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() 
     let mut scene = Scene::any();
     let discover = scene.takes("POST /mcp server/discover");
     scene.responds(&discover, 400, &[], "no session");
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
-    let opened = scene.takes("POST /mcp notifications/initialized");
+    let opened = scene.initializes("2025-11-25");
     scene.responds(&opened, 500, &[], "");
     let (call, sent) = scene.call("a");
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.succeeds(call, &sent);
 }

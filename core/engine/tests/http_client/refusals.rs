@@ -6,7 +6,7 @@ use mcp_sansio::RawJson;
 use mcp_sansio_engine::{CallError, HttpError, Reading};
 use serde_json::{Value, json};
 
-use crate::scene::{EVENTS, JSON, Scene, Sent, event, initialized, text};
+use crate::scene::{EVENTS, JSON, Scene, Sent, event, text};
 
 #[test]
 fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
@@ -19,8 +19,7 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
     assert_eq!(scene.http.reading(sent.id), Reading::Head);
     let again = scene.http.request(scene.now, sent.id).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(again.body.unwrap()).unwrap(), sent.body);
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.succeeds(call, &sent);
 
     let (call, sent) = scene.call("a");
     let challenges = [("www-authenticate", "Bearer"), ("www-authenticate", "DPoP")];
@@ -35,8 +34,7 @@ fn a_request_that_is_refused_is_sent_again_with_other_credentials() {
 
 /// Lets the server ask whether the client is there. Returns the POST with the response.
 fn answers(scene: &mut Scene) -> Sent {
-    let get = scene.get.clone().unwrap();
-    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 7, "method": "ping"})));
+    scene.pings(7);
     scene.takes("POST /mcp")
 }
 
@@ -81,8 +79,7 @@ fn a_response_to_a_request_of_the_server_is_sent_again_when_it_is_lost() {
 #[test]
 fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next() {
     let never = |scene: &mut Scene, others: usize| {
-        let sent = scene.trace.iter().filter(|line| *line == "POST /mcp").count();
-        assert_eq!(sent, others, "{:?}", scene.trace);
+        assert_eq!(scene.count("POST /mcp"), others, "{:?}", scene.trace);
         let rejected = "message rejected: the session of the request has ended";
         assert!(scene.trace.iter().any(|line| line.contains(rejected)), "{:?}", scene.trace);
     };
@@ -95,8 +92,7 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
     // It learns that later than a call.
     let mut scene = Scene::legacy();
     let sent = answers(&mut scene);
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
+    scene.call_without_session("a");
     scene.opens("s-2");
     scene.responds(&sent, 404, &[], "");
     never(&mut scene, 1);
@@ -104,8 +100,7 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
     let mut scene = Scene::legacy();
     let sent = answers(&mut scene);
     scene.ends(&sent, Err(HttpError::ConnectionLost));
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
+    scene.call_without_session("a");
     scene.opens("s-2");
     scene.later(Duration::from_millis(250));
     never(&mut scene, 1);
@@ -115,10 +110,8 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
         let sent = answers(&mut scene);
         scene.open.push(sent);
     }
-    let get = scene.get.clone().unwrap();
-    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})));
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
+    scene.pings(8);
+    scene.call_without_session("a");
     for _ in 0..16 {
         let sent = scene.takes("POST /mcp");
         scene.responds(&sent, 202, &[], "");
@@ -127,19 +120,14 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
     never(&mut scene, 16);
     // A session is being opened.
     let mut scene = Scene::legacy();
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
-    let get = scene.get.clone().unwrap();
-    scene.says(&get, &event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"})));
+    scene.call_without_session("a");
+    scene.pings(8);
     scene.opens("s-2");
     never(&mut scene, 0);
     // It is handled after the next session has begun.
     let mut scene = Scene::legacy();
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds_with(&initialize, 200, &initialize.ok(initialized("2025-11-25")));
-    let opened = scene.takes("POST /mcp notifications/initialized");
+    scene.call_without_session("a");
+    let opened = scene.initializes("2025-11-25");
     scene.heads(&opened, 202, &[]);
     let ping = event(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}));
     scene.http.body(scene.now, scene.get.as_ref().unwrap().id, ping.as_bytes());
@@ -166,8 +154,7 @@ fn an_answer_to_a_question_of_a_session_that_has_ended_is_not_sent_in_the_next()
     scene.responds(&task, 202, &[], "");
     let (slow, stream) = scene.call("b");
     scene.heads(&stream, 200, EVENTS);
-    let (_, call) = scene.call("a");
-    scene.responds(&call, 404, &[], "");
+    scene.call_without_session("a");
     scene.opens("s-2");
     assert_eq!(scene.nobody.withdrawn, scene.nobody.asked);
     // A stream of the last session goes on.
@@ -213,8 +200,7 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
         // Another session has no such request.
         let mut scene = Scene::legacy();
         let sent = answers(&mut scene);
-        let (_, call) = scene.call("a");
-        scene.responds(&call, 404, &[], "");
+        scene.call_without_session("a");
         scene.opens("s-2");
         lost(&mut scene, &sent);
         scene.later(Duration::from_secs(60));
@@ -239,14 +225,11 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
 fn auth_102_a_new_session_and_a_list_may_want_other_credentials() {
     // The session is opened again.
     let mut scene = Scene::legacy();
-    let (call, sent) = scene.call("a");
-    scene.responds(&sent, 404, &[], "");
+    let call = scene.call_without_session("a");
     let initialize = scene.takes("POST /mcp initialize");
     scene.authorizes(initialize);
     scene.opens("s-2");
-    let sent = scene.takes("POST /mcp tools/call");
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.answers(call);
     // The list that says what the head of a call needs.
     let mut scene = Scene::modern();
     let (call, sent) = scene.call("good");
@@ -255,9 +238,7 @@ fn auth_102_a_new_session_and_a_list_may_want_other_credentials() {
     scene.authorizes(listed);
     let listed = scene.takes("POST /mcp tools/list");
     scene.responds_with(&listed, 200, &listed.ok(list(&[tool("good", "Word")])));
-    let sent = scene.takes("POST /mcp tools/call");
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.answers(call);
 }
 
 #[test]
@@ -286,10 +267,7 @@ fn auth_102_a_call_says_that_its_stream_or_its_session_is_refused() {
 #[test]
 fn time_limits_stand_still_during_a_login() {
     let mut scene = Scene::legacy();
-    let (one, first) = scene.call("a");
-    let (two, second) = scene.call("b");
-    scene.responds(&first, 404, &[], "");
-    scene.responds(&second, 404, &[], "");
+    let [one, two] = scene.calls_without_session(["a", "b"]);
     let initialize = scene.takes("POST /mcp initialize");
     // The limit of the calls is 1000 s.
     scene.later(Duration::from_secs(25));
@@ -325,8 +303,7 @@ fn redirections_are_followed_within_the_origin_and_four_times() {
     let (call, sent) = scene.call("a");
     scene.responds(&sent, 307, &[("location", "/moved/mcp")], "");
     let sent = scene.takes("POST /moved/mcp tools/call");
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.succeeds(call, &sent);
     assert_eq!(scene.http.target(), "/moved/mcp");
     assert_eq!(scene.trace[1], "redirected to /moved/mcp");
 
@@ -349,8 +326,7 @@ fn a_relative_redirection_is_beside_the_path_of_its_request() {
     for (call, sent) in calls {
         scene.responds(&sent, 307, &[("location", "v2/mcp")], "");
         let sent = scene.takes("POST /v2/mcp tools/call");
-        scene.responds_with(&sent, 200, &sent.ok(text("called")));
-        assert_eq!(scene.result(call), "called");
+        scene.succeeds(call, &sent);
     }
 }
 
@@ -373,8 +349,15 @@ fn ver_15_a_version_that_is_supported_after_all_is_tried_once_more() {
 
 /// A tool with an argument that is mirrored in this header field.
 fn tool(name: &str, header: &str) -> Value {
-    let property = json!({"type": "string", "x-mcp-header": header});
-    json!({"name": name, "inputSchema": {"type": "object", "properties": {"a": property}}})
+    with_arguments(name, json!({"a": mirrored("string", header)}))
+}
+
+fn mirrored(kind: &str, header: &str) -> Value {
+    json!({"type": kind, "x-mcp-header": header})
+}
+
+fn with_arguments(name: &str, properties: Value) -> Value {
+    json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
 }
 
 fn list(tools: &[Value]) -> Value {
@@ -386,22 +369,20 @@ fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirro
     let mut scene = Scene::modern();
     let call = scene.calls("tools/list", json!({}));
     let sent = scene.takes("POST /mcp tools/list");
-    let word = |schema: Value| json!({"name": "bad", "inputSchema": {"type": "object", "properties": schema}});
+    let word = |properties| with_arguments("bad", properties);
     let bad = [
         (tool("bad", "not a token"), "x-mcp-header must be a token of"),
         (tool("bad", ""), "x-mcp-header must be a token of"),
         (
-            word(json!({"a": {"type": "number", "x-mcp-header": "A"}})),
+            word(json!({"a": mirrored("number", "A")})),
             "x-mcp-header is allowed only on properties of type string, integer or boolean",
         ),
         (
-            word(
-                json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}),
-            ),
+            word(json!({"a": mirrored("string", "A"), "b": mirrored("string", "a")})),
             "two x-mcp-header names of the schema are equal",
         ),
         (
-            word(json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}})),
+            word(json!({"a": {"type": "array", "items": mirrored("string", "A")}})),
             "x-mcp-header is allowed only under `properties`",
         ),
     ];
@@ -419,24 +400,21 @@ fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_arguments_mirro
     }
     let (_, sent) = scene.call("good");
     assert_eq!(sent.field("mcp-param-word"), Some("x"), "{:?}", sent.fields);
-    assert_eq!(
-        (sent.field("mcp-name"), sent.field("mcp-method")),
-        (Some("good"), Some("tools/call"))
-    );
+    let named = ["mcp-name", "mcp-method"].map(|name| sent.field(name));
+    assert_eq!(named, [Some("good"), Some("tools/call")]);
 }
 
 #[test]
 fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_headers_mirror_arguments()
 {
     let weather = json!({
-        "city": {"type": "string", "x-mcp-header": "City"},
-        "days": {"type": "integer", "x-mcp-header": "Days"},
-        "wind": {"type": "boolean", "x-mcp-header": "Wind"},
+        "city": mirrored("string", "City"),
+        "days": mirrored("integer", "Days"),
+        "wind": mirrored("boolean", "Wind"),
         "note": {"type": "string"},
-        "where": {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Method"}}},
+        "where": {"type": "object", "properties": {"region": mirrored("string", "Method")}},
     });
-    let weather =
-        json!({"name": "weather", "inputSchema": {"type": "object", "properties": weather}});
+    let weather = with_arguments("weather", weather);
     let mut scene = Scene::modern();
     let mut first = list(&[tool("other", "A")]);
     first["nextCursor"] = json!("2");
@@ -445,36 +423,24 @@ fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_headers
         let sent = scene.takes("POST /mcp tools/list");
         scene.responds_with(&sent, 200, &sent.ok(page));
     }
+    let bern = json!({"city": "Bern", "days": 3, "wind": true, "note": "x"});
+    let cold = json!({"city": "Z\u{fc}rich", "days": -7, "wind": false});
     for (arguments, expected) in [
-        (
-            json!({"city": "Bern", "days": 3, "wind": true, "note": "x"}),
-            vec![("Mcp-Param-City", "Bern"), ("Mcp-Param-Days", "3"), ("Mcp-Param-Wind", "true")],
-        ),
-        (
-            json!({"city": "Z\u{fc}rich", "days": -7, "wind": false}),
-            vec![
-                ("Mcp-Param-City", "=?base64?WsO8cmljaA==?="),
-                ("Mcp-Param-Days", "-7"),
-                ("Mcp-Param-Wind", "false"),
-            ],
-        ),
-        (json!({"city": "", "days": null}), vec![("Mcp-Param-City", "")]),
-        (
-            json!({"city": " a\r\nX-Evil: b"}),
-            vec![("Mcp-Param-City", "=?base64?IGENClgtRXZpbDogYg==?=")],
-        ),
-        (
-            json!({"city": "=?base64?YQ==?="}),
-            vec![("Mcp-Param-City", "=?base64?PT9iYXNlNjQ/WVE9PT89?=")],
-        ),
-        (json!({"city": "=?BASE64?YQ==?="}), vec![("Mcp-Param-City", "=?BASE64?YQ==?=")]),
-        (json!({"where": {"region": "us-west1"}}), vec![("Mcp-Param-Method", "us-west1")]),
-        (json!({"note": "x"}), vec![]),
+        (bern, &["City: Bern", "Days: 3", "Wind: true"][..]),
+        (cold, &["City: =?base64?WsO8cmljaA==?=", "Days: -7", "Wind: false"]),
+        (json!({"city": "", "days": null}), &["City: "]),
+        (json!({"city": " a\r\nX-Evil: b"}), &["City: =?base64?IGENClgtRXZpbDogYg==?="]),
+        (json!({"city": "=?base64?YQ==?="}), &["City: =?base64?PT9iYXNlNjQ/WVE9PT89?="]),
+        (json!({"city": "=?BASE64?YQ==?="}), &["City: =?BASE64?YQ==?="]),
+        (json!({"where": {"region": "us-west1"}}), &["Method: us-west1"]),
+        (json!({"note": "x"}), &[]),
     ] {
         scene.calls("tools/call", json!({"name": "weather", "arguments": arguments}));
         let sent = scene.takes("POST /mcp tools/call");
-        let params = sent.fields.iter().filter(|(name, _)| name.starts_with("Mcp-Param-"));
-        let params: Vec<_> = params.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mirrored = |(name, value): &(String, String)| {
+            Some(format!("{}: {value}", name.strip_prefix("Mcp-Param-")?))
+        };
+        let params: Vec<_> = sent.fields.iter().filter_map(mirrored).collect();
         assert_eq!(params, expected, "{arguments}");
     }
 }
@@ -504,8 +470,7 @@ fn hdr_22_a_head_that_does_not_match_is_corrected_by_the_whole_list() {
             scene.responds_with(&second, 200, &second.ok(list(&[tool("good", "Word")])));
             let sent = scene.takes("POST /mcp tools/call");
             assert_eq!(sent.field("mcp-param-word"), Some("x"));
-            scene.responds_with(&sent, 200, &sent.ok(text("called")));
-            assert_eq!(scene.result(call), "called");
+            scene.succeeds(call, &sent);
             // A server that keeps rejecting is believed the second time.
             let (call, mut sent) = scene.call("good");
             for _ in 0..2 {
@@ -563,8 +528,7 @@ fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
             let result = scene.result(call);
             assert!(result.contains(said), "{result}");
             let (call, sent) = scene.call("good");
-            scene.responds_with(&sent, 200, &sent.ok(text("called")));
-            assert_eq!(scene.result(call), "called");
+            scene.succeeds(call, &sent);
         }
         let (call, sent) = scene.call("bad");
         scene.responds_with(&sent, 400, &sent.error(-32602));

@@ -21,13 +21,9 @@ const FEATURES: ClientFeatures = ClientFeatures::TASKS
     .with(ClientFeatures::TASKS_ELICITATION);
 static ANY: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
 static LEGACY: ClientConfig<'_> = ANY.revisions(Revisions::only(Revision::V2025_11_25));
-static OLD: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE).revisions(
-        Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_11_25)),
-    );
-static MODERN: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
-        .revisions(Revisions::only(Revision::V2026_07_28));
+static OLD: ClientConfig<'_> = ANY
+    .revisions(Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_11_25)));
+static MODERN: ClientConfig<'_> = ANY.revisions(Revisions::only(Revision::V2026_07_28));
 
 /// Counts changes and reports of progress, and writes questions down.
 #[derive(Default)]
@@ -115,15 +111,12 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    fn with(config: &'static ClientConfig<'static>, limits: HttpLimits) -> Self {
+    fn with(config: &'static ClientConfig<'static>, era: Option<Era>, limits: HttpLimits) -> Self {
         let (origin, target) = Origin::parse("http://lab/mcp").unwrap();
         let mut engine = ClientEngine::new(config, Limits::new());
         engine.set_over_http(true);
         let now = Instant::from_millis(0);
-        if !std::ptr::eq(config, &ANY) {
-            let era = if std::ptr::eq(config, &MODERN) { Era::Modern } else { Era::Legacy };
-            engine.core().set_era(Some(era));
-        }
+        engine.core().set_era(era);
         let mut nobody = Nobody::default();
         engine.connect(now, &mut nobody).unwrap();
         let http = HttpClient::new(&origin, target, limits);
@@ -135,39 +128,61 @@ impl Scene {
 
     /// A client that has asked for the revisions of the server.
     pub(crate) fn any() -> Self {
-        Self::with(&ANY, HttpLimits::new())
+        Self::with(&ANY, None, HttpLimits::new())
     }
 
     pub(crate) fn modern() -> Self {
-        Self::with(&MODERN, HttpLimits::new())
+        Self::modern_with(HttpLimits::new())
     }
 
     pub(crate) fn modern_with(limits: HttpLimits) -> Self {
-        Self::with(&MODERN, limits)
+        Self::with(&MODERN, Some(Era::Modern), limits)
     }
 
     /// A client that has sent `initialize`.
     pub(crate) fn old() -> Self {
-        Self::with(&OLD, HttpLimits::new())
+        Self::with(&OLD, Some(Era::Legacy), HttpLimits::new())
     }
 
     /// A client in the session `s-1`, with a GET stream.
     pub(crate) fn legacy() -> Self {
-        let mut scene = Self::with(&LEGACY, HttpLimits::new());
+        let mut scene = Self::with(&LEGACY, Some(Era::Legacy), HttpLimits::new());
         scene.opens("s-1");
         scene.trace.clear();
         scene
     }
 
-    /// Opens a session of this name, whose GET stream stays open.
-    pub(crate) fn opens(&mut self, session: &str) {
+    /// A client that has got this status for `initialize`, and the stream of a server of 2024-11-05
+    /// that it asks for then.
+    pub(crate) fn sse(refusal: u16) -> (Self, Sent) {
+        let mut scene = Self::old();
+        let initialize = scene.takes("POST /mcp initialize");
+        scene.responds(&initialize, refusal, &[], "");
+        let stream = scene.takes("GET /mcp");
+        scene.heads(&stream, 200, EVENTS);
+        (scene, stream)
+    }
+
+    /// Responds to `initialize`, without a session. Returns the next message.
+    pub(crate) fn initializes(&mut self, revision: &str) -> Sent {
+        let initialize = self.takes("POST /mcp initialize");
+        self.responds_with(&initialize, 200, &initialize.ok(initialized(revision)));
+        self.takes("POST /mcp notifications/initialized")
+    }
+
+    /// Opens a session of this name. Returns the request for its GET stream.
+    pub(crate) fn opens_up_to_get(&mut self, session: &str) -> Sent {
         let initialize = self.takes("POST /mcp initialize");
         let result = initialize.ok(initialized("2025-11-25")).to_string();
-        let fields = [("content-type", "application/json"), ("mcp-session-id", session)];
-        self.responds(&initialize, 200, &fields, &result);
+        self.responds(&initialize, 200, &[JSON[0], ("mcp-session-id", session)], &result);
         let initialized = self.takes("POST /mcp notifications/initialized");
         self.responds(&initialized, 202, &[], "");
-        let get = self.takes("GET /mcp");
+        self.takes("GET /mcp")
+    }
+
+    /// Opens a session of this name, whose GET stream stays open.
+    pub(crate) fn opens(&mut self, session: &str) {
+        let get = self.opens_up_to_get(session);
         assert_eq!(get.field("mcp-session-id"), Some(session));
         self.heads(&get, 200, EVENTS);
         self.get = Some(get);
@@ -284,6 +299,46 @@ impl Scene {
     pub(crate) fn call(&mut self, name: &str) -> (CallId, Sent) {
         let call = self.calls("tools/call", json!({"name": name, "arguments": {"a": "x"}}));
         (call, self.takes("POST /mcp tools/call"))
+    }
+
+    /// Calls tools, whose session has ended.
+    pub(crate) fn calls_without_session<const N: usize>(
+        &mut self,
+        names: [&str; N],
+    ) -> [CallId; N] {
+        names.map(|name| self.call(name)).map(|(call, sent)| {
+            self.responds(&sent, 404, &[], "");
+            call
+        })
+    }
+
+    pub(crate) fn call_without_session(&mut self, name: &str) -> CallId {
+        let [call] = self.calls_without_session([name]);
+        call
+    }
+
+    /// Responds to a request, so that its call has a result.
+    pub(crate) fn succeeds(&mut self, call: CallId, sent: &Sent) {
+        self.responds_with(sent, 200, &sent.ok(text("called")));
+        assert_eq!(self.result(call), "called");
+    }
+
+    /// Takes the request of a call, and responds to it.
+    pub(crate) fn answers(&mut self, call: CallId) -> Sent {
+        let sent = self.takes("POST /mcp tools/call");
+        self.succeeds(call, &sent);
+        sent
+    }
+
+    /// Lets the server ask on its GET stream whether the client is there.
+    pub(crate) fn pings(&mut self, id: u32) {
+        let get = self.get.clone().unwrap();
+        self.says(&get, &event(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"})));
+    }
+
+    /// Returns how often this line is in the trace.
+    pub(crate) fn count(&self, line: &str) -> usize {
+        self.trace.iter().filter(|traced| *traced == line).count()
     }
 
     pub(crate) fn calls(&mut self, method: &str, params: Value) -> CallId {

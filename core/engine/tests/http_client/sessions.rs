@@ -6,7 +6,7 @@ use mcp_sansio::{CallOptions, TaskGone};
 use mcp_sansio_engine::{CallError, HttpError};
 use serde_json::json;
 
-use crate::scene::{EVENTS, JSON, Scene, Sent, initialized, text};
+use crate::scene::{EVENTS, JSON, Scene, Sent, initialized};
 
 #[test]
 fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
@@ -15,8 +15,7 @@ fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
         let (call, sent) = scene.call("a");
         assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
         assert_eq!(sent.field("mcp-protocol-version"), Some("2025-11-25"));
-        scene.responds_with(&sent, 200, &sent.ok(text("called")));
-        assert_eq!(scene.result(call), "called");
+        scene.succeeds(call, &sent);
         let (_, unanswered) = scene.call("b");
         scene.open.push(unanswered);
         scene.http.close(scene.now);
@@ -58,22 +57,19 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_later_requests_name_th
     }
     let stream = ["accept", "content-length", "last-event-id"].map(|name| get.field(name));
     assert_eq!(stream, [Some("text/event-stream"), None, None]);
-    assert_eq!(scene.trace.iter().filter(|line| *line == "closed: GET /mcp").count(), 1);
+    assert_eq!(scene.count("closed: GET /mcp"), 1);
 }
 
 #[test]
 fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
     let mut scene = Scene::legacy();
     for n in 2..12 {
-        let (call, sent) = scene.call("a");
-        scene.responds(&sent, 404, &[], "");
+        let call = scene.call_without_session("a");
         let last = scene.get.take().unwrap();
         scene.open.push(last);
         scene.opens(&format!("s-{n}"));
-        assert_eq!(scene.trace.iter().filter(|line| *line == "closed: GET /mcp").count(), n - 1);
-        let sent = scene.takes("POST /mcp tools/call");
-        scene.responds_with(&sent, 200, &sent.ok(text("called")));
-        assert_eq!(scene.result(call), "called");
+        assert_eq!(scene.count("closed: GET /mcp"), n - 1);
+        scene.answers(call);
     }
 }
 
@@ -112,20 +108,15 @@ fn the_end_of_a_session_takes_a_second_at_most() {
 #[test]
 fn sess_06_tol_09_calls_whose_session_has_ended_open_another_one_together() {
     let mut scene = Scene::legacy();
-    let (one, first) = scene.call("a");
-    let (two, second) = scene.call("b");
-    scene.responds(&first, 404, &[], "gone");
-    scene.responds(&second, 404, &[], "");
+    let [one, two] = scene.calls_without_session(["a", "b"]);
     // While the session is opened, no other call is sent.
     let late = scene.calls("tools/call", json!({"name": "c"}));
     assert_eq!(scene.trace.last().unwrap(), "POST /mcp initialize");
     scene.opens("s-2");
     for (call, name) in [(one, "a"), (two, "b"), (late, "c")] {
-        let sent = scene.takes("POST /mcp tools/call");
+        let sent = scene.answers(call);
         assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
         assert_eq!(sent.body["params"]["name"], name);
-        scene.responds_with(&sent, 200, &sent.ok(text(name)));
-        assert_eq!(scene.result(call), name);
     }
     assert_eq!(
         scene.trace,
@@ -154,31 +145,24 @@ fn sess_06_a_request_that_gets_credentials_while_a_session_is_opened_waits_for_i
     assert!(scene.http.request(scene.now, second.id).is_none());
     scene.opens("s-2");
     for (call, name) in [(one, "a"), (two, "b")] {
-        let sent = scene.takes("POST /mcp tools/call");
+        let sent = scene.answers(call);
         assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
         assert_eq!(sent.body["params"]["name"], name);
-        scene.responds_with(&sent, 200, &sent.ok(text(name)));
-        assert_eq!(scene.result(call), name);
     }
 }
 
 #[test]
 fn a_session_is_renewed_once_for_a_call_and_must_have_the_same_revision() {
     let mut scene = Scene::legacy();
-    let (call, sent) = scene.call("a");
-    scene.responds(&sent, 404, &[], "");
+    let call = scene.call_without_session("a");
     scene.opens("s-2");
     let again = scene.takes("POST /mcp tools/call");
     scene.responds(&again, 404, &[], "");
     assert_eq!(scene.result(call), "HTTP status 404: check the path of the URL");
 
-    let (call, sent) = scene.call("a");
-    scene.responds(&sent, 404, &[], "");
-    let initialize = scene.takes("POST /mcp initialize");
-    let older = initialize.ok(initialized("2025-03-26"));
-    scene.responds_with(&initialize, 200, &older);
-    let initialized = scene.takes("POST /mcp notifications/initialized");
-    scene.responds(&initialized, 202, &[], "");
+    let call = scene.call_without_session("a");
+    let opened = scene.initializes("2025-03-26");
+    scene.responds(&opened, 202, &[], "");
     assert!(scene.result(call).contains("session ended by the server"));
 }
 
@@ -205,57 +189,43 @@ fn sess_03_sess_06_the_call_after_a_renewal_that_failed_opens_a_session() {
     ];
     for fails in fails {
         let mut scene = Scene::legacy();
-        let (call, sent) = scene.call("a");
-        scene.responds(&sent, 404, &[], "");
+        let call = scene.call_without_session("a");
         fails(&mut scene);
         assert!(scene.engine.take(call).unwrap().result.is_err());
         let (call, sent) = scene.call("b");
         assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
         scene.responds(&sent, 404, &[], "");
         scene.opens("s-2");
-        let sent = scene.takes("POST /mcp tools/call");
+        let sent = scene.answers(call);
         assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
-        scene.responds_with(&sent, 200, &sent.ok(text("b")));
-        assert_eq!(scene.result(call), "b");
     }
 }
 
 #[test]
 fn a_cancelled_call_hands_the_renewal_to_the_next() {
     let mut scene = Scene::legacy();
-    let (one, first) = scene.call("a");
-    let (two, second) = scene.call("b");
-    scene.responds(&first, 404, &[], "");
-    scene.responds(&second, 404, &[], "");
+    let [one, two] = scene.calls_without_session(["a", "b"]);
     scene.cancel(one);
     assert!(scene.trace.contains(&"closed: POST /mcp initialize".to_owned()));
     scene.opens("s-2");
-    let sent = scene.takes("POST /mcp tools/call");
-    scene.responds_with(&sent, 200, &sent.ok(text("b")));
-    assert_eq!(scene.result(two), "b");
+    scene.answers(two);
 }
 
 #[test]
 fn closing_during_a_renewal_ends_the_calls_that_wait_for_it() {
     let mut scene = Scene::legacy();
-    let (_, first) = scene.call("a");
-    let (_, second) = scene.call("b");
-    scene.responds(&first, 404, &[], "");
-    scene.responds(&second, 404, &[], "");
-    let opened =
-        |scene: &Scene| scene.trace.iter().filter(|line| *line == "POST /mcp initialize").count();
-    let before = opened(&scene);
+    scene.calls_without_session(["a", "b"]);
+    let before = scene.count("POST /mcp initialize");
     scene.http.close(scene.now);
     scene.work();
-    assert_eq!(opened(&scene), before, "no other call opens a session");
+    assert_eq!(scene.count("POST /mcp initialize"), before, "no other call opens a session");
     assert!(scene.http.is_closed());
 }
 
 #[test]
 fn opening_another_session_takes_as_long_as_accepting_a_message() {
     let mut scene = Scene::legacy();
-    let (call, sent) = scene.call("a");
-    scene.responds(&sent, 404, &[], "");
+    let call = scene.call_without_session("a");
     scene.later(Duration::from_secs(29));
     assert!(scene.trace.iter().all(|line| !line.starts_with("closed")));
     scene.later(Duration::from_secs(1));

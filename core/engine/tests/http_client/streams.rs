@@ -6,7 +6,7 @@ use mcp_sansio::CallOptions;
 use mcp_sansio_engine::{ConnectState, HttpError, Reading};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized, text};
+use crate::scene::{CHUNKS, EVENTS, Scene, Sent, event, initialized, text};
 
 #[test]
 fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_asked_for() {
@@ -137,18 +137,14 @@ fn sess_06_a_get_stream_whose_session_has_ended_opens_another_one() {
     assert_eq!(scene.trace[1..], opened);
     let (call, sent) = scene.call("a");
     assert_eq!(sent.field("mcp-session-id"), Some("s-2"));
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.succeeds(call, &sent);
 
     // There is one stream, too, if a call opens the session meanwhile.
     let get = resumed_get(&mut scene);
-    let (call, sent) = scene.call("a");
-    scene.responds(&sent, 404, &[], "");
+    let call = scene.call_without_session("a");
     scene.responds(&get, 404, &[], "");
     scene.opens("s-3");
-    let sent = scene.takes("POST /mcp tools/call");
-    scene.responds_with(&sent, 200, &sent.ok(text("called")));
-    assert_eq!(scene.result(call), "called");
+    scene.answers(call);
     assert!(scene.open.is_empty() && scene.http.poll_timeout().is_none());
 
     // Where none can be opened, the next call tries.
@@ -175,17 +171,7 @@ fn resumed_get(scene: &mut Scene) -> Sent {
 /// A client in a session, and its first request for the GET stream.
 fn first_get() -> (Scene, Sent) {
     let mut scene = Scene::old();
-    let initialize = scene.takes("POST /mcp initialize");
-    let session = [JSON[0], ("mcp-session-id", "s-1")];
-    scene.responds(
-        &initialize,
-        200,
-        &session,
-        &initialize.ok(initialized("2025-11-25")).to_string(),
-    );
-    let opened = scene.takes("POST /mcp notifications/initialized");
-    scene.responds(&opened, 202, &[], "");
-    let get = scene.takes("GET /mcp");
+    let get = scene.opens_up_to_get("s-1");
     (scene, get)
 }
 
@@ -224,10 +210,8 @@ fn tol_10_a_get_that_is_lost_or_comes_at_a_bad_time_is_sent_again() {
             assert_eq!(get.field("mcp-session-id"), Some("s-1"));
         }
         scene.heads(&get, 200, EVENTS);
-        scene.says(
-            &get,
-            &event(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})),
-        );
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+        scene.says(&get, &event(&changed));
         assert_eq!(scene.nobody.changes, 1);
     }
     // So is the one that resumes the response to a call.
@@ -248,12 +232,8 @@ fn tol_10_a_get_that_is_lost_or_comes_at_a_bad_time_is_sent_again() {
 #[test]
 fn bc_03_bc_06_old_03_old_05_old_06_a_server_of_2024_11_05_names_its_endpoint_first() {
     for (chunk, refusal) in CHUNKS.into_iter().zip([400, 404, 405]) {
-        let mut scene = Scene::old();
+        let (mut scene, stream) = Scene::sse(refusal);
         scene.chunk = chunk;
-        let initialize = scene.takes("POST /mcp initialize");
-        scene.responds(&initialize, refusal, &[], "");
-        let stream = scene.takes("GET /mcp");
-        scene.heads(&stream, 200, EVENTS);
         scene.says(&stream, ": hello\n\nevent: endpoint\ndata: /messages?id=7\n\n");
         let initialize = scene.takes("POST /messages?id=7 initialize");
         scene.responds(&initialize, 202, &[], "Accepted");
@@ -274,11 +254,7 @@ fn bc_03_bc_06_old_03_old_05_old_06_a_server_of_2024_11_05_names_its_endpoint_fi
 
 #[test]
 fn the_endpoint_of_a_server_of_2024_11_05_redirects_within_its_origin() {
-    let mut scene = Scene::old();
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds(&initialize, 404, &[], "");
-    let stream = scene.takes("GET /mcp");
-    scene.heads(&stream, 200, EVENTS);
+    let (mut scene, stream) = Scene::sse(404);
     scene.says(&stream, "event: endpoint\ndata: /sse/messages?id=7\n\n");
     let initialize = scene.takes("POST /sse/messages?id=7 initialize");
     scene.responds(&initialize, 307, &[("location", "messages/?id=7")], "");
@@ -298,21 +274,15 @@ fn c3_old_07_without_an_endpoint_the_first_error_counts() {
         ("event: message\ndata: /messages\n\n", "HTTP status 404"),
         ("event: endpoint\ndata: http://elsewhere/m\n\n", "invalid endpoint event"),
     ] {
-        let mut scene = Scene::old();
-        let initialize = scene.takes("POST /mcp initialize");
-        scene.responds(&initialize, 404, &[], "");
-        let stream = scene.takes("GET /mcp");
-        scene.responds(&stream, 200, EVENTS, body);
+        let (mut scene, stream) = Scene::sse(404);
+        scene.says(&stream, body);
+        scene.ends(&stream, Ok(()));
         let ConnectState::Failed(why) = scene.engine.connect_state() else { panic!("{body}") };
         assert!(why.to_string().contains(wanted), "{why}");
         assert_eq!(scene.http.reading(stream.id), Reading::Over);
     }
     // Comments are no event.
-    let mut scene = Scene::old();
-    let initialize = scene.takes("POST /mcp initialize");
-    scene.responds(&initialize, 404, &[], "");
-    let stream = scene.takes("GET /mcp");
-    scene.heads(&stream, 200, EVENTS);
+    let (mut scene, stream) = Scene::sse(404);
     scene.chunk = 1024;
     scene.says(&stream, &":\n".repeat(33 << 10));
     assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)));
