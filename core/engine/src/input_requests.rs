@@ -34,14 +34,18 @@ struct PendingInput {
     waker: Option<Waker>,
 }
 
-/// The output of a message.
-#[derive(Clone, Copy)]
+/// What a message is about, and so the output that it goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// About this request.
+    /// This request.
     Request(RequestHandle),
-    /// About this call to the client.
+    /// This call to the client.
     Call(Call),
+    /// Neither: the GET stream of a session.
+    Session,
 }
+
+mcp_sansio::wraps!(Destination { Request(RequestHandle), Call(Call) });
 
 /// The server, with the outputs that it has.
 pub trait Outputs {

@@ -116,17 +116,10 @@ impl Envelope<'_> {
         Self { kind, sender: 0, number: 0, to: 0, session: 0, exchange: 0, detail: 0, bytes: &[] }
     }
 
-    const KINDS: [Kind; 9] = [
-        Kind::Change,
-        Kind::Message,
-        Kind::Taken,
-        Kind::Settings,
-        Kind::Adopted,
-        Kind::Deleted,
-        Kind::Resume,
-        Kind::Events,
-        Kind::Task,
-    ];
+    const KINDS: [Kind; 9] = {
+        use Kind::*;
+        [Change, Message, Taken, Settings, Adopted, Deleted, Resume, Events, Task]
+    };
 
     fn seal(&self, ring: &KeyRing) -> Vec<u8> {
         let mut bytes = alloc::vec![VERSION, self.kind as u8];
@@ -361,13 +354,14 @@ impl<O> Site<'_, O> {
             (Kind::Taken, Some(owner)) => self.taken(own_exchange, owner),
             (Kind::Settings, Some(owner)) => {
                 let Some(instance) = self.instances.get_mut(owner) else { return Ok(None) };
+                let state = &mut instance.state;
                 for setting in bytes.as_chunks().0 {
                     let setting = SessionSetting(u64::from_be_bytes(*setting));
-                    setting.set(&mut instance.state.server(self.config));
+                    setting.set(&mut state.server(self.config));
                     for change in self.fleet.iter().flat_map(|fleet| &fleet.changes) {
                         if change.of == setting
                             && change.at.is_none_or(|at| now < at.saturating_add(LATE))
-                            && instance.change(self.config, &Change::resource(&change.uri))
+                            && state.keep_change(self.config, &Change::resource(&change.uri))
                         {
                             self.schedule.turn(Work::Instance(owner));
                         }
@@ -380,7 +374,7 @@ impl<O> Site<'_, O> {
                     fleet.forget(session);
                 }
                 if let Some(owner) = owner {
-                    self.end_session(owner, Disconnect::Deleted);
+                    self.end_instance(owner, Disconnect::Deleted);
                 }
             }
             (Kind::Resume, Some(owner)) => {

@@ -5,7 +5,6 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_sansio::http::Principal;
@@ -125,12 +124,9 @@ impl<F: Fields + Send + Default + 'static> HeadMemory<F> {
 
 mcp_sansio::opaque_debug!([F] HeadMemory<F> {});
 
-impl fmt::Debug for OwnedHead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = self.as_head();
-        f.debug_tuple("OwnedHead").field(&head.method).field(&head.target).finish()
-    }
-}
+mcp_sansio::opaque_debug!(OwnedHead |it| {
+    method: it.as_head().method, target: it.as_head().target
+});
 
 pub(super) struct Exchange {
     pub(super) stage: Stage,

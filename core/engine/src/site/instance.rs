@@ -13,7 +13,7 @@ use mcp_sansio::http::server::{
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::internal::{Outbox, PendingOutcome};
 use mcp_sansio::{
-    Change, ExchangeId, GrowingServerState, Instant, Outcome, RequestHandle, Revision, Server,
+    ExchangeId, GrowingServerState, Instant, Outcome, RequestHandle, Revision, Server,
     ServerConfig, ServerEvent, TxBuffer,
 };
 
@@ -46,8 +46,6 @@ pub(super) struct Instance<O> {
     pub(super) is_unresponsive: bool,
     /// Whether the client has sent `notifications/initialized`.
     pub(super) is_initialized: bool,
-    /// Why it ends, unless with its exchange.
-    pub(super) how: Disconnect<'static>,
 }
 
 pub(super) enum InstanceKind {
@@ -110,7 +108,7 @@ impl<O> Instance<O> {
             kind,
             principal,
             peer: None,
-            streams: Streams::new(own),
+            streams: Streams { own, posts: BTreeMap::new() },
             touched: Vec::new(),
             origins: Vec::new(),
             awaiting_entry: VecDeque::new(),
@@ -118,7 +116,6 @@ impl<O> Instance<O> {
             is_blocked: false,
             is_unresponsive: false,
             is_initialized: false,
-            how: Disconnect::Closed,
         }
     }
 
@@ -143,7 +140,6 @@ impl<O> Instance<O> {
             is_blocked,
             is_unresponsive,
             is_initialized,
-            how: _,
         } = self;
         state.renew();
         (*kind, *principal, *peer) = (InstanceKind::Alone, None, None);
@@ -267,18 +263,6 @@ impl<O> Instance<O> {
         self.streams.get(id).exchange == Some(exchange)
     }
 
-    /// Returns the server, and a stream for its output.
-    pub(super) fn parts<'p>(
-        &'p mut self,
-        config: &'p ServerConfig<'p>,
-        exchange: impl FnOnce(&mut Server<'_>) -> ExchangeId,
-    ) -> (Server<'p>, &'p mut Stream<O>) {
-        let mut server = self.state.server(config);
-        let id = exchange(&mut server);
-        touch(&mut self.touched, id);
-        (server, self.streams.get_mut(id))
-    }
-
     pub(super) fn touch(&mut self, id: ExchangeId) {
         touch(&mut self.touched, id);
     }
@@ -316,11 +300,6 @@ impl<O> Instance<O> {
             let _ = self.streams.get_mut(id).outbox.keep(request, outcome);
             self.touch(id);
         }
-    }
-
-    /// Keeps a change until it is sent. One that waits already is sent once.
-    pub(super) fn change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
-        self.state.keep_change(config, change)
     }
 
     /// Handles a timeout, and writes changes while there is room.
@@ -484,13 +463,6 @@ impl<O> Instance<O> {
         is_next.then_some(id)
     }
 
-    /// Lets a stream of a request go on without its exchange, which it returns.
-    fn leave_exchange(&mut self, stream: u32) -> Option<SlabKey> {
-        let id = ExchangeId::new(stream);
-        touch(&mut self.touched, id);
-        self.streams.posts.get_mut(&id).and_then(|stream| stream.exchange.take())
-    }
-
     /// Begins to send the recorded events of a stream to an exchange of another node, if the stream
     /// is here. Returns the exchange that has sent it.
     pub(super) fn read_for(&mut self, node: u64, exchange: u64, after: EventId) -> Option<SlabKey> {
@@ -515,7 +487,13 @@ impl<O> Instance<O> {
         let reader =
             RemoteReader { node, exchange, stream, events, sent: 0, is_lost, has_ended: false };
         session.remote.push(reader);
-        if stream == session.own_stream { None } else { self.leave_exchange(stream) }
+        if stream == session.own_stream {
+            return None;
+        }
+        // The stream of a request goes on without its exchange.
+        let id = ExchangeId::new(stream);
+        touch(&mut self.touched, id);
+        self.streams.posts.get_mut(&id).and_then(|stream| stream.exchange.take())
     }
 
     /// Sends the events that other nodes have asked for, in envelopes of at most so many bytes.
@@ -553,13 +531,6 @@ impl<O> Instance<O> {
         if let Some(stream) = self.streams.posts.get_mut(&id) {
             stream.exchange.take_if(|exchange| *exchange == key);
             touch(&mut self.touched, id);
-        }
-    }
-
-    /// An exchange begins to wait for the recorded events of another node.
-    pub(super) fn begin_reading(&mut self, key: SlabKey) {
-        if let InstanceKind::Session(session) = &mut self.kind {
-            session.readers.push(key);
         }
     }
 
@@ -615,7 +586,7 @@ pub(super) fn response_buffer(options: &SiteOptions<'_>, memory: Vec<u8>) -> TxB
     TxBuffer::for_http_response(memory, options.max_pending)
 }
 
-fn touch(touched: &mut Vec<ExchangeId>, id: ExchangeId) {
+pub(super) fn touch(touched: &mut Vec<ExchangeId>, id: ExchangeId) {
     if touched.last() != Some(&id) {
         touched.push(id);
     }
@@ -631,10 +602,6 @@ pub(super) struct Streams<O> {
 }
 
 impl<O> Streams<O> {
-    pub(super) const fn new(own: Stream<O>) -> Self {
-        Self { own, posts: BTreeMap::new() }
-    }
-
     /// Returns the stream of an exchange.
     pub(super) fn get(&self, id: ExchangeId) -> &Stream<O> {
         self.posts.get(&id).map_or(&self.own, |stream| stream)
@@ -940,7 +907,7 @@ impl<O> Site<'_, O> {
                 let InstanceKind::Session(Session { id: Some(_), active, readers, .. }) =
                     &mut instance.kind
                 else {
-                    return self.end_instance(owner);
+                    return self.end_instance(owner, Disconnect::Closed);
                 };
                 *active = now;
                 let is_read = !readers.is_empty();
@@ -962,7 +929,7 @@ impl<O> Site<'_, O> {
                     self.schedule.turn(Work::Instance(owner));
                 }
             }
-            Stage::Refused(owner) => self.end_instance(owner),
+            Stage::Refused(owner) => self.end_instance(owner, Disconnect::Closed),
             Stage::Replay(owner, _) | Stage::Relay(owner, _) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
                     if let Stage::Replay(_, reader) = was {

@@ -123,6 +123,7 @@ mod schedule;
 mod session_id;
 mod step;
 
+pub use crate::input_requests::Destination;
 pub use bus::{Topic, UnknownEnvelope};
 pub use challenge::AuthorizationError;
 pub use exchange::{HeadMemory, OwnedHead, SiteBody, SiteResponse};
@@ -145,16 +146,16 @@ use core::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse};
 use mcp_sansio::{
-    Call, Change, ExchangeId, Instant, Outcome, RequestHandle, Revision, SendError, SendResult,
-    Server, ServerConfig, ServerEvent, TxBuffer,
+    Change, ExchangeId, Instant, Outcome, RequestHandle, Revision, SendError, SendResult, Server,
+    ServerConfig, ServerEvent, TxBuffer,
 };
 
-use crate::input_requests::{Attempt, Destination, Outputs};
+use crate::input_requests::{Attempt, Outputs};
 use crate::observer::Disconnect;
 use crate::places::{CountPlaces, PlaceLimit, Places};
 use bus::Fleet;
 use exchange::{Bodies, Exchange, Spare, Stage};
-use instance::{Instance, InstanceKind, Stream};
+use instance::{Instance, InstanceKind, Stream, touch};
 use schedule::{Schedule, Slab, SlabKey, Work};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
@@ -450,7 +451,7 @@ impl<'c, O> Site<'c, O> {
             fleet.changed(change);
         }
         for (key, instance) in self.instances.iter_mut() {
-            if instance.change(self.config, change) {
+            if instance.state.keep_change(self.config, change) {
                 self.schedule.turn(Work::Instance(key));
             }
         }
@@ -688,36 +689,16 @@ impl<O> SiteTurn<'_, O> {
         !matches!(self.instance.kind, InstanceKind::Alone)
     }
 
-    /// Asks for [`SiteStep::Room`] once the client has taken at least half
-    /// of what waits for it in the output of a request.
-    pub fn await_room(&mut self, request: RequestHandle) {
-        let (_, stream) = self.output(|server| server.exchange(request));
-        stream.is_awaited = true;
+    /// Asks for [`SiteStep::Room`] once the client has taken at least half of what waits for it in
+    /// the output of this.
+    pub fn await_room(&mut self, of: impl Into<Destination>) {
+        self.output(of.into()).1.is_awaited = true;
     }
 
-    /// As [`await_room`](Self::await_room), for the output of a call.
-    pub fn await_room_of_call(&mut self, call: Call) {
-        let (_, stream) = self.output(|server| server.exchange_of_call(call));
-        stream.is_awaited = true;
-    }
-
-    /// Returns the server, and the output that belongs to a request: its response, progress, log
-    /// messages and calls.
-    pub fn parts(&mut self, request: RequestHandle) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) = self.output(|server| server.exchange(request));
-        (server, &mut stream.outbox.tx)
-    }
-
-    /// Returns the server, and the output for the cancellation of a call.
-    pub fn parts_of_call(&mut self, call: Call) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) = self.output(|server| server.exchange_of_call(call));
-        (server, &mut stream.outbox.tx)
-    }
-
-    /// Returns the server, and the output for messages that belong to no request: the GET stream of
-    /// a session.
-    pub fn unrelated_parts(&mut self) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
-        let (server, stream) = self.output(|_| ExchangeId::SESSION);
+    /// Returns the server, and an output: of a request for its response, progress, log messages and
+    /// calls, of a call for its cancellation.
+    pub fn parts(&mut self, of: impl Into<Destination>) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
+        let (server, stream) = self.output(of.into());
         (server, &mut stream.outbox.tx)
     }
 
@@ -733,7 +714,7 @@ impl<O> SiteTurn<'_, O> {
     /// possible: it needs a session of 2025-11-25.
     pub fn release(&mut self, request: RequestHandle) -> bool {
         let is_session = matches!(self.instance.kind, InstanceKind::Session(_));
-        let (server, stream) = self.output(|server| server.exchange(request));
+        let (server, stream) = self.output(request.into());
         let can_resume = is_session && server.legacy_revision() == Some(Revision::V2025_11_25);
         stream.is_released = can_resume
             && (stream.outbox.tx.http_response() == Some(OutgoingResponse::EVENT_STREAM)
@@ -742,21 +723,23 @@ impl<O> SiteTurn<'_, O> {
     }
 
     /// Returns the server, and a stream for its output, which is looked at afterwards.
-    fn output(
-        &mut self,
-        exchange: impl FnOnce(&mut Server<'_>) -> ExchangeId,
-    ) -> (Server<'_>, &mut Stream<O>) {
+    fn output(&mut self, of: Destination) -> (Server<'_>, &mut Stream<O>) {
         self.schedule.turn(Work::Instance(self.key));
-        self.instance.parts(self.config, exchange)
+        let Instance { state, streams, touched, .. } = &mut *self.instance;
+        let server = state.server(self.config);
+        let id = match of {
+            Destination::Request(request) => server.exchange(request),
+            Destination::Call(call) => server.exchange_of_call(call),
+            Destination::Session => ExchangeId::SESSION,
+        };
+        touch(touched, id);
+        (server, streams.get_mut(id))
     }
 }
 
 impl<O> Outputs for SiteTurn<'_, O> {
     fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> SendResult {
-        let (mut server, stream) = self.output(|server| match to {
-            Destination::Request(request) => server.exchange(request),
-            Destination::Call(call) => server.exchange_of_call(call),
-        });
+        let (mut server, stream) = self.output(to);
         let sent = attempt(&mut server, &mut stream.outbox.tx);
         stream.is_awaited |= sent == Err(SendError::Full);
         sent

@@ -1,7 +1,7 @@
 //! The scopes that operations take, compared with those that were granted.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -40,16 +40,17 @@ impl Scopes {
     ) -> Result<(), AuthorizationError> {
         let Some(principal) = unpermitted.principal() else { return Ok(()) };
         let mut granted = Granted::new(&principal.scopes);
-        // The texts of scopes, and their order.
-        let mut wanted = BTreeMap::<String, usize>::new();
+        // The texts of scopes, also in their order.
+        let (mut seen, mut wanted) = (BTreeSet::<Arc<str>>::new(), Vec::new());
         let mut is_missing = false;
         let mut each = |text: &str| {
-            if text.is_empty() || wanted.contains_key(text) {
+            if text.is_empty() || seen.contains(text) {
                 return;
             }
             is_missing =
                 is_missing || !scopes_in(text).all(|scope| self.is_granted(&mut granted, scope));
-            wanted.insert(text.to_owned(), wanted.len());
+            wanted.push(Arc::from(text));
+            seen.extend(wanted.last().cloned());
         };
         for operation in unpermitted.operations() {
             if let Some(catalog) = catalog {
@@ -62,14 +63,9 @@ impl Scopes {
         if !is_missing {
             return Ok(());
         }
-        let mut texts: Vec<_> = wanted.iter().collect();
-        texts.sort_unstable_by_key(|(_, order)| **order);
         let mut named = BTreeSet::new();
-        let scopes: Vec<_> = texts
-            .iter()
-            .flat_map(|(text, _)| scopes_in(text))
-            .filter(|scope| named.insert(*scope))
-            .collect();
+        let scopes = wanted.iter().flat_map(|text| scopes_in(text));
+        let scopes: Vec<_> = scopes.filter(|scope| named.insert(*scope)).collect();
         Err(AuthorizationError::insufficient_scope(scopes.join(" ")).description(DESCRIPTION))
     }
 

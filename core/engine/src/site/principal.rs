@@ -66,9 +66,7 @@ impl Ord for Holder {
             (Self::Principal(one), Self::Principal(other)) if Arc::ptr_eq(one, other) => {
                 Ordering::Equal
             }
-            (Self::Principal(one), Self::Principal(other)) => {
-                (&one.subject, &one.issuer).cmp(&(&other.subject, &other.issuer))
-            }
+            (Self::Principal(one), Self::Principal(other)) => identity(one).cmp(&identity(other)),
             (Self::Address(_), Self::Principal(_)) => Ordering::Less,
             (Self::Principal(_), Self::Address(_)) => Ordering::Greater,
         }
@@ -77,14 +75,11 @@ impl Ord for Holder {
 
 /// Returns whether two requests come from the same principal.
 pub(super) fn is_same_principal(one: Option<&Principal>, other: Option<&Principal>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            core::ptr::eq(one, other)
-                || (&one.issuer, &one.subject) == (&other.issuer, &other.subject)
-        }
-        (None, None) => true,
-        _ => false,
-    }
+    one.map(identity) == other.map(identity)
+}
+
+fn identity(principal: &Principal) -> (&str, &str) {
+    (&principal.subject, &principal.issuer)
 }
 
 /// The response to a request that is not authorized.

@@ -115,20 +115,10 @@ impl SiteNode {
         let mut prefix = format!("{}-{}-", self.name, self.shard);
         let until = (self.clock)().saturating_add(self.age).as_secs().min(MAX_TIME);
         let [.., a, b, c, d, e] = until.to_be_bytes();
-        let mut content = [0; CONTENT];
-        let parts: [&[u8]; 5] = [
-            &self.ring.key_name(),
-            &[a, b, c, d, e],
-            &session,
-            &owner(&self.ring, principal),
-            &random,
-        ];
-        let bytes = parts.into_iter().flatten();
-        content.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
-        let tag = self.ring.session_tag(&prefix, &content);
-        let mut sealed = [0; SEALED];
-        let bytes = content.iter().chain(&tag);
-        sealed.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let (key, owner) = (self.ring.key_name(), owner(&self.ring, principal));
+        let mut sealed = [&key[..], &[a, b, c, d, e], &session, &owner, &random].concat();
+        let tag = self.ring.session_tag(&prefix, &sealed);
+        sealed.extend(tag.iter().take(TAG));
         URL_SAFE_NO_PAD.encode_string(sealed, &mut prefix);
         Id::of(&prefix)
     }
@@ -140,7 +130,7 @@ impl SiteNode {
         principal: Option<&Principal>,
     ) -> Option<Result<[u8; SESSION_LEN], ForeignSession>> {
         let (prefix, text) = parts_of(id)?;
-        let sealed = bytes_of(text)?;
+        let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (content, found) = sealed.split_first_chunk::<CONTENT>()?;
         let (name, rest) = content.split_first_chunk::<4>()?;
         let (time, rest) = rest.split_first_chunk::<5>()?;
@@ -229,12 +219,6 @@ fn first_digits(id: &str) -> u32 {
 fn parts_of(id: &str) -> Option<(&str, &str)> {
     let at = id.len().checked_sub(SEALED_TEXT)?;
     id.split_at_checked(at).filter(|(prefix, _)| prefix.ends_with('-'))
-}
-
-fn bytes_of(text: &str) -> Option<[u8; SEALED]> {
-    let mut bytes = [0; SEALED];
-    let len = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
-    (len == SEALED).then_some(bytes)
 }
 
 /// Returns some bytes that belong to a principal only, and tell others nothing of it.

@@ -63,7 +63,7 @@ impl<'c, O> Site<'c, O> {
             Stage::Refused(owner) => {
                 let is_begun = exchange.sent.is_some();
                 exchange.stage = Stage::Ended;
-                self.end_instance(owner);
+                self.end_instance(owner, Disconnect::Closed);
                 if !is_begun {
                     self.refuse(key, &Refusal::service_unavailable());
                 }
@@ -290,35 +290,19 @@ impl<'c, O> Site<'c, O> {
                 Some(instance) if instance.is_unresponsive => Disconnect::Unresponsive,
                 _ => Disconnect::Idle,
             };
-            self.end_session(key, how);
+            self.end_instance(key, how);
             return SiteStep::Again;
         }
-        if event.is_none()
-            && self.instances.get_mut(key).is_some_and(|found| take(&mut found.has_room))
-        {
-            return SiteStep::Room(ServerKey(key));
-        }
-        match (event, self.instances.get_mut(key)) {
-            (Some(event), Some(instance)) => {
-                let (config, schedule) = (self.config, &mut self.schedule);
-                let (head, principal) = (None, None);
-                let turn = SiteTurn { config, instance, schedule, key, now, head, principal };
-                SiteStep::Event(event, turn)
-            }
-            _ => SiteStep::Again,
-        }
+        let Some(event) = event else {
+            let found = self.instances.get_mut(key);
+            let has_room = found.is_some_and(|found| take(&mut found.has_room));
+            return if has_room { SiteStep::Room(ServerKey(key)) } else { SiteStep::Again };
+        };
+        self.turn(now, ServerKey(key)).map_or(SiteStep::Again, |turn| SiteStep::Event(event, turn))
     }
 
-    /// Ends a session, of which an observer is told why.
-    pub(super) fn end_session(&mut self, key: SlabKey, how: Disconnect<'static>) {
-        if let Some(instance) = self.instances.get_mut(key) {
-            instance.how = how;
-        }
-        self.end_instance(key);
-    }
-
-    /// Ends a session, or the server of one request.
-    pub(super) fn end_instance(&mut self, key: SlabKey) {
+    /// Ends a session, of which an observer is told why, or the server of one request.
+    pub(super) fn end_instance(&mut self, key: SlabKey, how: Disconnect<'static>) {
         let Some(mut instance) = self.instances.remove(key) else { return };
         self.schedule.set_timer(Work::Instance(key), None);
         let id = match &instance.kind {
@@ -350,7 +334,7 @@ impl<'c, O> Site<'c, O> {
             self.counts.sessions.give_back(1, instance.holder().as_ref());
         }
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {
-            self.ended.push_back((key, instance.how));
+            self.ended.push_back((key, how));
         } else {
             instance.renew();
             self.spare = Some(instance);
@@ -474,10 +458,8 @@ impl<O> Site<'_, O> {
             }
             Decision::NewSession => {
                 // Another node that goes on with the session has other streams.
-                let own_stream = match self.fleet {
-                    Some(_) => bus::numbers((self.random)()).1[0],
-                    None => 0,
-                };
+                let is_fleet = self.fleet.is_some();
+                let own_stream = if is_fleet { bus::numbers((self.random)()).1[0] } else { 0 };
                 let numbers = (own_stream, 0);
                 let mut instance = Instance::new_session(&self.options, now, principal, numbers);
                 instance.peer = peer;
@@ -492,7 +474,7 @@ impl<O> Site<'_, O> {
                 {
                     fleet.send_deleted(session);
                 }
-                self.end_session(owner, Disconnect::Deleted);
+                self.end_instance(owner, Disconnect::Deleted);
                 self.reply(key, OutgoingResponse::empty(204), Vec::new());
             }
             Decision::Message(owner) => {
@@ -642,8 +624,10 @@ impl<O> Site<'_, O> {
             let until = now.saturating_add(PASS_TIMEOUT);
             exchange.stage = Stage::Relay(owner, Relay { next: 0, until });
         }
-        if let Some(instance) = self.instances.get_mut(owner) {
-            instance.begin_reading(key);
+        if let Some(instance) = self.instances.get_mut(owner)
+            && let InstanceKind::Session(session) = &mut instance.kind
+        {
+            session.readers.push(key);
         }
         self.keep_alive(key, now);
         self.schedule.ready(key);
@@ -742,7 +726,7 @@ impl<O> Site<'_, O> {
         instance.is_initialized = true;
         // Nobody knows what the client has missed.
         for change in &bus::LISTS {
-            instance.change(config, change);
+            instance.state.keep_change(config, change);
         }
         let id = Id::of(id);
         if !self.make_room(now, key) {
@@ -806,7 +790,7 @@ impl<O> Site<'_, O> {
             (is_in_way && is_replaceable).then_some((since, number, key))
         });
         let Some((.., replaced)) = replaceable.min() else { return false };
-        self.end_session(replaced, Disconnect::Replaced);
+        self.end_instance(replaced, Disconnect::Replaced);
         true
     }
 

@@ -1,7 +1,7 @@
 //! Sessions of legacy clients.
 
 use mcp_sansio::Change;
-use mcp_sansio_engine::site::{SiteOptions, SiteStep};
+use mcp_sansio_engine::site::{Destination, SiteOptions, SiteStep};
 
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
@@ -189,7 +189,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     let (first, second) = (host.tool(&id, 2, "slow"), host.tool(&id, 3, "slow"));
     let open = |host: &mut Host| {
         let server = host.open[0].server;
-        host.site.turn(host.now, server).unwrap().unrelated_parts().0.open_requests()
+        host.site.turn(host.now, server).unwrap().parts(Destination::Session).0.open_requests()
     };
     host.site.close(host.now, first.exchange.unwrap());
     assert_eq!(open(&mut host), 2);
