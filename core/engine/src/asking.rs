@@ -49,7 +49,7 @@ impl<N: Shared<NextRound>> Asking<N> {
         round: Round<N>,
         inputs: Vec<(String, AskedInput)>,
     ) -> Option<Round<N>> {
-        if inputs.iter().all(|(_, input)| matches!(input, AskedInput::Done(_))) {
+        if are_done(&inputs) {
             return Some(next_round(&round, inputs));
         }
         self.calls.push(AskingCall { request: request.into(), round, inputs });
@@ -64,20 +64,13 @@ impl<N: Shared<NextRound>> Asking<N> {
                 inputs.find(|input| matches!(input, AskedInput::Open(open) if *open == call));
             found.map(|input| *input = AskedInput::Done(response(outcome))).is_some()
         };
-        let Some(at) = self.calls.iter_mut().position(find) else {
-            return Answered::Other;
-        };
-        let is_done = |asking: &mut AskingCall<N>| {
-            asking.inputs.iter().all(|(_, input)| matches!(input, AskedInput::Done(_)))
-        };
-        match self.calls.get_mut(at).is_some_and(is_done) {
-            false => Answered::Waiting,
-            true => {
-                let AskingCall { request, round, inputs } = self.calls.remove(at);
-                self.again = Some((request.as_request().handle, next_round(&round, inputs)));
-                Answered::Again(request)
-            }
+        let Some(at) = self.calls.iter_mut().position(find) else { return Answered::Other };
+        if !self.calls.get(at).is_some_and(|asking| are_done(&asking.inputs)) {
+            return Answered::Waiting;
         }
+        let AskingCall { request, round, inputs } = self.calls.remove(at);
+        self.again = Some((request.as_request().handle, next_round(&round, inputs)));
+        Answered::Again(request)
     }
 
     /// Returns the round of a call that is made again.
@@ -94,6 +87,10 @@ impl<N: Shared<NextRound>> Asking<N> {
     pub fn remove(&mut self, request: RequestHandle) {
         self.calls.retain(|asking| asking.request.as_request().handle != request);
     }
+}
+
+fn are_done(inputs: &[(String, AskedInput)]) -> bool {
+    inputs.iter().all(|(_, input)| matches!(input, AskedInput::Done(_)))
 }
 
 fn next_round<N: Shared<NextRound>>(

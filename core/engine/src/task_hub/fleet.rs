@@ -16,7 +16,9 @@ use mcp_sansio::{
     ToolError,
 };
 
-use super::{Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, TaskResponse, len, share_of};
+use super::{
+    Input, Kept, OpenInput, TaskAnswer, TaskClient, TaskHub, TaskResponse, kept_in, len, share_of,
+};
 use crate::places::PlaceLimit;
 use crate::record::{TaskInput, TaskOutcome, TaskRecord};
 use crate::tasks::With;
@@ -229,7 +231,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// Lets a task be compared at this time, if it was not to be earlier.
     pub(super) fn compare_at(&mut self, task: TaskKey, at: Instant) {
         let Some(id) = self.tasks().info(task).map(|info| info.id()) else { return };
-        let Some(kept) = self.kept.get_mut(task.index()).and_then(Option::as_mut) else { return };
+        let Some(kept) = kept_in(&mut self.kept, task) else { return };
         let Some(fleet) = &mut self.fleet else { return };
         if kept.shared.due.is_some_and(|due| due <= at) {
             return;

@@ -332,10 +332,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Gives back what a task takes that is gone.
     fn forget(&mut self, task: TaskKey) {
-        if self.kept(task).is_none() {
-            return;
-        }
-        let kept = self.kept.get_mut(task.index()).and_then(Option::take);
+        let place = self.kept.get_mut(task.index());
+        let kept = place.and_then(|place| place.take_if(|kept| kept.key == task));
         let Some(kept) = kept else { return };
         self.own -= usize::from(kept.is_run_here());
         let Kept { len, owner, waiting, .. } = kept;
@@ -374,7 +372,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         if kept.is_unstored() {
             return (is_live, false);
         }
-        (is_live, self.kept(task).is_some_and(|kept| kept.is_changed))
+        (is_live, kept.is_changed)
     }
 
     /// Sets the status message of a task, and its progress if there is some.
@@ -688,8 +686,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     }
 
     fn kept(&mut self, task: TaskKey) -> Option<&mut Kept<S, C>> {
-        // Its place may have become that of another.
-        self.kept.get_mut(task.index())?.as_mut().filter(|kept| kept.key == task)
+        kept_in(&mut self.kept, task)
     }
 
     fn keep(&mut self, kept: Kept<S, C>) {
@@ -723,8 +720,7 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
     /// it has.
     fn take_room(&mut self, task: TaskKey, len: usize, limit: PlaceLimit) -> Result<(), NoPlace> {
         let Self { kept, results, .. } = self;
-        let kept = kept.get_mut(task.index()).and_then(Option::as_mut);
-        let Some(kept) = kept.filter(|kept| kept.key == task) else { return Ok(()) };
+        let Some(kept) = kept_in(kept, task) else { return Ok(()) };
         results.give_back(replace(&mut kept.len, 0), kept.owner.as_ref());
         results.take(len, kept.owner.as_ref(), limit)?;
         kept.len = len;
@@ -750,10 +746,15 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
 
     /// Wakes the requests that questions can be sent with.
     fn wake_askers(&mut self, task: TaskKey) {
-        let Some(kept) = self.kept.get_mut(task.index()).and_then(Option::as_mut) else { return };
-        let open = kept.waiting.iter_mut().filter(|waiting| kept.key == task && waiting.is_open);
+        let Some(kept) = kept_in(&mut self.kept, task) else { return };
+        let open = kept.waiting.iter_mut().filter(|waiting| waiting.is_open);
         self.woken.extend(open.filter_map(|waiting| waiting.waker.take()));
     }
+}
+
+fn kept_in<S, C>(all: &mut [Option<Kept<S, C>>], task: TaskKey) -> Option<&mut Kept<S, C>> {
+    // Its place may have become that of another.
+    all.get_mut(task.index())?.as_mut().filter(|kept| kept.key == task)
 }
 
 impl<S, C> Kept<S, C> {
