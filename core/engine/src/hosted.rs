@@ -84,12 +84,7 @@ impl HostedTasks {
     }
 
     /// Ends a task. Returns the responses to requests that have waited for that.
-    pub(crate) fn end(
-        &mut self,
-        now: TaskTime,
-        key: TaskKey,
-        outcome: TaskResult,
-    ) -> Vec<(RequestHandle, TaskResponse)> {
+    pub(crate) fn end(&mut self, now: TaskTime, key: TaskKey, outcome: TaskResult) -> Vec<Unsent> {
         let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
         if self.memory.tasks(&CONFIG).end(now, key, end) {
             self.outcomes.insert(key, Arc::new(outcome));
@@ -98,11 +93,11 @@ impl HostedTasks {
     }
 
     /// Returns the responses to requests that have waited for the end of a task.
-    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<(RequestHandle, TaskResponse)> {
+    pub(crate) fn ended(&mut self, key: TaskKey) -> Vec<Unsent> {
         let reply = self.memory.tasks(&CONFIG).result(key);
-        let handles = self.waiting.extract_if(.., |(of, _)| *of == key);
-        let handles: Vec<RequestHandle> = handles.map(|(_, handle)| handle).collect();
-        handles.into_iter().map(|handle| (handle, self.with_outcome(reply))).collect()
+        let waiting: Vec<_> = self.waiting.extract_if(.., |(of, _)| *of == key).collect();
+        let hosted = |(_, handle)| Unsent::Hosted(handle, self.with_outcome(reply));
+        waiting.into_iter().map(hosted).collect()
     }
 
     /// Forgets a request that waits.

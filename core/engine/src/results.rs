@@ -99,11 +99,7 @@ impl<L: ListKind> List<L> {
     }
 }
 
-impl<L> fmt::Debug for List<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.pages.fmt(f)
-    }
-}
+mcp_sansio::opaque_debug!([L] List<L> { pages });
 
 /// The reason why a list was not read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -262,11 +258,7 @@ fn json_text(result: &OwnedJson) -> Option<OwnedJson> {
     Some(OwnedJson::from(RawJson::parse(&text).ok().filter(|json| json.is_object())?))
 }
 
-impl<T> fmt::Debug for TypedResult<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TypedResult").field(&self.result).finish()
-    }
-}
+mcp_sansio::opaque_debug!([T] TypedResult<T> { result });
 
 /// The reason why a tool call with types has a result, but no output.
 #[derive(Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::tasks::TaskTime;
 use mcp_sansio::types::meta::{RELATED_TASK, TASK_PROGRESS};
-use mcp_sansio::types::{Number, ProgressParams, Task, TaskStatus, TaskSupport, Text, Tool};
-use mcp_sansio::{Encode, Encoder, OwnedJson, RawJson, Revision, TaskPoll};
+use mcp_sansio::types::{Number, ProgressParams, Task, TaskSupport, Text, Tool};
+use mcp_sansio::{Encode, Encoder, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
 
 /// A task of a server that can be stored, and followed again over another connection or by another
 /// process: `resume` of a client.
@@ -120,8 +120,9 @@ pub(crate) struct FollowedTask {
     /// What says the next step.
     pub poll: TaskPoll<MAX_TASK_INPUTS>,
     /// What an application can keep of it.
-    kept: TaskRef,
-    message: Option<String>,
+    pub kept: TaskRef,
+    /// The latest message that describes the status.
+    pub message: Option<String>,
     /// The latest progress and its total, as numbers in JSON.
     progress: Option<(OwnedJson, Option<OwnedJson>)>,
     pub responses: TaskResponses,
@@ -161,11 +162,7 @@ impl FollowedTask {
     pub(crate) fn resumed(now: TaskTime, kept: TaskRef) -> Self {
         let age = Duration::from_millis(now.unix_ms.saturating_sub(kept.created));
         let mut poll = TaskPoll::resume(now.now, kept.revision, age);
-        for key in &kept.answered {
-            if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
-                key.as_json().as_string().into_iter().for_each(|key| poll.restore(key));
-            }
-        }
+        kept.answered.iter().for_each(|key| with_json(key, |key| poll.restore(key)));
         Self::of(poll, kept)
     }
 
@@ -177,21 +174,6 @@ impl FollowedTask {
     /// Returns the id.
     pub(crate) fn id(&self) -> &str {
         &self.kept.task_id
-    }
-
-    /// Returns the latest known status.
-    pub(crate) const fn status(&self) -> TaskStatus {
-        self.poll.status()
-    }
-
-    /// Returns the latest message that describes the status.
-    pub(crate) fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    /// Returns what an application can keep of it.
-    pub(crate) const fn kept(&self) -> &TaskRef {
-        &self.kept
     }
 
     /// Takes what people read from the state of the task. Returns the parameters of a progress
@@ -236,11 +218,7 @@ impl FollowedTask {
 
     /// Takes the responses to input requests, to be sent with `tasks/update`.
     pub(crate) fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
-        for (key, _) in &responses {
-            if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
-                key.as_json().as_string().into_iter().for_each(|key| self.poll.answered(key));
-            }
-        }
+        responses.iter().for_each(|(key, _)| with_json(key, |key| self.poll.answered(key)));
         self.responses.0.extend(responses);
     }
 
@@ -266,6 +244,12 @@ impl Encode for TaskResponses {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Calls with a text as the core reads it.
+fn with_json(text: &str, call: impl FnMut(JsonStr<'_>)) {
+    let json = OwnedJson::new(text, Revision::LATEST);
+    json.iter().filter_map(|json| json.as_json().as_string()).for_each(call);
 }
 
 fn number(json: &OwnedJson) -> Option<Number<'_>> {

@@ -266,7 +266,7 @@ impl<D: Driver> Turn<'_, D> {
         let Some(task) = &pending.task else { return };
         let limit = pending.limit().filter(|_| !stands_still);
         let due = [task.poll.expires(), limit].into_iter().flatten().min();
-        if task.status() != TaskStatus::InputRequired
+        if task.poll.status() != TaskStatus::InputRequired
             && let Some(inputs) = pending.inputs.take()
         {
             // What the application is still asked is not needed any more.
@@ -437,9 +437,8 @@ impl<D: Driver> Turn<'_, D> {
         let task = match request.task.as_ref() {
             None => None,
             Some(task) => {
-                let mut half =
-                    || u64::from(self.driver.random()) << 32 | u64::from(self.driver.random());
-                let id = u128::from(half()) << 64 | u128::from(half());
+                let random = [(); 4].map(|()| u128::from(self.driver.random()));
+                let id = random.into_iter().fold(0, |id, random| id << 32 | random);
                 match self.state.hosted.create(time, TaskId::new(id.to_le_bytes()), task.ttl) {
                     Ok((key, reply)) => {
                         self.state.unsent.push_back(Unsent::Hosted(handle, reply));
@@ -468,8 +467,7 @@ impl<D: Driver> Turn<'_, D> {
 
     fn end_hosted(&mut self, now: Instant, task: TaskKey, answer: InputResponse) {
         let outcome = answer.map_err(|refusal| refusal.as_error().into());
-        let late = self.state.hosted.end(task_time(self.driver, now), task, outcome);
-        self.state.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+        self.state.unsent.extend(self.state.hosted.end(task_time(self.driver, now), task, outcome));
     }
 
     fn expire_hosted(&mut self, now: Instant) {
@@ -485,8 +483,7 @@ impl<D: Driver> Turn<'_, D> {
     fn stop_hosted(&mut self, key: TaskKey) {
         let of_task = |purpose: &Purpose| matches!(purpose, Purpose::Hosted(it) if *it == key);
         self.withdraw_where(of_task);
-        let late = self.state.hosted.ended(key);
-        self.state.unsent.extend(late.into_iter().map(|(to, reply)| Unsent::Hosted(to, reply)));
+        self.state.unsent.extend(self.state.hosted.ended(key));
     }
 
     fn withdraw_request(&mut self, handle: RequestHandle) {

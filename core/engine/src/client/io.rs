@@ -3,8 +3,6 @@
 #[cfg(feature = "http")]
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-#[cfg(feature = "http")]
-use core::time::Duration;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::{HttpFailure, Post};
@@ -87,11 +85,7 @@ impl ClientEngine<'_> {
 
     /// Returns the number of bytes that wait to be written, or to be posted.
     pub fn pending(&mut self) -> usize {
-        #[cfg(feature = "http")]
-        let posts: usize = self.state.posts.iter().map(|post| post.body().len()).sum();
-        #[cfg(not(feature = "http"))]
-        let posts = 0;
-        posts + self.core.tx().pending().len()
+        self.state.posted() + self.core.tx().pending().len()
     }
 
     /// Whether the server reads its responses, so that more of it can be read.
@@ -224,19 +218,9 @@ impl ClientEngine<'_> {
         }
     }
 
-    /// Lets the time of a call stand still for so long, since a person logs in.
-    pub fn postpone(&mut self, id: &str, by: Duration) {
-        self.core().postpone(id, by);
-    }
-
-    /// Takes back what was too much of that.
-    pub fn bring_forward(&mut self, id: &str, by: Duration) {
-        self.core().bring_forward(id, by);
-    }
-
     /// Goes on in another session with the server: it has none of the requests of the last, whose
     /// questions are withdrawn, and may not know the tasks.
-    pub fn session_renewed(&mut self, driver: &mut impl Driver) {
+    pub(crate) fn session_renewed(&mut self, driver: &mut impl Driver) {
         self.core().forget_requests();
         let state = &mut self.state;
         // A request of this session may have the same id.
@@ -253,10 +237,18 @@ impl State {
     pub(super) fn has_room(&self) -> bool {
         #[cfg(feature = "http")]
         if !self.posts.is_empty() {
-            let bytes: usize = self.posts.iter().map(|post| post.body().len()).sum();
-            return self.posts.len() < self.limits.max_posts && bytes < self.limits.max_output;
+            let has_place = self.posts.len() < self.limits.max_posts;
+            return has_place && self.posted() < self.limits.max_output;
         }
         true
+    }
+
+    /// Returns the number of bytes that wait to be posted.
+    fn posted(&self) -> usize {
+        #[cfg(feature = "http")]
+        return self.posts.iter().map(|post| post.body().len()).sum();
+        #[cfg(not(feature = "http"))]
+        0
     }
 
     pub(super) fn empty_tx(&self) -> TxBuffer<Vec<u8>> {

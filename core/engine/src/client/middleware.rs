@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
 
 use mcp_sansio::{CallOptions, ClientEvent, Instant, OwnedJson, RawJson};
@@ -154,11 +153,7 @@ impl Middleware for Layers<'_> {
     }
 }
 
-impl fmt::Debug for Layers<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Layers").field(&self.0.len()).finish()
-    }
-}
+mcp_sansio::opaque_debug!(Layers<'_> |it| { layers: it.0.len() });
 
 impl Pending {
     /// Calls a function with the call as a middleware sees it. `None` if none has seen the call.

@@ -387,9 +387,7 @@ impl<'c> ClientEngine<'c> {
             Err(error) => Err(error),
             Ok(()) => self.send(driver, |client, tx| notify(client, method, params, tx)),
         };
-        let state = &mut self.state;
-        let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls));
-        if !waits || state.new_calls >= state.limits.max_pending {
+        if !self.state.may_wait(&sent) {
             return sent.map(|()| None);
         }
         let revision = self.core().revision().unwrap_or(Revision::LATEST);
@@ -461,9 +459,7 @@ impl<'c> ClientEngine<'c> {
     ) -> SendResult<CallId> {
         let limit = options.limit.unwrap_or(self.core().config().call_limit);
         let state = &mut self.state;
-        let waits = matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
-            && state.new_calls < state.limits.max_pending;
-        let call = if waits { None } else { Some(sent?) };
+        let call = if state.may_wait(&sent) { None } else { Some(sent?) };
         let id = state.calls.add(now, method.to_owned(), params, options).id;
         match call {
             Some(call) => state.calls.sent(id, call),
@@ -543,12 +539,12 @@ impl<'c> ClientEngine<'c> {
 
     /// Returns the latest known status of the task that the server runs the call as.
     pub fn task_status(&self, call: CallId) -> Option<TaskStatus> {
-        Some(self.state.calls.get(call)?.task.as_deref()?.status())
+        Some(self.state.calls.get(call)?.task.as_deref()?.poll.status())
     }
 
     /// Returns the latest message that describes the status.
     pub fn task_message(&self, call: CallId) -> Option<&str> {
-        self.state.calls.get(call)?.task.as_deref()?.message()
+        self.state.calls.get(call)?.task.as_deref()?.message.as_deref()
     }
 
     /// Returns the latest progress and message of that task, as the parameters of a progress
@@ -559,7 +555,7 @@ impl<'c> ClientEngine<'c> {
 
     /// Returns what can be kept of that task.
     pub fn task(&self, call: CallId) -> Option<&TaskRef> {
-        Some(self.state.calls.get(call)?.task.as_deref()?.kept())
+        Some(&self.state.calls.get(call)?.task.as_deref()?.kept)
     }
 
     /// Whether a tool is called as a task when the application would like that: always where the
@@ -612,7 +608,7 @@ impl<'c> ClientEngine<'c> {
         let is_over = !matches!(pending.result, None | Some(Err(CallError::Closed)));
         match &pending.task {
             Some(task) if !is_over => {
-                let kept = task.kept().clone();
+                let kept = task.kept.clone();
                 self.cancel(now, call, None, driver);
                 Detached::Task(kept)
             }
@@ -688,19 +684,20 @@ impl<'c> ClientEngine<'c> {
         if self.state.late_steps > 0 {
             return Some(Instant::from_millis(0));
         }
-        let Self { core, state } = self;
-        let due = state.times().next().map(|(due, _)| due);
-        let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
-        all.into_iter().flatten().min()
+        self.first_timeout(|_| true)
     }
 
     /// Returns the time of the next timeout after `now`: those up to `now` were handled, or wait
     /// for room.
     pub fn poll_timeout_after(&mut self, now: Instant) -> Option<Instant> {
+        self.first_timeout(|due| *due > now)
+    }
+
+    fn first_timeout(&mut self, is_one: impl Fn(&Instant) -> bool) -> Option<Instant> {
         let Self { core, state } = self;
-        let due = state.times().map(|(due, _)| due).find(|due| *due > now);
+        let due = state.times().map(|(due, _)| due).find(&is_one);
         let all = [core.machine().poll_timeout(), due, state.hosted.next_timeout()];
-        all.into_iter().flatten().filter(|due| *due > now).min()
+        all.into_iter().flatten().filter(is_one).min()
     }
 
     /// Handles all timeouts that are due, after all that was received. `moved` tells whether
@@ -880,11 +877,9 @@ impl<'c> ClientEngine<'c> {
                 let (params, options) = (TaskParams::new(task.id()), CallOptions::new());
                 match asked {
                     Asked::Update => {
-                        let responses = &task.responses;
-                        let params = mcp_sansio::object!({
-                            "taskId": task.id(),
-                            "inputResponses": responses,
-                        });
+                        let (id, responses) = (task.id(), &task.responses);
+                        let params =
+                            mcp_sansio::object!({ "taskId": id, "inputResponses": responses });
                         client.request(now, methods::TASKS_UPDATE, &params, options, tx)
                     }
                     Asked::Result => {
@@ -958,6 +953,12 @@ impl State {
             most_pending: 0,
             late_steps: 0,
         }
+    }
+
+    /// Whether a new message that was not sent waits now.
+    fn may_wait<T>(&self, sent: &SendResult<T>) -> bool {
+        matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
+            && self.new_calls < self.limits.max_pending
     }
 
     /// Returns the options of a call. A tool that must be called as a task is.

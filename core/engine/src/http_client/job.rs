@@ -363,8 +363,8 @@ impl Received {
             Self::Message(message) => client.message(now, &message, driver),
             Self::SessionRenewed => client.session_renewed(driver),
             Self::Failed { id, error } => client.fail(now, &id, error.as_core(), driver),
-            Self::Postponed(id, by) => client.postpone(&id, by),
-            Self::BroughtForward(id, by) => client.bring_forward(&id, by),
+            Self::Postponed(id, by) => client.core().postpone(&id, by),
+            Self::BroughtForward(id, by) => client.core().bring_forward(&id, by),
         }
     }
 
@@ -396,39 +396,23 @@ const ENOUGH: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
-    use alloc::{collections::BTreeMap, vec};
+    use alloc::format;
 
-    use mcp_sansio::types::Implementation;
-    use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, ClientState, Era, TxBuffer};
+    use mcp_sansio::Revision;
 
     use super::*;
 
-    static CONFIG: ClientConfig<'_> =
-        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
-
-    /// Returns a request or a notification with parameters of this length.
-    fn post(is_request: bool, length: usize) -> Post {
-        let mut state: ClientState = ClientState::new();
-        let mut client = state.client(&CONFIG);
-        client.set_era(Some(Era::Modern));
-        let mut tx = TxBuffer::for_http_requests(Vec::new(), 1 << 20);
-        let now = Instant::from_millis(0);
-        client.connect(now, &mut tx).unwrap();
-        let params = BTreeMap::from([("x", "x".repeat(length))]);
-        if is_request {
-            client
-                .request(now, "y", &mcp_sansio::Json(&params), CallOptions::new(), &mut tx)
-                .unwrap();
-        } else {
-            client.notify("y", &mcp_sansio::Json(&params), &mut tx).unwrap();
-        }
-        tx.take_post().unwrap()
+    /// Returns a notification with parameters of this length.
+    fn post(length: usize) -> Post {
+        let params = format!(r#"{{"x":"{}"}}"#, "x".repeat(length));
+        let message = format!(r#"{{"jsonrpc":"2.0","method":"y","params":{params}}}"#);
+        Post::new(message.into_bytes(), Revision::LATEST)
     }
 
     fn fill(queue: &mut Queue, length: usize) -> usize {
         let mut pushed = 0;
         while !queue.is_full() {
-            queue.push(post(false, length), 0);
+            queue.push(post(length), 0);
             pushed += 1;
         }
         pushed
@@ -439,7 +423,7 @@ mod tests {
         let mut queue = Queue::default();
         assert_eq!(fill(&mut queue, 1), MAX_MESSAGES);
         queue.retain(|_| false);
-        let length = post(false, 100_000).body().len();
+        let length = post(100_000).body().len();
         assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(length));
         let mut taken = 0;
         while queue.next(false, 0).is_some() {
@@ -447,37 +431,5 @@ mod tests {
             assert!(!queue.is_full());
         }
         assert_eq!((taken, queue.bytes), (11, 0));
-    }
-
-    #[test]
-    fn c1_messages_without_a_response_wait_for_others_to_be_accepted_and_requests_do_not() {
-        let mut queue = Queue::default();
-        queue.push(post(false, 1), 0);
-        queue.push(post(true, 1), 0);
-        let first = queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id);
-        assert_eq!(first.as_deref(), Some("1"));
-        assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());
-        // While a session is being opened, only responses are sent.
-        assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_none());
-        assert!(queue.next(false, MAX_ONE_WAY_POSTS - 1).is_some());
-    }
-
-    #[test]
-    fn c2_a_message_has_no_room_when_enough_waits_and_memory_is_given_back() {
-        let mut inbox = Inbox::default();
-        for _ in 0..3 {
-            let mut messages = 0;
-            while inbox.has_room() {
-                inbox.push(Received::Message(vec![b'x'; 1023]));
-                messages += 1;
-            }
-            let each = 1023 + size_of::<Received>();
-            assert_eq!(messages, ENOUGH.div_ceil(each));
-            while inbox.pop().is_some() {}
-            assert_eq!(inbox.bytes, 0);
-        }
-        inbox.push(Received::Message(Vec::new()));
-        inbox.clear();
-        assert!(inbox.is_empty() && inbox.pop().is_none());
     }
 }

@@ -76,7 +76,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
     assert!(result.as_json().get("requestState").is_some());
     scene.person.answers_later = true;
     let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
-    scene.answers(1, Err(InputRefusal::Panicked));
+    scene.answers(2, Err(InputRefusal::Panicked));
     assert_eq!(scene.log(), ["asked 1", "asked 2", "withdrawn 1"]);
     let result = scene.take(call);
     assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::Panicked, .. })));

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, SubscriptionFilter};
-use mcp_sansio::{
-    CallOptions, Connection, Instant, RxBuffer, SendError, ServerConfig, ServerEvent,
-    ServerFeatures, ServerState, Step, TxBuffer,
-};
-use mcp_sansio_engine::{CallError, Cancelled, ClientEngine, ConnectState, Limits};
+use mcp_sansio::types::SubscriptionFilter;
+use mcp_sansio::{CallOptions, SendError};
+use mcp_sansio_engine::{CallError, Cancelled, Limits};
 use serde_json::{Value, json};
 
 use crate::scene::{
-    D, E, Person, Scene, content, form, form_params, methods, ok, owned, question, requires,
+    D, E, Scene, content, form, form_params, methods, ok, owned, question, requires,
 };
 
 fn limits(max_output: usize, max_pending: usize) -> Limits {
@@ -138,57 +135,6 @@ fn memory_of_a_long_line_is_given_back() {
     let call = scene.tool_gets("long", content(D, &"y".repeat(3 << 20)));
     scene.take(call).unwrap();
     assert!(scene.engine.io(|_, into| into.len()) < 1 << 20);
-}
-
-/// Not a script, but the core's server on the other end of the pipe.
-#[test]
-fn a_client_and_a_server_in_memory() {
-    const FEATURES: ServerFeatures = ServerFeatures::TOOLS;
-    static SERVER: ServerConfig<'_> = ServerConfig::new(Implementation::new("s", "1"), FEATURES);
-    static CLIENT: mcp_sansio::ClientConfig<'_> = mcp_sansio::ClientConfig::new(
-        Implementation::new("c", "1"),
-        mcp_sansio::ClientFeatures::NONE,
-    );
-    let (rx, tx) = (RxBuffer::new([0; 2048]), TxBuffer::new([0; 2048]));
-    let mut server: Connection<'_, _, _, _> =
-        Connection::new(&SERVER, ServerState::<4, 4>::new(), rx, tx);
-    let (mut client, mut person) = (ClientEngine::new(&CLIENT, Limits::new()), Person::default());
-    let now = Instant::from_millis(0);
-    client.connect(now, &mut person).unwrap();
-    let mut call = None;
-    for _ in 0..100 {
-        while client.step(now, &mut person) {}
-        if let (ConnectState::Connected, None) = (client.connect_state(), call) {
-            let params = owned(&json!({"name": "echo"}));
-            let options = CallOptions::new();
-            call = client.call(now, "tools/call", &params, options, &mut person).ok();
-        }
-        if let Some(over) = call.and_then(|call| client.take(call)) {
-            let text = over.result.unwrap().as_json().to_string();
-            return assert!(text.contains("hello"), "{text}");
-        }
-        match server.next(now) {
-            Step::Event(ServerEvent::Request(request), mut turn) => {
-                let result = mcp_sansio::types::TextResult::new("hello");
-                turn.respond(request.handle, &result).unwrap();
-            }
-            Step::Io { write, mut read, .. } => {
-                let (written, from) = client.io(|output, into| {
-                    let from = write.len().min(into.len());
-                    into[..from].copy_from_slice(&write[..from]);
-                    let len = output.len().min(read.spare().len());
-                    read.spare()[..len].copy_from_slice(&output[..len]);
-                    (len, from)
-                });
-                read.commit(written);
-                client.written(written);
-                client.received(from);
-                server.wrote(from);
-            }
-            _ => {}
-        }
-    }
-    panic!("there is no result");
 }
 
 /// Takes what the client has written, whatever it is.

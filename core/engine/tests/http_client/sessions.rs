@@ -10,7 +10,7 @@ use crate::scene::{EVENTS, JSON, Scene, Sent, initialized};
 
 #[test]
 fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
-    for status in [200, 204, 404, 405, 500] {
+    for status in [Some(200), Some(204), Some(404), Some(405), Some(500), None] {
         let mut scene = Scene::legacy();
         let (call, sent) = scene.call("a");
         assert_eq!(sent.field("mcp-session-id"), Some("s-1"));
@@ -23,7 +23,12 @@ fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
         let end = scene.takes("DELETE /mcp");
         assert!(!scene.http.is_closed());
         assert_eq!(end.field("mcp-session-id"), Some("s-1"));
-        scene.responds(&end, status, &[], "");
+        assert_eq!(scene.http.poll_timeout().unwrap().as_millis(), 1000);
+        match status {
+            Some(status) => scene.responds(&end, status, &[], ""),
+            // It takes a second at most.
+            None => scene.later(Duration::from_secs(1)),
+        }
         assert!(scene.http.is_closed() && scene.http.has_ended());
         assert!(scene.trace.contains(&"closed: POST /mcp tools/call".to_owned()));
     }
@@ -91,18 +96,6 @@ fn tsk_43_a_new_session_may_hide_the_tasks_of_the_last_one() {
     scene.responds_with(&poll, 200, &poll.error(-32602));
     let result = scene.engine.take(call).unwrap().result;
     assert!(matches!(result, Err(CallError::TaskGone(TaskGone::NewSession))), "{result:?}");
-}
-
-#[test]
-fn the_end_of_a_session_takes_a_second_at_most() {
-    let mut scene = Scene::legacy();
-    scene.http.close(scene.now);
-    scene.work();
-    let due = scene.http.poll_timeout().unwrap();
-    assert_eq!(due.as_millis(), 1000);
-    scene.later(Duration::from_secs(1));
-    assert!(scene.http.is_closed());
-    assert_eq!(scene.trace.last().unwrap(), "closed: DELETE /mcp");
 }
 
 #[test]
@@ -177,7 +170,13 @@ fn sess_03_sess_06_the_call_after_a_renewal_that_failed_opens_a_session() {
             let initialize = scene.takes("POST /mcp initialize");
             scene.responds(&initialize, 502, &[], "");
         },
-        |scene| scene.later(Duration::from_secs(30)),
+        // It takes as long as accepting a message.
+        |scene| {
+            scene.later(Duration::from_secs(29));
+            assert!(scene.trace.iter().all(|line| !line.starts_with("closed")));
+            scene.later(Duration::from_secs(1));
+            assert_eq!(scene.trace.last().unwrap(), "closed: POST /mcp initialize");
+        },
         |scene| {
             let initialize = scene.takes("POST /mcp initialize");
             let session = [JSON[0], ("mcp-session-id", "lost")];
@@ -220,15 +219,4 @@ fn closing_during_a_renewal_ends_the_calls_that_wait_for_it() {
     scene.work();
     assert_eq!(scene.count("POST /mcp initialize"), before, "no other call opens a session");
     assert!(scene.http.is_closed());
-}
-
-#[test]
-fn opening_another_session_takes_as_long_as_accepting_a_message() {
-    let mut scene = Scene::legacy();
-    let call = scene.call_without_session("a");
-    scene.later(Duration::from_secs(29));
-    assert!(scene.trace.iter().all(|line| !line.starts_with("closed")));
-    scene.later(Duration::from_secs(1));
-    assert_eq!(scene.trace.last().unwrap(), "closed: POST /mcp initialize");
-    assert!(scene.result(call).contains("timed out"));
 }
