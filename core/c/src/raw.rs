@@ -4,6 +4,8 @@ use core::ffi::{CStr, c_char};
 use core::mem::size_of;
 use core::slice;
 
+use mcp_sansio::RawJson;
+
 /// Returns a text. `None` for a null pointer, and for bytes that are not UTF-8.
 ///
 /// # Safety
@@ -15,6 +17,15 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     }
     // SAFETY: the caller says so.
     unsafe { CStr::from_ptr(text) }.to_str().ok()
+}
+
+/// Returns the value of JSON text. `None` also for text that is no JSON.
+///
+/// # Safety
+/// As [`text`].
+pub(crate) unsafe fn json<'a>(pointer: *const c_char) -> Option<RawJson<'a>> {
+    // SAFETY: the caller says so.
+    RawJson::parse(unsafe { text(pointer) }?).ok()
 }
 
 /// Returns an array; an empty one for a null pointer, and for a length that no array has.

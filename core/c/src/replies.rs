@@ -8,8 +8,8 @@ use mcp_sansio::types::{
     ResourceContents, ResourceData, Text, TextResult,
 };
 use mcp_sansio::{
-    Change, Delivery, Encode, ErrorCode, LogMessage, Progress, RawJson, RequestHandle, RpcError,
-    SendError, SendResult, Server, Tx,
+    Change, Delivery, Encode, ErrorCode, LogMessage, Progress, RequestHandle, RpcError, SendError,
+    SendResult, Server, Tx,
 };
 
 use crate::memory::{Live, live, mcp_server};
@@ -44,7 +44,7 @@ fn delivered(result: SendResult<Delivery>) -> mcp_status {
 unsafe fn with(
     server: *mut mcp_server,
     request: u64,
-    call: &mut dyn FnMut(&mut Server<'_>, RequestHandle, &mut Tx<'_>) -> mcp_status,
+    call: &mut dyn FnMut(&mut Server<'_>, RequestHandle, &mut Tx<'_>) -> SendResult,
 ) -> mcp_status {
     // SAFETY: the caller says that it is one.
     let Some(link) = (unsafe { live(server) }).and_then(Live::link) else { return MCP_NO_SERVER };
@@ -53,17 +53,15 @@ unsafe fn with(
     if !machine.is_request_open(handle) {
         return MCP_GONE;
     }
-    let status = call(&mut machine, handle, tx);
-    or_busy(status, tx)
+    let sent = call(&mut machine, handle, tx);
+    or_busy(status(sent), tx)
 }
 
 /// Answers with a result.
 unsafe fn reply(server: *mut mcp_server, request: u64, result: &dyn Encode) -> mcp_status {
     // SAFETY: the caller says that it is one.
     unsafe {
-        with(server, request, &mut |machine, handle, tx| {
-            status(machine.respond(handle, &result, tx))
-        })
+        with(server, request, &mut |machine, handle, tx| machine.respond(handle, &result, tx))
     }
 }
 
@@ -113,12 +111,11 @@ pub unsafe extern "C" fn mcp_reply_json(
     json: *const c_char,
 ) -> mcp_status {
     // SAFETY: the caller says that it is a text.
-    let json = unsafe { raw::text(json) }.and_then(|json| RawJson::parse(json).ok());
-    let Some(json) = json else { return MCP_INVALID };
+    let Some(json) = (unsafe { raw::json(json) }) else { return MCP_INVALID };
     // SAFETY: the caller says that it is one.
     unsafe {
         with(server, request, &mut |machine, handle, tx| {
-            status(machine.respond_structured(handle, json, tx))
+            machine.respond_structured(handle, json, tx)
         })
     }
 }
@@ -131,8 +128,7 @@ pub unsafe extern "C" fn mcp_reply_result(
     json: *const c_char,
 ) -> mcp_status {
     // SAFETY: the caller says that it is a text.
-    let json = unsafe { raw::text(json) }.and_then(|json| RawJson::parse(json).ok());
-    let Some(json) = json else { return MCP_INVALID };
+    let Some(json) = (unsafe { raw::json(json) }) else { return MCP_INVALID };
     // SAFETY: the caller says that it is one.
     unsafe { reply(server, request, &json) }
 }
@@ -151,9 +147,7 @@ pub unsafe extern "C" fn mcp_fail(
     let error = RpcError::new(ErrorCode::from_number(code), message);
     // SAFETY: the caller says that it is one.
     unsafe {
-        with(server, request, &mut |machine, handle, tx| {
-            status(machine.respond_error(handle, &error, tx))
-        })
+        with(server, request, &mut |machine, handle, tx| machine.respond_error(handle, &error, tx))
     }
 }
 
@@ -162,9 +156,7 @@ pub unsafe extern "C" fn mcp_fail(
 pub unsafe extern "C" fn mcp_abandon(server: *mut mcp_server, request: u64) -> mcp_status {
     let error = RpcError::internal("The response was given up");
     // SAFETY: the caller says that it is one.
-    unsafe {
-        with(server, request, &mut |machine, handle, tx| status(machine.fail(handle, &error, tx)))
-    }
+    unsafe { with(server, request, &mut |machine, handle, tx| machine.fail(handle, &error, tx)) }
 }
 
 /// Answers `resources/read`. A null URI is that of the latest event.
@@ -314,11 +306,10 @@ pub unsafe extern "C" fn mcp_log(
     let mut message = LogMessage::new(*level, text);
     message.logger = logger;
     // SAFETY: the caller says that it is one.
-    unsafe {
-        with(server, request, &mut |machine, handle, tx| {
-            delivered(machine.log(handle, &message, tx))
-        })
-    }
+    let Some(link) = (unsafe { live(server) }).and_then(Live::link) else { return MCP_NO_SERVER };
+    let (mut machine, tx) = link.parts();
+    let sent = machine.log(request_of_bits(request), &message, tx);
+    or_busy(delivered(sent), tx)
 }
 
 /// Change: of the list of tools.

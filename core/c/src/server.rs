@@ -173,7 +173,7 @@ unsafe fn init(
     let mut config = ServerConfig::new(info, ServerFeatures::NONE);
     config.instructions = instructions;
     if !tools.is_empty() {
-        declare(&mut config, ServerFeatures::TOOLS, ServerFeatures::TOOLS);
+        declare_all(&mut config, ServerFeatures::TOOLS);
     }
     // SAFETY: both are memory of the caller that nothing else uses from here on.
     let Some((rx, tx)) = (unsafe { buffers(rx, tx) }) else { return MCP_INVALID };
@@ -198,6 +198,10 @@ unsafe fn init(
 
 fn are_valid<R: Row>(rows: &[R]) -> bool {
     rows.iter().all(|row| row.value().is_some())
+}
+
+fn declare_all(config: &mut ServerConfig<'static>, features: ServerFeatures) {
+    declare(config, features, features);
 }
 
 /// Changes the configuration, before the first `mcp_server_next`.
@@ -236,7 +240,7 @@ pub unsafe extern "C" fn mcp_server_resources(
         configure(server, |config, tables| {
             (tables.resources, tables.templates) = (resources, templates);
             tables.of_resources = Some(of_resources);
-            declare(config, ServerFeatures::RESOURCES, ServerFeatures::RESOURCES);
+            declare_all(config, ServerFeatures::RESOURCES);
         })
     }
 }
@@ -287,7 +291,7 @@ pub unsafe extern "C" fn mcp_server_prompts(
                 Method::PromptsList => list(tables.prompts, server, request, tx),
                 _ => one(tables.prompts, MCP_PROMPT, request.name(), server, request, tx),
             });
-            declare(config, ServerFeatures::PROMPTS, ServerFeatures::PROMPTS);
+            declare_all(config, ServerFeatures::PROMPTS);
         })
     }
 }
@@ -299,7 +303,7 @@ pub unsafe extern "C" fn mcp_server_completions(server: *mut mcp_server) -> mcp_
     unsafe {
         configure(server, |config, tables| {
             tables.of_completion = Some(of_completion);
-            declare(config, ServerFeatures::COMPLETIONS, ServerFeatures::COMPLETIONS);
+            declare_all(config, ServerFeatures::COMPLETIONS);
         })
     }
 }
@@ -323,11 +327,7 @@ fn of_completion(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_logging(server: *mut mcp_server) -> mcp_status {
     // SAFETY: the caller says that it is one.
-    unsafe {
-        configure(server, |config, _| {
-            declare(config, ServerFeatures::LOGGING, ServerFeatures::LOGGING);
-        })
-    }
+    unsafe { configure(server, |config, _| declare_all(config, ServerFeatures::LOGGING)) }
 }
 
 /// Lets clients subscribe to changes of the lists and of resources (`mcp_changed`). After the
@@ -361,12 +361,9 @@ pub unsafe extern "C" fn mcp_server_request_timeout(
     server: *mut mcp_server,
     seconds: u32,
 ) -> mcp_status {
+    let timeout = Duration::from_secs(u64::from(seconds));
     // SAFETY: the caller says that it is one.
-    unsafe {
-        configure(server, |config, _| {
-            *config = config.request_timeout(Duration::from_secs(u64::from(seconds)));
-        })
-    }
+    unsafe { configure(server, |config, _| *config = config.request_timeout(timeout)) }
 }
 
 /// For a serial line, on which the peer can begin again without an end of the input: a second
@@ -374,11 +371,7 @@ pub unsafe extern "C" fn mcp_server_request_timeout(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_peer_can_reconnect(server: *mut mcp_server) -> mcp_status {
     // SAFETY: the caller says that it is one.
-    unsafe {
-        configure(server, |config, _| {
-            *config = config.peer_can_reconnect(true);
-        })
-    }
+    unsafe { configure(server, |config, _| *config = config.peer_can_reconnect(true)) }
 }
 
 /// Returns what is to be done next, and what comes with it. `now` is a number of milliseconds since

@@ -6,7 +6,7 @@ mod common;
 use std::ptr::null;
 use std::time::Duration;
 
-use common::{Host, NO_TOOL, config};
+use common::{Host, NO_TOOL, config, prompt, resource, template};
 use mcp_sansio::types::{Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
 use mcp_sansio::{
     Catalog, Connection, Instant, RawJson, RxBuffer, ServerConfig, ServerEvent, ServerFeatures,
@@ -36,31 +36,10 @@ static TOOLS: [mcp_tool; 4] = [
 const OBJECT: *const std::ffi::c_char = c"{\"type\":\"object\"}".as_ptr();
 static CONFIG: mcp_config = config(c"s", &TOOLS);
 static RESOURCES: [mcp_resource; 2] = [resource(c"file:///a", c"a"), resource(c"file:///b", c"b")];
-const fn resource(uri: &'static std::ffi::CStr, name: &'static std::ffi::CStr) -> mcp_resource {
-    mcp_resource {
-        uri: uri.as_ptr(),
-        name: name.as_ptr(),
-        title: null(),
-        description: null(),
-        mime_type: null(),
-    }
-}
-static TEMPLATES: [mcp_template; 1] = [mcp_template {
-    uri_template: c"row://{table}/{id}".as_ptr(),
-    name: c"row".as_ptr(),
-    title: null(),
-    description: null(),
-    mime_type: null(),
-}];
-const NO_PROMPT: mcp_prompt =
-    mcp_prompt { name: null(), title: null(), description: null(), arguments: null() };
+static TEMPLATES: [mcp_template; 1] = [template(c"row://{table}/{id}", c"row")];
 static PROMPTS: [mcp_prompt; 2] = [
-    mcp_prompt { name: c"p".as_ptr(), ..NO_PROMPT },
-    mcp_prompt {
-        name: c"q".as_ptr(),
-        arguments: c"[{\"name\":\"x\",\"required\":true},{\"name\":\"y\"}]".as_ptr(),
-        ..NO_PROMPT
-    },
+    prompt(c"p", null()),
+    prompt(c"q", c"[{\"name\":\"x\",\"required\":true},{\"name\":\"y\"}]".as_ptr()),
 ];
 
 const IN_RUST: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);

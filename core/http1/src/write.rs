@@ -45,12 +45,8 @@ impl<'o> HeadWriter<'o> {
     /// Begins a request.
     pub fn request(out: &'o mut [u8], method: &str, target: &str) -> Self {
         let mut writer = Self { out, len: 0, error: None };
-        if !method.bytes().all(is_token)
-            || target.is_empty()
-            || !target.bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            writer.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
-        }
+        let is_target = !target.is_empty() && target.bytes().all(|byte| byte.is_ascii_graphic());
+        writer.require(is_target && method.bytes().all(is_token));
         [method, " ", target, " HTTP/1.1\r\n"].iter().for_each(|text| writer.put(text.as_bytes()));
         writer
     }
@@ -58,9 +54,7 @@ impl<'o> HeadWriter<'o> {
     /// Begins a response.
     pub fn response(out: &'o mut [u8], status: u16) -> Self {
         let mut writer = Self { out, len: 0, error: None };
-        if !(100..=999).contains(&status) {
-            writer.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
-        }
+        writer.require((100..=999).contains(&status));
         if status == 200 {
             writer.put(b"HTTP/1.1 200 OK\r\n");
             return writer;
@@ -80,14 +74,8 @@ impl<'o> HeadWriter<'o> {
 
     /// Adds a field whose value is the concatenation of these parts.
     pub fn field_parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
-        if name.is_empty()
-            || !name.bytes().all(is_token)
-            || !parts.iter().all(|part| are_in_values(part))
-        {
-            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
-        }
-        self.put(name.as_bytes());
-        self.put(b": ");
+        self.begin_field(name);
+        self.require(parts.iter().all(|part| are_in_values(part)));
         parts.iter().for_each(|part| self.put(part));
         self.put(b"\r\n");
         self
@@ -95,14 +83,9 @@ impl<'o> HeadWriter<'o> {
 
     /// Adds a field through a reference to the writer.
     pub fn push_field(&mut self, name: &str, value: &dyn fmt::Display) {
-        if name.is_empty() || !name.bytes().all(is_token) {
-            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
-        }
-        self.put(name.as_bytes());
-        self.put(b": ");
-        if fmt::Write::write_fmt(&mut ValueWriter(self), format_args!("{value}")).is_err() {
-            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
-        }
+        self.begin_field(name);
+        let written = fmt::Write::write_fmt(&mut ValueWriter(self), format_args!("{value}"));
+        self.require(written.is_ok());
         self.put(b"\r\n");
     }
 
@@ -123,6 +106,18 @@ impl<'o> HeadWriter<'o> {
         }
         self.put(b"\r\n");
         self.error.map_or(Ok(self.len), Err)
+    }
+
+    fn begin_field(&mut self, name: &str) {
+        self.require(!name.is_empty() && name.bytes().all(is_token));
+        self.put(name.as_bytes());
+        self.put(b": ");
+    }
+
+    fn require(&mut self, is_valid: bool) {
+        if !is_valid {
+            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
+        }
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -364,20 +359,15 @@ impl ResponseWriter {
 
     /// Frames a piece of the body, which is not empty.
     pub fn piece<'b>(&mut self, bytes: &'b [u8]) -> FramedPiece<'b> {
-        let mut chunk = None;
-        let is_sent = match &mut self.stage {
-            Stage::Head | Stage::Done => false,
-            Stage::Rest(rest) => {
-                *rest = rest.saturating_sub(bytes.len() as u64);
-                true
-            }
-            Stage::Chunks => {
-                chunk = Some(ChunkHeader::new(bytes.len())).filter(|_| !self.is_head);
-                true
-            }
-            Stage::UntilClose => true,
-        };
-        FramedPiece { chunk, bytes: if is_sent && !self.is_head { bytes } else { &[] } }
+        if let Stage::Rest(rest) = &mut self.stage {
+            *rest = rest.saturating_sub(bytes.len() as u64);
+        }
+        match self.stage {
+            Stage::Head | Stage::Done => FramedPiece { chunk: None, bytes: &[] },
+            _ if self.is_head => FramedPiece { chunk: None, bytes: &[] },
+            Stage::Chunks => FramedPiece { chunk: Some(ChunkHeader::new(bytes.len())), bytes },
+            Stage::Rest(_) | Stage::UntilClose => FramedPiece { chunk: None, bytes },
+        }
     }
 
     /// Ends the body, and returns the bytes that say so. If a part of a body of known length is

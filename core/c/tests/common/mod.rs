@@ -50,6 +50,11 @@ impl Host {
         len > 0
     }
 
+    pub fn due(&self) -> u64 {
+        // SAFETY: it is a server.
+        unsafe { mcp_server_due(self.server) }
+    }
+
     pub fn output_len(&self) -> usize {
         let mut len = 0;
         // SAFETY: it is a server.
@@ -129,6 +134,20 @@ pub const NO_TOOL: mcp_tool = mcp_tool {
     output_schema: null(),
     hints: 0,
 };
+
+pub const fn resource(uri: &'static CStr, name: &'static CStr) -> mcp_resource {
+    let (uri, name) = (uri.as_ptr(), name.as_ptr());
+    mcp_resource { uri, name, title: null(), description: null(), mime_type: null() }
+}
+
+pub const fn template(uri_template: &'static CStr, name: &'static CStr) -> mcp_template {
+    let mcp_resource { uri, name, title, description, mime_type } = resource(uri_template, name);
+    mcp_template { uri_template: uri, name, title, description, mime_type }
+}
+
+pub const fn prompt(name: &'static CStr, arguments: *const c_char) -> mcp_prompt {
+    mcp_prompt { name: name.as_ptr(), title: null(), description: null(), arguments }
+}
 
 pub const fn config(name: &'static CStr, tools: &'static [mcp_tool]) -> mcp_config {
     mcp_config {
