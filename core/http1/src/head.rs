@@ -319,9 +319,6 @@ pub(super) struct Window<S: Storage + ?Sized> {
     limit: usize,
     /// Number of empty lines before the current head.
     empty_lines: u8,
-    /// Number of bytes searched for a line end.
-    #[cfg(test)]
-    searched: usize,
     storage: S,
 }
 
@@ -335,8 +332,6 @@ impl<S: Storage> Window<S> {
             end: 0,
             limit,
             empty_lines: 0,
-            #[cfg(test)]
-            searched: 0,
             storage,
         }
     }
@@ -517,10 +512,6 @@ impl<S: Storage + ?Sized> Window<S> {
     /// Returns the index after the next line feed.
     fn line_end(&mut self) -> Result<Option<usize>, MessageError> {
         let at = newline(self.rest(self.scanned));
-        #[cfg(test)]
-        {
-            self.searched += at.map_or(self.end - self.scanned, |at| at + 1);
-        }
         let Some(at) = at else {
             self.scanned = self.end;
             return Ok(None);
@@ -547,34 +538,3 @@ pub(super) struct Taken {
 
 /// Maximum number of empty lines before a request or response.
 pub const MAX_EMPTY_LINES: u8 = 8;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TOO_LONG: MessageError = MessageError::bad("too long");
-
-    /// Returns the number of bytes searched while a head of `len` bytes arrives byte by byte.
-    fn searched(line: &[u8], len: usize) -> usize {
-        let mut window = Window::new([0; 65_536], 0);
-        let head = line.iter().cycle().take(len).chain(b"\r\n\r\n");
-        for byte in head {
-            assert!(window.head(TOO_LONG, TOO_LONG).is_ok_and(|head| head.is_none()));
-            window.spare()[0] = *byte;
-            window.commit(1);
-        }
-        let head =
-            window.head(TOO_LONG, TOO_LONG).ok().flatten().map(|head| window.bytes(head).len());
-        assert_eq!(head, Some(len + 4));
-        window.searched
-    }
-
-    #[test]
-    fn s8_a_head_that_comes_byte_by_byte_is_searched_once() {
-        for line in [&b"x"[..], b"x: y\r\n"] {
-            for len in [12_003, 48_003] {
-                assert_eq!(searched(line, len), len + 4, "{line:?}");
-            }
-        }
-    }
-}

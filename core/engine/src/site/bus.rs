@@ -228,10 +228,6 @@ impl Fleet {
         exchange.to_number() ^ self.mask
     }
 
-    fn exchange_of(&self, number: u64) -> SlabKey {
-        SlabKey::from_number(number ^ self.mask)
-    }
-
     /// Tells the nodes of a session what its client has set.
     pub(super) fn send_settings(
         &mut self,
@@ -337,7 +333,7 @@ impl<O> Site<'_, O> {
         if is_own || ![0, fleet.me].contains(&to) {
             return Ok(None);
         }
-        let own_exchange = fleet.exchange_of(exchange);
+        let own_exchange = SlabKey::from_number(exchange ^ fleet.mask);
         if fleet.has_missed(sender, number) {
             self.publish_lists();
         }

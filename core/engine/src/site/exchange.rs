@@ -632,7 +632,7 @@ impl<O> Site<'_, O> {
             _ => return piece.len(),
         }
         let len = exchange.body.len().saturating_add(piece.len());
-        if len > self.bodies.max_body() {
+        if len > self.bodies.max_body {
             self.refuse(key, &Refusal::content_too_large());
             return piece.len();
         }
@@ -737,10 +737,6 @@ impl Bodies {
     pub(super) fn new(limit: usize, max_body: usize) -> Self {
         let max_body = max_body.min(limit);
         Self { limit, max_body, waiting: VecDeque::new(), preferred: None }
-    }
-
-    pub(super) const fn max_body(&self) -> usize {
-        self.max_body
     }
 
     /// Takes room for a body of `len` bytes, of which `counted` have room. `share` is that of its

@@ -73,12 +73,8 @@ impl Ord for Holder {
     }
 }
 
-/// Returns whether two requests come from the same principal.
-pub(super) fn is_same_principal(one: Option<&Principal>, other: Option<&Principal>) -> bool {
-    one.map(identity) == other.map(identity)
-}
-
-fn identity(principal: &Principal) -> (&str, &str) {
+/// Returns what is the same in all requests of a principal.
+pub(super) fn identity(principal: &Principal) -> (&str, &str) {
     (&principal.subject, &principal.issuer)
 }
 

@@ -19,7 +19,7 @@ use mcp_sansio::{
 use super::bus::Relay;
 use super::exchange::{Exchange, KEPT_OUTPUT, SiteBody, Stage};
 use super::instance::{Instance, InstanceKind, Session, Stream, control, response_buffer};
-use super::principal::{Denied, Unpermitted, is_same_principal};
+use super::principal::{Denied, Unpermitted, identity};
 use super::schedule::{SlabKey, Work};
 use super::session_id::{self, Id};
 use super::{ExchangeKey, Holder, ServerKey, Site, SiteStep, SiteTurn, bus};
@@ -690,7 +690,7 @@ impl<O> Site<'_, O> {
             InstanceKind::Session(session) if !is_sse => session.id.as_ref()?,
             _ => return None,
         };
-        let is_own = is_same_principal(instance.principal.as_deref(), principal);
+        let is_own = instance.principal.as_deref().map(identity) == principal.map(identity);
         (own.is(id) && is_own).then_some(key)
     }
 

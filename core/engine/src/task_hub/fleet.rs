@@ -492,7 +492,8 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                     None if stored.is_closed => Err(ToolError::internal(REFUSED)),
                     None => continue,
                 };
-                self.hand_in(time, task, stored.number, answer);
+                self.wake_with(task, stored.number, answer);
+                self.withdraw(time, task, stored.number);
             }
             return;
         }

@@ -527,13 +527,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
         self.differs(task, time);
     }
 
-    /// As [`answer`](Self::answer), with a response that is in the store.
-    #[cfg(feature = "store")]
-    fn hand_in(&mut self, time: TaskTime, task: TaskKey, number: u32, response: Response) {
-        self.wake_with(task, number, response);
-        self.withdraw(time, task, number);
-    }
-
     /// The handler does not wait for an input any more.
     pub fn leave_input(&mut self, time: TaskTime, task: TaskKey, place: u64) {
         let number = u32::try_from(place).unwrap_or(0);

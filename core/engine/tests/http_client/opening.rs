@@ -6,7 +6,7 @@ use mcp_sansio::Revision;
 use mcp_sansio_engine::{ConnectState, HttpError};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, EVENTS, JSON, Scene, Sent, event, initialized};
+use crate::scene::{CHUNKS, JSON, Scene, Sent, event, initialized};
 
 #[test]
 fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
@@ -68,8 +68,7 @@ fn no_call_overtakes_the_end_of_the_opening_when_its_beginning_ends_late() {
     // An event stream that goes on after the response.
     let mut scene = Scene::old();
     let initialize = scene.takes("POST /mcp initialize");
-    scene.heads(&initialize, 200, EVENTS);
-    scene.says(&initialize, &event(&initialize.ok(initialized("2025-11-25"))));
+    scene.streams(&initialize, &event(&initialize.ok(initialized("2025-11-25"))));
     let opened = scene.takes("POST /mcp notifications/initialized");
     scene.calls("tools/call", json!({"name": "a"}));
     scene.ends(&initialize, Ok(()));

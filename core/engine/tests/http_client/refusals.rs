@@ -192,8 +192,7 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
         // The client closes while one waits.
         let sent = answers(&mut scene);
         lost(&mut scene, &sent);
-        scene.http.close(scene.now);
-        scene.work();
+        scene.close();
         scene.takes("DELETE /mcp");
         scene.later(Duration::from_secs(60));
         assert!(scene.open.is_empty(), "{:?}", scene.open);

@@ -170,13 +170,18 @@ impl Scene {
         self.takes("POST /mcp notifications/initialized")
     }
 
-    /// Opens a session of this name. Returns the request for its GET stream.
-    pub(crate) fn opens_up_to_get(&mut self, session: &str) -> Sent {
+    /// Responds to `initialize`, with a session of this name. Returns the next message.
+    pub(crate) fn initializes_session(&mut self, session: &str) -> Sent {
         let initialize = self.takes("POST /mcp initialize");
         let result = initialize.ok(initialized("2025-11-25")).to_string();
         self.responds(&initialize, 200, &[JSON[0], ("mcp-session-id", session)], &result);
-        let initialized = self.takes("POST /mcp notifications/initialized");
-        self.responds(&initialized, 202, &[], "");
+        self.takes("POST /mcp notifications/initialized")
+    }
+
+    /// Opens a session of this name. Returns the request for its GET stream.
+    pub(crate) fn opens_up_to_get(&mut self, session: &str) -> Sent {
+        let opened = self.initializes_session(session);
+        self.responds(&opened, 202, &[], "");
         self.takes("GET /mcp")
     }
 
@@ -286,6 +291,25 @@ impl Scene {
 
     pub(crate) fn responds_with(&mut self, sent: &Sent, status: u16, body: &Value) {
         self.responds(sent, status, JSON, &body.to_string());
+    }
+
+    /// Begins an event stream with this.
+    pub(crate) fn streams(&mut self, sent: &Sent, body: &str) {
+        self.heads(sent, 200, EVENTS);
+        self.says(sent, body);
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.http.close(self.now);
+        self.work();
+    }
+
+    /// Lets time pass until the client wants something. Returns how much.
+    pub(crate) fn until_due(&mut self) -> Duration {
+        let due = self.http.poll_timeout().unwrap();
+        let wait = due.saturating_duration_since(self.now);
+        self.later(wait);
+        wait
     }
 
     pub(crate) fn later(&mut self, time: Duration) {

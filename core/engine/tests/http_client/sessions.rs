@@ -6,7 +6,7 @@ use mcp_sansio::{CallOptions, TaskGone};
 use mcp_sansio_engine::{CallError, HttpError};
 use serde_json::json;
 
-use crate::scene::{EVENTS, JSON, Scene, Sent, initialized};
+use crate::scene::{EVENTS, Scene, Sent};
 
 #[test]
 fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
@@ -18,8 +18,7 @@ fn bc_01_tol_11_a_session_is_opened_used_and_ended() {
         scene.succeeds(call, &sent);
         let (_, unanswered) = scene.call("b");
         scene.open.push(unanswered);
-        scene.http.close(scene.now);
-        scene.work();
+        scene.close();
         let end = scene.takes("DELETE /mcp");
         assert!(!scene.http.is_closed());
         assert_eq!(end.field("mcp-session-id"), Some("s-1"));
@@ -41,19 +40,14 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_later_requests_name_th
             .map(|name| sent.field(name).map(str::to_owned))
     };
     let mut scene = Scene::old();
-    let initialize = scene.takes("POST /mcp initialize");
-    assert_eq!(about(&initialize), [None, None, None]);
-    let result = initialize.ok(initialized("2025-11-25")).to_string();
-    let session = [JSON[0], ("mcp-session-id", "s~!1")];
-    scene.responds(&initialize, 200, &session, &result);
-    let opened = scene.takes("POST /mcp notifications/initialized");
+    assert_eq!(about(&scene.open[0]), [None, None, None]);
+    let opened = scene.initializes_session("s~!1");
     scene.responds(&opened, 202, &[], "");
     let (_, called) = scene.call("a");
     let get = scene.takes("GET /mcp");
     scene.heads(&get, 200, EVENTS);
     scene.open.push(get.clone());
-    scene.http.close(scene.now);
-    scene.work();
+    scene.close();
     let end = scene.takes("DELETE /mcp");
     for sent in [&opened, &called, &get, &end] {
         let named = ["2025-11-25", "s~!1"].map(|text| Some(text.to_owned()));
@@ -178,12 +172,8 @@ fn sess_03_sess_06_the_call_after_a_renewal_that_failed_opens_a_session() {
             assert_eq!(scene.trace.last().unwrap(), "closed: POST /mcp initialize");
         },
         |scene| {
-            let initialize = scene.takes("POST /mcp initialize");
-            let session = [JSON[0], ("mcp-session-id", "lost")];
-            let result = initialize.ok(initialized("2025-11-25")).to_string();
-            scene.responds(&initialize, 200, &session, &result);
-            let initialized = scene.takes("POST /mcp notifications/initialized");
-            scene.responds(&initialized, 503, &[], "");
+            let opened = scene.initializes_session("lost");
+            scene.responds(&opened, 503, &[], "");
         },
     ];
     for fails in fails {
@@ -215,8 +205,7 @@ fn closing_during_a_renewal_ends_the_calls_that_wait_for_it() {
     let mut scene = Scene::legacy();
     scene.calls_without_session(["a", "b"]);
     let before = scene.count("POST /mcp initialize");
-    scene.http.close(scene.now);
-    scene.work();
+    scene.close();
     assert_eq!(scene.count("POST /mcp initialize"), before, "no other call opens a session");
     assert!(scene.http.is_closed());
 }

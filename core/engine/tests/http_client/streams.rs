@@ -14,8 +14,7 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_
         let mut scene = Scene::legacy();
         scene.chunk = chunk;
         let (call, sent) = scene.call("slow");
-        scene.heads(&sent, 200, EVENTS);
-        scene.says(&sent, "id: e-1\nretry: 250\ndata: \n\ndata: half a mess");
+        scene.streams(&sent, "id: e-1\nretry: 250\ndata: \n\ndata: half a mess");
         scene.ends(&sent, Err(HttpError::ConnectionLost));
         assert_eq!(scene.http.poll_timeout().unwrap().as_millis(), 250);
         scene.later(Duration::from_millis(249));
@@ -25,8 +24,7 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_is_resumed_after_the_time_
         assert_eq!(get.field("last-event-id"), Some("e-1"));
         assert_eq!(get.field("mcp-session-id"), Some("s-1"));
         assert_eq!(get.field("mcp-protocol-version"), Some("2025-11-25"));
-        scene.heads(&get, 200, EVENTS);
-        scene.says(&get, &event(&sent.ok(text("at last"))));
+        scene.streams(&get, &event(&sent.ok(text("at last"))));
         assert_eq!(scene.http.reading(get.id), Reading::Rest);
         assert_eq!(scene.result(call), "at last");
         scene.ends(&get, Ok(()));
@@ -68,10 +66,8 @@ fn tol_12_a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_
     let (call, sent) = scene.call("slow");
     scene.responds(&sent, 200, EVENTS, "id: 1\ndata:\n\n");
     let mut waits = Vec::new();
-    while let Some(due) = scene.http.poll_timeout() {
-        let wait = due.saturating_duration_since(scene.now);
-        waits.push(wait.as_secs());
-        scene.later(wait);
+    while scene.http.poll_timeout().is_some() {
+        waits.push(scene.until_due().as_secs());
         let get = scene.takes("GET /mcp");
         scene.ends(&get, Err(HttpError::NotConnected("no route".to_owned())));
     }
@@ -80,8 +76,7 @@ fn tol_12_a_stream_that_cannot_be_resumed_is_tried_less_and_less_often_and_then_
     // Without an id, or where the server does not resume it, it is lost at once.
     for (body, resumes) in [("retry: 1\ndata:\n\n", false), ("id: 1\nretry: 1\ndata:\n\n", true)] {
         let (call, sent) = scene.call("slow");
-        scene.heads(&sent, 200, EVENTS);
-        scene.says(&sent, body);
+        scene.streams(&sent, body);
         scene.ends(&sent, Err(HttpError::ConnectionLost));
         scene.later(Duration::from_secs(1));
         if resumes {
@@ -111,16 +106,13 @@ fn tol_10_messages_arrive_on_the_get_stream_for_as_long_as_the_server_resumes_it
     scene.ends(&get, Ok(()));
     for n in 1..=20 {
         assert_eq!(scene.nobody.changes, n);
-        let due = scene.http.poll_timeout().unwrap();
-        scene.later(due.saturating_duration_since(scene.now));
+        scene.until_due();
         let get = scene.takes("GET /mcp");
         assert_eq!(get.field("last-event-id"), Some("7"));
-        scene.heads(&get, 200, EVENTS);
-        scene.says(&get, &changed);
+        scene.streams(&get, &changed);
         scene.ends(&get, Err(HttpError::ConnectionLost));
     }
-    let due = scene.http.poll_timeout().unwrap();
-    scene.later(due.saturating_duration_since(scene.now));
+    scene.until_due();
     let get = scene.takes("GET /mcp");
     scene.responds(&get, 405, &[], "");
     assert!(scene.http.poll_timeout().is_none());
@@ -203,9 +195,7 @@ fn tol_10_a_get_that_is_lost_or_comes_at_a_bad_time_is_sent_again() {
         }
         for lost in lost {
             lost(&mut scene, &get);
-            let due = scene.http.poll_timeout().unwrap();
-            assert!(due.saturating_duration_since(scene.now) >= Duration::from_secs(1));
-            scene.later(due.saturating_duration_since(scene.now));
+            assert!(scene.until_due() >= Duration::from_secs(1));
             get = scene.takes("GET /mcp");
             assert_eq!(get.field("mcp-session-id"), Some("s-1"));
         }
