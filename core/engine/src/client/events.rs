@@ -93,9 +93,9 @@ impl<D: Driver> Turn<'_, D> {
         waiting.into_iter().for_each(|id| self.finish(id, result.clone()));
     }
 
-    /// Lets a call wait for nothing any more: neither for a response nor for answers. Returns
-    /// whether a request was in flight.
-    pub(super) fn stop(&mut self, id: CallId) -> bool {
+    /// Lets a call wait for nothing any more: neither for a response, about which the server gets
+    /// this reason, nor for answers. Returns whether a request was in flight.
+    pub(super) fn stop(&mut self, id: CallId, reason: Option<&str>) -> bool {
         // The rest of its frame will not come.
         self.state.is_cut_off |=
             self.state.is_first(id) && core::mem::take(&mut self.state.is_begun);
@@ -104,8 +104,9 @@ impl<D: Driver> Turn<'_, D> {
         self.state.new_calls -= usize::from(pending.is_new());
         let was_in_flight = core::mem::take(&mut pending.is_in_flight);
         if was_in_flight {
-            // A notification, or the end of its time, was faster than the response.
-            self.state.unsent.extend(pending.call.map(|call| Unsent::Cancel(call, None)));
+            // A cancellation, a notification, or the end of its time was faster than the response.
+            let cancel = |call| Unsent::Cancel(call, reason.map(String::from));
+            self.state.unsent.extend(pending.call.map(cancel));
         }
         let inputs = pending.inputs.take();
         self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open));
@@ -114,7 +115,7 @@ impl<D: Driver> Turn<'_, D> {
 
     /// Ends a call, of which no middleware is told.
     pub(super) fn close(&mut self, id: CallId, result: Result<OwnedJson, CallError>) {
-        let was_in_flight = self.stop(id);
+        let was_in_flight = self.stop(id, None);
         let Some(pending) = self.state.calls.open_mut(id) else { return };
         let owner = pending.owner;
         pending.result = Some(result);
@@ -128,16 +129,12 @@ impl<D: Driver> Turn<'_, D> {
     }
 
     /// Removes a call.
-    pub(super) fn forget(&mut self, id: CallId) -> Option<Pending> {
-        self.state.is_cut_off |=
-            self.state.is_first(id) && core::mem::take(&mut self.state.is_begun);
-        let mut pending = self.state.calls.remove(id)?;
-        self.state.new_calls -= usize::from(pending.is_new() && pending.result.is_none());
-        if pending.result.is_none() && !pending.is_in_flight {
+    pub(super) fn forget(&mut self, id: CallId, reason: Option<&str>) -> Option<Pending> {
+        let was_in_flight = self.stop(id, reason);
+        let pending = self.state.calls.remove(id)?;
+        if pending.result.is_none() && !was_in_flight {
             self.state.leave_queue();
         }
-        let inputs = pending.inputs.take();
-        self.withdraw(inputs.into_iter().flat_map(|inputs| inputs.open));
         Some(pending)
     }
 
@@ -549,9 +546,8 @@ impl State {
 
     /// Sends a call once more, which has its time anew.
     fn repeat(&mut self, now: Instant, id: CallId) {
-        let limit = self.calls.get(id).and_then(|pending| pending.options.limit);
-        let due = now.saturating_add(limit.unwrap_or(self.call_limit));
-        self.calls.set_due(id, Some(due));
+        let due = self.calls.get(id).map(|pending| self.end_of(now, &pending.options));
+        self.calls.set_due(id, due);
         self.waiting.push_back(Waiting::Call(id));
     }
 

@@ -126,11 +126,11 @@ impl State {
         owner: Option<CallId>,
     ) -> CallId {
         let params = OwnedJson::new(params, Revision::LATEST).ok();
-        let limit = options.limit.unwrap_or(self.call_limit);
+        let due = self.end_of(now, &options);
         let pending = self.calls.add(now, method.to_owned(), params, options);
         pending.owner = owner;
         let id = pending.id;
-        self.calls.set_due(id, Some(now.saturating_add(limit)));
+        self.calls.set_due(id, Some(due));
         self.waiting.push_back(Waiting::Call(id));
         self.new_calls += 1;
         id

@@ -267,7 +267,7 @@ impl<D: Driver> Turn<'_, D> {
 
     /// Makes a call new, so that the middleware is asked about it then.
     fn attempt_again(&mut self, id: CallId, until: Instant) {
-        self.stop(id);
+        self.stop(id, None);
         self.state.waiting.retain(|it| !matches!(it, Waiting::Call(waits) if *waits == id));
         let Some(pending) = self.state.calls.open_mut(id) else { return };
         (pending.call, pending.task, pending.asked) = (None, None, Asked::Call);
@@ -292,7 +292,6 @@ impl State {
     /// Returns the time at which a call ends whatever happens.
     fn ends_at(&self, id: CallId) -> Option<Instant> {
         let pending = self.calls.get(id)?;
-        let limit = pending.options.limit.unwrap_or(self.call_limit);
-        Some(pending.started.saturating_add(limit))
+        Some(self.end_of(pending.started, &pending.options))
     }
 }

@@ -457,14 +457,14 @@ impl<'c> ClientEngine<'c> {
         sent: SendResult<Call>,
         is_free: bool,
     ) -> SendResult<CallId> {
-        let limit = options.limit.unwrap_or(self.core().config().call_limit);
         let state = &mut self.state;
+        let due = state.end_of(now, &options);
         let call = if state.may_wait(&sent) { None } else { Some(sent?) };
         let id = state.calls.add(now, method.to_owned(), params, options).id;
         match call {
             Some(call) => state.calls.sent(id, call),
             None => {
-                state.calls.set_due(id, Some(now.saturating_add(limit)));
+                state.calls.set_due(id, Some(due));
                 self.wait(id, is_free);
             }
         }
@@ -572,16 +572,11 @@ impl<'c> ClientEngine<'c> {
         reason: Option<&str>,
         driver: &mut impl Driver,
     ) -> Option<Cancelled> {
-        let pending = self.state.turn(driver).forget(call)?;
+        let pending = self.state.turn(driver).forget(call, reason)?;
         if pending.is_listen() && pending.asked == Asked::Nothing && pending.result.is_none() {
             self.state.unsubscribe(now, call, pending.params.as_ref());
-            self.flush(now, driver);
         }
-        let was_open = pending.is_in_flight && pending.result.is_none();
-        if let Some(call) = pending.call.filter(|_| was_open) {
-            self.state.unsent.push_back(Unsent::Cancel(call, reason.map(str::to_owned)));
-            self.flush(now, driver);
-        }
+        self.flush(now, driver);
         Some(match pending.task.filter(|_| pending.result.is_none()) {
             Some(task) => Cancelled::Task(task.id().to_owned()),
             None if pending.result.is_none() => Cancelled::Call,
@@ -953,6 +948,11 @@ impl State {
             most_pending: 0,
             late_steps: 0,
         }
+    }
+
+    /// Returns the time at which a call ends that has its time from now on.
+    fn end_of(&self, now: Instant, options: &CallOptions) -> Instant {
+        now.saturating_add(options.limit.unwrap_or(self.call_limit))
     }
 
     /// Whether a new message that was not sent waits now.

@@ -19,15 +19,11 @@ pub fn authorization<'h>(head: &RequestHead<'h>) -> Option<(Scheme, &'h [u8])> {
     let [Some(value), None] = head.fields.first_two("authorization") else {
         return None;
     };
-    let (scheme, mut token) = if let Some(token) = value.strip_prefix(b"Bearer ") {
-        (Scheme::Bearer, token)
-    } else {
-        let (scheme, token) = value.split_at_checked(value.iter().position(|b| *b == b' ')?)?;
-        match scheme {
-            _ if scheme.eq_ignore_ascii_case(b"bearer") => (Scheme::Bearer, token),
-            _ if scheme.eq_ignore_ascii_case(b"dpop") => (Scheme::Dpop, token),
-            _ => return None,
-        }
+    let (scheme, mut token) = value.split_at_checked(value.iter().position(|b| *b == b' ')?)?;
+    let scheme = match scheme {
+        _ if scheme.eq_ignore_ascii_case(b"bearer") => Scheme::Bearer,
+        _ if scheme.eq_ignore_ascii_case(b"dpop") => Scheme::Dpop,
+        _ => return None,
     };
     while let [b' ', rest @ ..] | [rest @ .., b' ' | b'\t'] = token {
         token = rest;

@@ -289,8 +289,7 @@ fn rounds_of_input_and_a_task_are_one_call() {
 
 #[test]
 fn nothing_of_an_earlier_attempt_is_sent() {
-    let mut one = Limits::new();
-    (one.max_in_flight, one.max_pending) = (1, 9);
+    let one = Limits { max_in_flight: 1, max_pending: 9, ..Limits::new() };
     let mut scene = Scene::with(E, one);
     scene.person.layers.push(Retry);
     let id = call(&mut scene, "slow");

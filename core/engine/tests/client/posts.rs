@@ -21,8 +21,7 @@ struct Posts {
 impl Posts {
     /// A client of a modern server, two of whose messages may wait to be posted.
     fn new() -> Self {
-        let mut limits = Limits::new();
-        (limits.max_posts, limits.max_pending) = (2, usize::MAX);
+        let limits = Limits { max_posts: 2, max_pending: usize::MAX, ..Limits::new() };
         let mut engine = ClientEngine::new(&CONFIG, limits);
         engine.set_over_http(true);
         let (mut person, now) = (Person::default(), Instant::from_millis(0));
@@ -71,10 +70,8 @@ fn so_many_messages_wait_to_be_posted_and_calls_wait_behind_them() {
 
 #[test]
 fn c1_a_batch_is_handled_as_far_as_there_is_room_for_its_responses() {
-    let mut limits = Limits::new();
-    limits.max_posts = 2;
     static OLD: ClientConfig<'_> = CONFIG.revisions(Revisions::only(Revision::V2025_03_26));
-    let mut engine = ClientEngine::new(&OLD, limits);
+    let mut engine = ClientEngine::new(&OLD, Limits { max_posts: 2, ..Limits::new() });
     engine.set_over_http(true);
     engine.core().set_era(Some(Era::Legacy));
     let (mut person, now) = (Person::default(), Instant::from_millis(0));

@@ -89,9 +89,7 @@ fn a_refusal_ends_the_call_and_the_other_questions() {
 
 #[test]
 fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
-    let mut limits = Limits::new();
-    limits.max_inputs = 1;
-    let mut scene = Scene::with(E, limits);
+    let mut scene = Scene::with(E, Limits { max_inputs: 1, ..Limits::new() });
     let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
     let result = scene.take(call);
     assert!(matches!(result, Err(CallError::InputRefused { refusal: InputRefusal::TooMany, .. })));

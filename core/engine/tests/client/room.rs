@@ -12,9 +12,12 @@ use crate::scene::{
 };
 
 fn limits(max_output: usize, max_pending: usize) -> Limits {
-    let mut limits = Limits::new();
-    (limits.max_output, limits.max_pending) = (max_output, max_pending);
-    limits
+    Limits { max_output, max_pending, ..Limits::new() }
+}
+
+/// Limits of one call in flight and so many that wait.
+fn one_in_flight(max_pending: usize) -> Limits {
+    Limits { max_in_flight: 1, max_pending, ..Limits::new() }
 }
 
 fn text() -> Value {
@@ -92,9 +95,7 @@ fn a_cancellation_leaves_with_its_long_reason_through_a_small_buffer() {
 
 #[test]
 fn calls_wait_for_others_to_end_while_questions_are_answered() {
-    let mut limits = limits(1 << 20, 1);
-    limits.max_in_flight = 1;
-    let mut scene = Scene::with(D, limits);
+    let mut scene = Scene::with(D, one_in_flight(1));
     let first = scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     let second = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
@@ -106,7 +107,7 @@ fn calls_wait_for_others_to_end_while_questions_are_answered() {
     scene.take(first).unwrap();
     assert_eq!(scene.responds(content(D, "two"))["params"]["name"], "b");
     scene.take(second).unwrap();
-    let mut scene = Scene::with(D, limits);
+    let mut scene = Scene::with(D, one_in_flight(1));
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     scene.end();
     scene.connect();
@@ -240,9 +241,7 @@ fn a_long_call_whose_time_is_over_is_cut_off_and_its_frame_is_not_gone_on_with()
 
 #[test]
 fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
-    let mut limits = limits(isize::MAX as usize, 3);
-    limits.max_in_flight = 1;
-    let mut scene = Scene::with(D, limits);
+    let mut scene = Scene::with(D, one_in_flight(3));
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     let first = scene.sent_one();
@@ -257,9 +256,7 @@ fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
 
 #[test]
 fn a_subscription_that_waited_at_the_end_begins_again_and_there_is_room_for_others() {
-    let mut limits = limits(isize::MAX as usize, 1);
-    limits.max_in_flight = 1;
-    let mut scene = Scene::with(E, limits);
+    let mut scene = Scene::with(E, one_in_flight(1));
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     let filter = SubscriptionFilter::new().tools_list_changed(true);
     let listens = scene.listen(&filter);

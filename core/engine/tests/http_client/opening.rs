@@ -6,31 +6,26 @@ use mcp_sansio::Revision;
 use mcp_sansio_engine::{ConnectState, HttpError};
 use serde_json::json;
 
-use crate::scene::{CHUNKS, JSON, Scene, Sent, event, initialized};
+use crate::scene::{CHUNKS, JSON, Scene, event, initialized};
 
 #[test]
 fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
     for chunk in CHUNKS {
-        for refuse in [
-            |_| (400, String::new()),
-            |_| (404, "<html>not here</html>".to_owned()),
-            |_| (405, String::new()),
-            |_| {
-                (400, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#.to_owned())
-            },
-            |_| {
-                (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#.to_owned())
-            },
-            |sent| (200, sent.error(-32601).to_string()),
-            |sent| (404, sent.error(-32601).to_string()),
-            |sent| (200, sent.ok(json!({})).to_string()),
-        ] as [fn(&Sent) -> (u16, String); 8]
-        {
+        for (status, body) in [
+            (400, ""),
+            (404, "<html>not here</html>"),
+            (405, ""),
+            (400, r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32600,"message":"No session"}}"#),
+            (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"No session"}}"#),
+            (200, r#"{"jsonrpc":"2.0","id":ITS,"error":{"code":-32601,"message":"no"}}"#),
+            (404, r#"{"jsonrpc":"2.0","id":ITS,"error":{"code":-32601,"message":"no"}}"#),
+            (200, r#"{"jsonrpc":"2.0","id":ITS,"result":{}}"#),
+        ] {
             let mut scene = Scene::any();
             scene.chunk = chunk;
             let discover = scene.takes("POST /mcp server/discover");
             assert_eq!(discover.field("mcp-protocol-version"), Some("2026-07-28"));
-            let (status, body) = refuse(&discover);
+            let body = body.replace("ITS", &discover.body["id"].to_string());
             scene.responds(&discover, status, JSON, &body);
             assert_eq!(scene.trace, ["POST /mcp server/discover", "POST /mcp initialize"]);
             assert_eq!(scene.open[0].field("mcp-protocol-version"), None);

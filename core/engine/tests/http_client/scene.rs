@@ -270,7 +270,9 @@ impl Scene {
     pub(crate) fn authorizes(&mut self, sent: Sent) {
         self.heads(&sent, 401, &[("www-authenticate", "Bearer")]);
         assert_eq!(self.http.reading(sent.id), Reading::Refused);
+        self.says(&sent, "log in");
         self.http.authorized(sent.id);
+        assert_eq!(self.http.reading(sent.id), Reading::Head);
         let again = self.http.request(self.now, sent.id).unwrap();
         let body: Value = serde_json::from_slice(again.body.unwrap()).unwrap();
         assert_eq!(body, sent.body);
