@@ -454,6 +454,7 @@ mod tests {
     fn a_body_is_framed_as_the_client_can_read_it() {
         let (new, old) = (ResponseWriter::new, || ResponseWriter::new().http_1_0(true));
         let head = "HTTP/1.1 200 OK\r\n";
+        let closing = "connection: close\r\ncontent-length: 2\r\n\r\nab";
         for (response, length, expected, stays) in [
             (new(), Some(2), "content-length: 2\r\n\r\nab", true),
             (new(), Some(3), "content-length: 3\r\n\r\nab", false),
@@ -462,12 +463,7 @@ mod tests {
             (old(), None, "connection: close\r\n\r\nab", false),
             (new().head_only(true), Some(2), "content-length: 2\r\n\r\n", true),
             (new().head_only(true), None, "transfer-encoding: chunked\r\n\r\n", true),
-            (
-                new().keep_alive(false),
-                Some(2),
-                "connection: close\r\ncontent-length: 2\r\n\r\nab",
-                false,
-            ),
+            (new().keep_alive(false), Some(2), closing, false),
         ] {
             let (sent, keeps_alive) = sent(response, length, &["a", "b"]);
             assert_eq!((sent.strip_prefix(head), keeps_alive), (Some(expected), stays));
@@ -502,10 +498,8 @@ mod tests {
     fn a_head_without_room_decides_nothing() {
         let mut response = ResponseWriter::new();
         let fields = [("a", "b")];
-        assert_eq!(
-            response.head(204, fields.into_iter(), None, &mut [0; 20]),
-            Err(SendError::TooLarge)
-        );
+        let without_room = response.head(204, fields.into_iter(), None, &mut [0; 20]);
+        assert_eq!(without_room, Err(SendError::TooLarge));
         assert!(response.is_new() && response.piece(b"x").parts().concat().is_empty());
         let mut out = [0; 300];
         assert!(ResponseWriter::room_for(fields.into_iter()) <= out.len());

@@ -33,8 +33,7 @@ fn a_call_is_sent_again_with_the_answers_of_each_round() {
 
 #[test]
 fn a_round_waits_for_its_last_answer() {
-    let mut scene = Scene::new(E);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(E);
     let call = scene.tool_gets("ask", requires(json!({"a": form("1"), "b": form("2")}), "s"));
     scene.answers(1, Ok(answer("2")));
     assert!(scene.sent().is_empty());
@@ -51,8 +50,7 @@ fn a_round_waits_for_its_last_answer() {
 
 #[test]
 fn the_questions_of_a_call_that_is_cancelled_are_withdrawn_and_those_of_others_stay() {
-    let mut scene = Scene::new(E);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(E);
     let ((call, first), (_, second)) = (scene.tool("a"), scene.tool("b"));
     for (request, text) in [(&first, "1"), (&second, "2")] {
         scene.gets(&ok(request, requires(json!({"q": form(text)}), "s")));
@@ -98,8 +96,7 @@ fn too_many_questions_and_those_that_nobody_can_read_end_the_call() {
 
 #[test]
 fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
-    let mut scene = Scene::new(D);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(D);
     for id in 0..100 {
         scene.gets(&question(id, "roots/list", json!({})));
     }
@@ -134,8 +131,7 @@ fn a_legacy_server_asks_with_requests() {
 
 #[test]
 fn a_server_takes_its_request_back() {
-    let mut scene = Scene::new(D);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(D);
     // The person's answer is told.
     scene.gets(&question(3, "elicitation/create", form_params("Why?")));
     scene.answers(0, Err(InputRefusal::new("The person says no")));
@@ -175,8 +171,7 @@ fn task_of(created: &Value) -> Value {
 
 #[test]
 fn tsk_28_tsk_39_tsk_44_tsk_60_the_client_runs_a_question_as_a_task() {
-    let mut scene = Scene::new(D);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(D);
     let mut params = form_params("Who?");
     params["task"] = json!({"ttl": 60_000});
     let task = scene.asks(1, "elicitation/create", params.clone())["result"]["task"].clone();
@@ -216,8 +211,7 @@ fn tsk_28_tsk_39_tsk_44_tsk_60_the_client_runs_a_question_as_a_task() {
 
 #[test]
 fn tsk_31_the_parameter_names_the_task_of_a_client() {
-    let mut scene = Scene::new(D);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(D);
     let ids = [1, 2].map(|id| {
         let mut params = form_params("Who?");
         params["task"] = json!({});

@@ -142,6 +142,13 @@ impl Scene {
         Self::of(CONFIG.revisions(Revisions::only(revision)), revision, limits)
     }
 
+    /// A client whose person does not answer at once.
+    pub(crate) fn with_late_answers(revision: Revision) -> Self {
+        let mut scene = Self::new(revision);
+        scene.person.answers_later = true;
+        scene
+    }
+
     /// A client of 2025-11-25 that answers questions and runs no tasks.
     pub(crate) fn without_tasks() -> Self {
         let me = Implementation::new("client", "1");

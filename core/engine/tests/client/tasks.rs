@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::TaskStatus;
-use mcp_sansio::{CallOptions, TaskGone};
+use mcp_sansio::{CallOptions, Revision, TaskGone};
 use mcp_sansio_engine::{CallError, Cancelled, Detached, TaskRef};
 use serde_json::{Value, json};
 
@@ -22,6 +22,12 @@ fn begin(scene: &mut Scene) -> mcp_sansio_engine::CallId {
     assert_eq!(request["params"].get("task").is_some(), !scene.revision.is_modern());
     assert_eq!(scene.engine.task_status(call), Some(TaskStatus::Working));
     call
+}
+
+fn begun(revision: Revision) -> (Scene, mcp_sansio_engine::CallId) {
+    let mut scene = Scene::new(revision);
+    let call = begin(&mut scene);
+    (scene, call)
 }
 
 /// Waits for the next request.
@@ -60,8 +66,7 @@ fn completes(scene: &mut Scene, text: &str) {
 #[test]
 fn tex_02_tex_11_tex_12_tsk_25_tsk_26_a_call_waits_for_its_task() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         polls(&mut scene, "working", json!({"statusMessage": "step 1"}));
         assert_eq!(scene.engine.task_message(call), Some("step 1"));
         assert_eq!(scene.log(), ["progress 0 step 1 of a call"]);
@@ -95,8 +100,7 @@ fn tsk_05_tsk_07_a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
 
 #[test]
 fn tex_21_tex_24_tex_25_tex_28_a_task_asks_and_each_question_is_answered_once() {
-    let mut scene = Scene::new(E);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(E);
     let call = begin(&mut scene);
     asks(&mut scene, json!({"a": form("Who?")}));
     asks(&mut scene, json!({"a": form("Who?")}));
@@ -119,8 +123,7 @@ fn tex_21_tex_24_tex_25_tex_28_a_task_asks_and_each_question_is_answered_once() 
 
 #[test]
 fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
-    let mut scene = Scene::new(E);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(E);
     begin(&mut scene);
     asks(&mut scene, json!({"a": form("Who?")}));
     polls(&mut scene, "working", json!({}));
@@ -129,8 +132,7 @@ fn a_question_is_withdrawn_when_the_task_goes_on_without_it() {
 
 #[test]
 fn canc_10_tex_23_a_refusal_and_the_end_of_its_time_cancel_the_task() {
-    let mut scene = Scene::new(E);
-    let call = begin(&mut scene);
+    let (mut scene, call) = begun(E);
     asks(&mut scene, json!({"a": form("refuse me")}));
     assert!(matches!(scene.take(call), Err(CallError::InputRefused { .. })));
     assert_eq!(methods(&scene.sent()), ["tasks/cancel"]);
@@ -151,8 +153,7 @@ fn canc_10_tex_23_a_refusal_and_the_end_of_its_time_cancel_the_task() {
 #[test]
 fn canc_10_tex_33_a_call_that_is_cancelled_names_its_task() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         let cancelled = scene.cancel(call);
         let Some(Cancelled::Task(task)) = cancelled else { panic!("{cancelled:?}") };
         assert!(scene.sent().is_empty());
@@ -170,8 +171,7 @@ fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
         let (undecided, _) = scene.tool("quick");
         let detached = scene.engine.detach(scene.now, undecided, &mut scene.person);
         assert_eq!(detached, Detached::Undecided);
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         // Also when the connection has ended.
         scene.end();
         let detached = scene.engine.detach(scene.now, call, &mut scene.person);
@@ -196,8 +196,7 @@ fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
 #[test]
 fn tsk_33_a_notification_ends_the_wait_and_the_request_in_flight() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         let poll = next(&mut scene, "tasks/get");
         let (method, more) = match revision.is_modern() {
             true => ("notifications/tasks", json!({"result": content(revision, "told")})),
@@ -215,8 +214,7 @@ fn tsk_33_a_notification_ends_the_wait_and_the_request_in_flight() {
 #[test]
 fn tsk_57_tex_65_tex_66_a_task_fails_is_cancelled_or_is_over() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         polls(&mut scene, "cancelled", json!({}));
         assert!(matches!(scene.take(call), Err(CallError::TaskCancelled)));
         assert!(scene.sent().is_empty(), "there is nothing to cancel");
@@ -252,8 +250,7 @@ fn prog_09_progress_of_a_task_is_that_of_its_call() {
 #[test]
 fn nothing_is_sent_for_a_task_that_is_held() {
     for revision in [D, E] {
-        let mut scene = Scene::new(revision);
-        let call = begin(&mut scene);
+        let (mut scene, call) = begun(revision);
         scene.engine.hold(scene.now, call, true, &mut scene.person);
         scene.later(10_000);
         assert!(scene.sent().is_empty());
@@ -280,8 +277,7 @@ fn nothing_is_sent_for_a_task_that_is_held() {
 
 #[test]
 fn a_question_of_several_is_asked_once_and_one_that_is_gone_does_not_block() {
-    let mut scene = Scene::new(E);
-    scene.person.answers_later = true;
+    let mut scene = Scene::with_late_answers(E);
     let call = begin(&mut scene);
     let both = json!({"a": form("1"), "b": form("2")});
     asks(&mut scene, both.clone());

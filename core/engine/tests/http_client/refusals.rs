@@ -32,6 +32,12 @@ fn answers(scene: &mut Scene) -> Sent {
     scene.takes("POST /mcp")
 }
 
+fn answering() -> (Scene, Sent) {
+    let mut scene = Scene::legacy();
+    let sent = answers(&mut scene);
+    (scene, sent)
+}
+
 type Lose = fn(&mut Scene, &Sent);
 /// Ways of losing a message that is valid.
 const LOSSES: [Lose; 4] = [
@@ -45,8 +51,7 @@ const LOSSES: [Lose; 4] = [
 #[test]
 fn a_response_to_a_request_of_the_server_is_sent_again_when_it_is_lost() {
     for lost in LOSSES {
-        let mut scene = Scene::legacy();
-        let mut sent = answers(&mut scene);
+        let (mut scene, mut sent) = answering();
         for pause in [250, 500, 1000, 2000, 4000] {
             lost(&mut scene, &sent);
             scene.later(Duration::from_millis(pause - 1));
@@ -78,21 +83,18 @@ fn a_response_to_a_request_of_a_session_that_has_ended_is_not_sent_in_the_next()
         assert!(scene.trace.iter().any(|line| line.contains(rejected)), "{:?}", scene.trace);
     };
     // It says itself that the session has ended.
-    let mut scene = Scene::legacy();
-    let sent = answers(&mut scene);
+    let (mut scene, sent) = answering();
     scene.responds(&sent, 404, &[], "");
     scene.opens("s-2");
     never(&mut scene, 1);
     // It learns that later than a call.
-    let mut scene = Scene::legacy();
-    let sent = answers(&mut scene);
+    let (mut scene, sent) = answering();
     scene.call_without_session("a");
     scene.opens("s-2");
     scene.responds(&sent, 404, &[], "");
     never(&mut scene, 1);
     // It waits for another attempt.
-    let mut scene = Scene::legacy();
-    let sent = answers(&mut scene);
+    let (mut scene, sent) = answering();
     scene.ends(&sent, Err(HttpError::ConnectionLost));
     scene.call_without_session("a");
     scene.opens("s-2");
@@ -191,8 +193,7 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
         scene.later(Duration::from_secs(60));
         assert!(scene.open.is_empty(), "{:?}", scene.open);
         // Another session has no such request.
-        let mut scene = Scene::legacy();
-        let sent = answers(&mut scene);
+        let (mut scene, sent) = answering();
         scene.call_without_session("a");
         scene.opens("s-2");
         lost(&mut scene, &sent);
@@ -200,14 +201,12 @@ fn nothing_else_is_sent_again_and_no_response_that_the_server_rejects_or_nobody_
         assert!(scene.open.iter().all(|sent| sent.line != "POST /mcp"), "{:?}", scene.open);
     }
     // The request that opens another session is not sent again, for calls wait for it.
-    let mut scene = Scene::legacy();
-    let sent = answers(&mut scene);
+    let (mut scene, sent) = answering();
     scene.responds(&sent, 404, &[], "");
     let initialize = scene.takes("POST /mcp initialize");
     scene.ends(&initialize, Err(HttpError::ConnectionLost));
     assert!(scene.trace[2].starts_with("message rejected: "), "{:?}", scene.trace);
-    let mut scene = Scene::legacy();
-    let sent = answers(&mut scene);
+    let (mut scene, sent) = answering();
     scene.responds(&sent, 400, &[], "");
     scene.later(Duration::from_secs(60));
     assert!(scene.trace[1].starts_with("message rejected: "), "{:?}", scene.trace);
