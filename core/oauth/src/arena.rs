@@ -2,6 +2,7 @@
 //! Also the writers of such texts, of JSON and of base64.
 
 use core::fmt::{self, Write};
+use core::ops::Range;
 
 use mcp_sansio::internal::copy;
 use zeroize::Zeroize;
@@ -130,7 +131,7 @@ impl Key {
     /// Whether an entry of a record may have this key.
     pub(super) const fn is_valid_in_record(self) -> bool {
         if self.is_of_issuer() {
-            self.group > 0 && self.group <= MAX_ISSUERS
+            issuers().start <= self.group && self.group < issuers().end
         } else {
             self.is_within(Tag::Endpoint, Tag::BoundIssuer) && self.group == 0
         }
@@ -374,8 +375,12 @@ pub(super) fn put_entry(key: Key, bytes: &[u8], out: &mut [u8]) -> Option<usize>
     Some(ENTRY_HEAD + bytes.len())
 }
 
-/// The number of issuers whose credentials are kept.
-pub(super) const MAX_ISSUERS: u8 = 4;
+/// Returns the numbers of the issuers whose credentials are kept. As an inclusive range they would
+/// take a hundred bytes more of flash.
+pub(super) const fn issuers() -> Range<u8> {
+    1..5
+}
+
 /// Length of the header of a text: tag, group, length.
 const ENTRY_HEAD: usize = 4;
 

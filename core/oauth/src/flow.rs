@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::arena::{Arena, Entries, Key, MAX_ISSUERS, NoRoom, Tag, Writer, write_to};
+use super::arena::{Arena, Entries, Key, NoRoom, Tag, Writer, issuers, write_to};
 use super::flow_start::ServerFlags;
 use super::metadata::{ClientMetadata, RegistrationResponse};
 use super::setup::{Failure, Grant, Lost, Reason, RegisteredClient, Setup, TokenEndpointAuth};
@@ -175,7 +175,7 @@ impl Authorization<'_> {
         if let Some(number) = self.known(self.arena.get(url).unwrap_or_default()) {
             return Ok(number);
         }
-        let mut numbers = 1..=MAX_ISSUERS;
+        let mut numbers = issuers();
         let number = numbers
             .clone()
             .find(|number| !self.arena.has(Tag::Issuer.of(*number)))
@@ -188,7 +188,7 @@ impl Authorization<'_> {
 
     /// Returns the number of an issuer whose texts are kept.
     pub(super) fn known(&self, issuer: &str) -> Option<u8> {
-        (1..=MAX_ISSUERS).find(|number| self.arena.get(Tag::Issuer.of(*number)) == Some(issuer))
+        issuers().find(|number| self.arena.get(Tag::Issuer.of(*number)) == Some(issuer))
     }
 
     /// Erases the tokens of an issuer.
@@ -551,7 +551,9 @@ impl Authorization<'_> {
             return;
         }
         self.now = now;
-        self.keep_nonce(head);
+        if matches!(self.flow.phase, Phase::Token | Phase::Refresh) {
+            self.keep_nonce(Tag::ServerNonce.of(self.flow.issuer), head);
+        }
         let taken = match self.flow.phase {
             Phase::Register => self.registered(head, body),
             Phase::Provider => self.provided(head, body),

@@ -92,7 +92,7 @@ impl Authorization<'_> {
 
     /// Takes the head of any response of the MCP server: it may have a nonce for proofs.
     pub fn observed(&mut self, head: &ResponseHead<'_>) {
-        self.keep_nonce_as(Tag::ResourceNonce.into(), head);
+        self.keep_nonce(Tag::ResourceNonce.into(), head);
     }
 
     /// Takes a response with status 401 or 403 to a request that was sent with the fields of this
@@ -113,7 +113,7 @@ impl Authorization<'_> {
         };
         let present = self.generation();
         if present > 0 && present != generation {
-            return attempts.take_again();
+            return attempts.take_again(Reaction::SendAgain);
         }
         if error == Some("use_dpop_nonce") && !is_step_up {
             let has_nonce = self.setup.dpop.is_some() && self.arena.has(Tag::ResourceNonce);
@@ -124,7 +124,7 @@ impl Authorization<'_> {
             };
         }
         if self.flow.phase.is_running() {
-            return attempts.take_again().and(Reaction::Authorize);
+            return attempts.take_again(Reaction::Authorize);
         }
         let count = if is_step_up { &mut attempts.forbidden } else { &mut attempts.unauthorized };
         if *count >= MAX_ATTEMPTS {
@@ -252,17 +252,8 @@ impl Authorization<'_> {
         Reaction::Authorize
     }
 
-    /// Keeps the nonce of a server to which this phase sends a request.
-    pub(super) fn keep_nonce(&mut self, head: &ResponseHead<'_>) {
-        match self.flow.phase {
-            Phase::Token | Phase::Refresh => {
-                self.keep_nonce_as(Tag::ServerNonce.of(self.flow.issuer), head);
-            }
-            _ => {}
-        }
-    }
-
-    fn keep_nonce_as(&mut self, key: Key, head: &ResponseHead<'_>) {
+    /// Keeps the nonce that a response has, if there is one, for later proofs.
+    pub(super) fn keep_nonce(&mut self, key: Key, head: &ResponseHead<'_>) {
         if self.setup.dpop.is_none() {
             return;
         }
@@ -284,18 +275,12 @@ impl Attempts {
         Self { unauthorized: 0, forbidden: 0, again: 0, nonce: None }
     }
 
-    fn take_again(&mut self) -> Reaction {
+    fn take_again(&mut self, reaction: Reaction) -> Reaction {
         if self.again >= MAX_AGAIN {
             return Reaction::Report;
         }
         self.again += 1;
-        Reaction::SendAgain
-    }
-}
-
-impl Reaction {
-    fn and(self, other: Self) -> Self {
-        if self == Self::Report { self } else { other }
+        reaction
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::arena::{Entries, Full, Key, MAX_ISSUERS, Tag, Writer, put_entry};
+use super::arena::{Entries, Full, Key, Tag, Writer, issuers, put_entry};
 use super::dpop::put_thumbprint;
 use super::flow::{Authorization, Flow, Phase};
 use super::metadata::{Document, document};
@@ -94,11 +94,11 @@ impl<'j> OAuthError<'j> {
 
 impl fmt::Display for OAuthError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Bounded(self.error.chars(), 64).fmt_to(f)?;
+        put_bounded(self.error.chars(), 64, f)?;
         match self.description {
             Some(text) => {
                 f.write_str(": ")?;
-                Bounded(text.chars(), 256).fmt_to(f)
+                put_bounded(text.chars(), 256, f)
             }
             None => Ok(()),
         }
@@ -113,19 +113,16 @@ impl fmt::Debug for OAuthError<'_> {
     }
 }
 
-/// At most as many characters of a peer's text, safe for terminals.
-pub(super) struct Bounded<I>(pub(super) I, pub(super) usize);
-
-impl<I: Iterator<Item = char>> Bounded<I> {
-    fn fmt_to(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for _ in 0..self.1 {
-            match self.0.next() {
-                Some(c) => fmt::Display::fmt(&Printable::new(c), f)?,
-                None => return Ok(()),
-            }
-        }
-        if self.0.next().is_some() { f.write_str("...") } else { Ok(()) }
+/// Writes at most so many characters of a peer's text, safe for terminals.
+fn put_bounded(
+    mut chars: impl Iterator<Item = char>,
+    most: usize,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    for c in chars.by_ref().take(most) {
+        fmt::Display::fmt(&Printable::new(c), f)?;
     }
+    if chars.next().is_some() { f.write_str("...") } else { Ok(()) }
 }
 
 // The record, which is kept between two runs of a program.
@@ -160,7 +157,10 @@ impl Authorization<'_> {
             let _ = self.arena.set(key, &text);
         }
         self.flow.tokens = issuer_of_tokens(self.arena.entries());
-        self.drop_tokens_of_another_key();
+        // No proof is one for tokens that are bound to another key than the setup's.
+        if self.is_another_key(self.arena.get(Tag::TokenKey.of(self.flow.tokens))) {
+            self.drop_tokens(self.flow.tokens);
+        }
         self.flow.by_refresh = false;
         self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
         self.restart(Phase::Idle);
@@ -225,14 +225,6 @@ impl Authorization<'_> {
         Ok(entries)
     }
 
-    /// Erases tokens that are bound to another key than the setup's: no proof is one for them.
-    fn drop_tokens_of_another_key(&mut self) {
-        let number = self.flow.tokens;
-        if self.is_another_key(self.arena.get(Tag::TokenKey.of(number))) {
-            self.drop_tokens(number);
-        }
-    }
-
     fn is_another_key(&self, thumbprint: Option<&str>) -> bool {
         let mut own = [0; THUMBPRINT];
         let mut own = Writer::new(&mut own);
@@ -249,7 +241,7 @@ impl Authorization<'_> {
         let is_kept = |tag: Tag| {
             let own = self.arena.get(tag.of(number));
             let is_own = |other: u8| entries.and_then(|it| it.get(tag.of(other))) == own;
-            own.is_some() && (1..=MAX_ISSUERS).any(is_own)
+            own.is_some() && issuers().any(is_own)
         };
         match (is_kept(Tag::AccessToken), is_kept(Tag::RefreshToken)) {
             (_, true) => {}
@@ -277,7 +269,7 @@ impl Authorization<'_> {
 fn issuer_of_tokens(entries: Entries<'_>) -> u8 {
     let has = |tag: Tag, number| entries.get(tag.of(number)).is_some();
     let has_token = |n: &u8| has(Tag::AccessToken, *n) || has(Tag::RefreshToken, *n);
-    (1..=MAX_ISSUERS).find(has_token).unwrap_or(0)
+    issuers().find(has_token).unwrap_or(0)
 }
 
 mcp_sansio::error_type!(RecordError {

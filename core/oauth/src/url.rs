@@ -387,20 +387,15 @@ fn number(part: &str) -> Option<u32> {
     value.filter(|_| !part.is_empty())
 }
 
-/// Returns the digits of a number, `None` for what is none, and their radix. The function of the
-/// standard library can panic where the radix is no constant.
+/// Returns the digits of a number, `None` for what is none, and their radix. Each is read as a
+/// hexadecimal one: the function of the standard library can panic where the radix is no constant.
 fn digits(part: &str) -> (impl Iterator<Item = Option<u32>>, u32) {
     let (digits, radix) = match part.as_bytes() {
         [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
         [b'0', digits @ ..] if !digits.is_empty() => (digits, 8),
         digits => (digits, 10),
     };
-    let value = |byte: &u8| match byte {
-        b'0'..=b'9' => Some(u32::from(byte - b'0')),
-        b'a'..=b'f' | b'A'..=b'F' => Some(u32::from((byte | 0x20) - b'a') + 10),
-        _ => None,
-    };
-    (digits.iter().map(value), radix)
+    (digits.iter().map(|byte| char::from(*byte).to_digit(16)), radix)
 }
 
 /// Suffix of an authorization server's metadata (RFC 8414, 3).
