@@ -107,7 +107,12 @@ impl Introspection {
             Some(known) => known.url,
             None => self.find_endpoint(now).await?,
         };
-        let body = || form(&[("token", token), ("token_type_hint", "access_token")]);
+        let body = || {
+            // Each byte of the token takes three when it is encoded.
+            written(3 * token.len() + 64, |out| {
+                Form::new(out).pair("token", token).pair("token_type_hint", "access_token");
+            })
+        };
         let post = |url| self.source.post(url, &self.verifier.authorization, body(), MAX_ANSWER);
         let answer = post(&url).await;
         if answer.is_ok() || !self.may_look_again(now) {
@@ -188,17 +193,6 @@ impl Verifier for Introspected {
 
 // Omits the credentials.
 mcp_sansio::opaque_debug!(Introspected {});
-
-/// Writes a form, percent-encoded.
-fn form(pairs: &[(&str, &str)]) -> String {
-    let length = pairs.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
-    written(length, |out| {
-        let mut form = Form::new(out);
-        for (name, value) in pairs {
-            form.pair(name, value);
-        }
-    })
-}
 
 /// Default of [`Introspected::max_age`].
 const MAX_AGE: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules}
 use super::memory_for;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::link::timeout;
-use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
+use crate::asynchronous::client::http::{Connector, Purpose, boxed};
 use crate::flights::Flights;
 use crate::lock::lock;
 use crate::runtime;
@@ -258,7 +258,7 @@ mcp_sansio::error_type!(SourceError);
 pub struct Source {
     pub(super) issuer: String,
     pub(super) audience: String,
-    connector: Connector,
+    pub(super) connector: Connector,
     rules: UrlRules,
     /// Limit of an exchange.
     pub(super) time: Duration,
@@ -275,10 +275,6 @@ impl Source {
         let mut source = Self { issuer: issuer.clone(), audience, connector, rules, time: TIME };
         source.allow(&issuer);
         source
-    }
-
-    pub(super) fn set_connector(&mut self, connector: impl Connect) {
-        self.connector = boxed(connector);
     }
 
     /// Allows a URL that the program has named: without TLS if it is of this machine.

@@ -24,7 +24,7 @@ use mcp_sansio::http::Principal;
 use mcp_sansio_oauth::jws::MAX_TOKEN;
 use mcp_sansio_oauth::{AccessToken, Refusal, TokenRules, UnixTime, Writer};
 
-use crate::asynchronous::client::http::Connect;
+use crate::asynchronous::client::http::{Connect, boxed};
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials, Scheme};
 use cache::{MAX_BYTES, TokenCache};
 use dpop::BadProof;
@@ -87,7 +87,7 @@ impl<V> Checker<V> {
     /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
     /// feature `tls`, else TCP.
     pub fn connector(mut self, connector: impl Connect) -> Self {
-        self.source.set_connector(connector);
+        self.source.connector = boxed(connector);
         self
     }
 
