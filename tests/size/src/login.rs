@@ -23,17 +23,6 @@ impl core::fmt::Write for Out<'_> {
     }
 }
 
-/// A step, without the texts that it lends.
-enum Asked {
-    Request,
-    Response,
-    Redirect,
-    Page,
-    Lock,
-    Nothing,
-    Unknown,
-}
-
 /// Logs in, and sends requests with the token, for ever.
 pub fn run(setup: &Setup<'_>, arena: &mut [u8], line: &mut [u8; LINE]) -> ! {
     let mut port = Uart::open();
@@ -51,32 +40,8 @@ pub fn run(setup: &Setup<'_>, arena: &mut [u8], line: &mut [u8; LINE]) -> ! {
     loop {
         let mut machine = state.open(setup);
         let mut out = Out(&mut port);
-        let asked = match machine.step(now, &mut random) {
-            Step::Ready => Asked::Request,
-            Step::Send(request) => {
-                let _ = write!(out, "{} {}", request.method(), request.url());
-                request.fields(&mut |name, value| {
-                    let _ = write!(out, "|{name}: {value}");
-                });
-                let _ = write!(out, "|");
-                out.0.write(request.body());
-                Asked::Response
-            }
-            Step::Redirect { .. } => Asked::Redirect,
-            Step::Show(url) => {
-                let _ = write!(out, "show {url}");
-                Asked::Page
-            }
-            Step::Lock => Asked::Lock,
-            Step::Keep | Step::Forget => Asked::Nothing,
-            Step::Failed(failure) => {
-                let _ = writeln!(out, "failed: {failure}");
-                Asked::Nothing
-            }
-            _ => Asked::Unknown,
-        };
-        match asked {
-            Asked::Request => {
+        match machine.step(now, &mut random) {
+            Step::Ready => {
                 let url = setup.endpoint;
                 let _ = write!(out, "POST {url}");
                 let _ = machine.fields(now, &mut random, "POST", url, &mut |name, value| {
@@ -91,7 +56,13 @@ pub fn run(setup: &Setup<'_>, arena: &mut [u8], line: &mut [u8; LINE]) -> ! {
                     Reaction::Report => attempts = Attempts::new(),
                 }
             }
-            Asked::Response => {
+            Step::Send(request) => {
+                let _ = write!(out, "{} {}", request.method(), request.url());
+                request.fields(&mut |name, value| {
+                    let _ = write!(out, "|{name}: {value}");
+                });
+                let _ = write!(out, "|");
+                out.0.write(request.body());
                 let (status, body) = answer(&mut port, line);
                 if status == 0 {
                     machine.failed(Lost::Network);
@@ -100,14 +71,18 @@ pub fn run(setup: &Setup<'_>, arena: &mut [u8], line: &mut [u8; LINE]) -> ! {
                     machine.response(now, &ResponseHead::new(status, &fields), body.as_bytes());
                 }
             }
-            Asked::Redirect => machine.redirect_uri("https://panel.example/callback"),
-            Asked::Page => {
+            Step::Redirect { .. } => machine.redirect_uri("https://panel.example/callback"),
+            Step::Show(url) => {
+                let _ = write!(out, "show {url}");
                 let (_, query) = answer(&mut port, line);
                 machine.redirected(query);
             }
-            Asked::Lock => machine.locked(None),
-            Asked::Nothing => {}
-            Asked::Unknown => machine.cancel(),
+            Step::Lock => machine.locked(None),
+            Step::Keep | Step::Forget => {}
+            Step::Failed(failure) => {
+                let _ = writeln!(out, "failed: {failure}");
+            }
+            _ => machine.cancel(),
         }
     }
 }

@@ -1,7 +1,7 @@
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{
     Attempts, Authorization, AuthorizationState, Grant, IdentityProvider, Lost, Policy, Reaction,
-    RegisteredClient, Setup, Step, UnixTime, Url, UrlRules, form,
+    RegisteredClient, Request, Setup, Step, UnixTime, Url, UrlRules, form,
 };
 
 use super::script::Script;
@@ -51,18 +51,6 @@ struct Program<'m> {
     has_clock: bool,
     random: u64,
     steps: u64,
-}
-
-/// A step without what it lends.
-enum Taken {
-    End,
-    Send(String),
-    Lock,
-    Redirect,
-    Show(String),
-    AskClient,
-    AskAssertion,
-    Keep,
 }
 
 impl Program<'_> {
@@ -145,22 +133,42 @@ impl Program<'_> {
     /// Takes steps until there is nothing to do.
     fn flow(&mut self, script: &mut Script<'_>) {
         let (mut sent, mut shown, mut steps) = (0, 0, 0);
+        let (setup, now) = (self.setup, self.now());
         loop {
             steps += 1;
             assert!(steps < 100, "the flow does not end");
-            match self.step() {
-                Taken::End => break,
-                Taken::Send(url) => {
+            let (is_changed, mut random) = (self.is_changed, self.random);
+            self.random = self.random.wrapping_add(1);
+            let mut view = self.state.open(&setup);
+            let step = view.step(now, &mut |out| fill(&mut random, out));
+            let debug = format!("{step:?}");
+            assert!(is_changed || !has_secret(&debug), "{debug}");
+            match step {
+                Step::Ready | Step::Forget => break,
+                Step::Failed(failure) => {
+                    let text = failure.to_string();
+                    frames::record("failure", &text);
+                    // Terminals obey all but tabs.
+                    assert!(!text.contains(|c: char| c.is_control() && c != '\t'), "{text:?}");
+                    assert!(text.len() < 8000 && (is_changed || !has_secret(&text)), "{text}");
+                    break;
+                }
+                Step::Send(request) => {
                     sent += 1;
                     assert!(sent <= 12, "{sent} requests");
+                    let url = request.url().to_owned();
+                    check_request(&request, &setup);
                     self.answer(script, &url);
                 }
-                Taken::Show(url) => {
+                Step::Show(url) => {
                     shown += 1;
                     assert!(shown <= 60, "shown without end");
+                    frames::record("page", url);
+                    check_url(url, &setup);
+                    let url = url.to_owned();
                     self.browse(script, &url);
                 }
-                Taken::Lock => {
+                Step::Lock => {
                     let mut store = self.store.clone();
                     if let (Some(store), true) = (&mut store, script.once_in(4)) {
                         change(script, store);
@@ -168,65 +176,20 @@ impl Program<'_> {
                     }
                     self.view().locked(store.as_deref());
                 }
-                Taken::Redirect => {
+                Step::Redirect { .. } => {
                     let uri = text(script, REDIRECTS);
                     self.view().redirect_uri(&uri);
                 }
-                Taken::AskClient if script.once_in(3) => self.view().cancel(),
-                Taken::AskClient => self.view().client("asked", Some("client-secret")),
-                Taken::AskAssertion if script.once_in(3) => self.view().cancel(),
-                Taken::AskAssertion => self.view().assertion("assertion-secret"),
-                Taken::Keep => self.keep(),
+                Step::AskClient { .. } | Step::AskAssertion { .. } if script.once_in(3) => {
+                    self.view().cancel();
+                }
+                Step::AskClient { .. } => self.view().client("asked", Some("client-secret")),
+                Step::AskAssertion { .. } => self.view().assertion("assertion-secret"),
+                Step::Keep => self.keep(),
+                other => panic!("unknown: {other:?}"),
             }
         }
         self.steps += steps;
-    }
-
-    fn step(&mut self) -> Taken {
-        let (now, rules, mut random) = (self.now(), rules(&self.setup), self.random);
-        self.random = self.random.wrapping_add(1);
-        let is_changed = self.is_changed;
-        let mut view = self.view();
-        let step = view.step(now, &mut |out| fill(&mut random, out));
-        let debug = format!("{step:?}");
-        assert!(is_changed || !has_secret(&debug), "{debug}");
-        let check = |url: &str| {
-            let parsed = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
-            assert_eq!(parsed.check(rules), Ok(()), "{url}");
-            url.to_owned()
-        };
-        match step {
-            Step::Ready | Step::Forget => Taken::End,
-            Step::Failed(failure) => {
-                let text = failure.to_string();
-                frames::record("failure", &text);
-                // Terminals obey all but tabs.
-                assert!(!text.contains(|c: char| c.is_control() && c != '\t'), "{text:?}");
-                assert!(text.len() < 8000 && (is_changed || !has_secret(&text)), "{text}");
-                Taken::End
-            }
-            Step::Send(request) => {
-                request.fields(&mut |name, value| {
-                    frames::record("field", format_args!("{name}: {value}"));
-                    check_value(&value.to_string());
-                });
-                let body = str::from_utf8(request.body()).unwrap();
-                assert!(!body.contains(char::is_control), "{body:?}");
-                frames::record("request", format_args!("{:?} {}", request.method(), request.url()));
-                frames::record("body", body);
-                Taken::Send(check(request.url()))
-            }
-            Step::Lock => Taken::Lock,
-            Step::Redirect { .. } => Taken::Redirect,
-            Step::Show(url) => {
-                frames::record("page", url);
-                Taken::Show(check(url))
-            }
-            Step::AskClient { .. } => Taken::AskClient,
-            Step::AskAssertion { .. } => Taken::AskAssertion,
-            Step::Keep => Taken::Keep,
-            other => panic!("unknown: {other:?}"),
-        }
     }
 
     /// Answers a request: as a server would, with something changed, or not at all.
@@ -306,9 +269,23 @@ impl Program<'_> {
     }
 }
 
-fn rules(setup: &Setup<'_>) -> UrlRules {
+fn check_request(request: &Request<'_>, setup: &Setup<'_>) {
+    request.fields(&mut |name, value| {
+        frames::record("field", format_args!("{name}: {value}"));
+        check_value(&value.to_string());
+    });
+    let body = str::from_utf8(request.body()).unwrap();
+    assert!(!body.contains(char::is_control), "{body:?}");
+    frames::record("request", format_args!("{:?} {}", request.method(), request.url()));
+    frames::record("body", body);
+    check_url(request.url(), setup);
+}
+
+fn check_url(url: &str, setup: &Setup<'_>) {
     let is_here = setup.endpoint.starts_with("http:");
-    UrlRules::new().loopback_http(is_here).inner_addresses(is_here)
+    let rules = UrlRules::new().loopback_http(is_here).inner_addresses(is_here);
+    let parsed = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+    assert_eq!(parsed.check(rules), Ok(()), "{url}");
 }
 
 /// Whether a text has a secret; the names of members have the word, too.
