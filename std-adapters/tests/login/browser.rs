@@ -45,6 +45,19 @@ fn answer(redirect_uri: &str) {
     stream.read_to_end(&mut Vec::new()).unwrap();
 }
 
+/// Shows the page that returns to this URI.
+fn show(browser: &SystemBrowser, uri: &str) -> io::Result<String> {
+    smol::block_on(browser.show(page(uri)))
+}
+
+/// The same, while a browser brings the answer.
+fn returned(browser: &SystemBrowser, uri: &str) -> String {
+    thread::scope(|scope| {
+        scope.spawn(|| answer(uri));
+        show(browser, uri).unwrap()
+    })
+}
+
 /// A redirect URI with a port that no system gives to anybody who asks for any port.
 fn free_redirect_uri() -> String {
     let first = 10_000 + u16::try_from(std::process::id() % 10_000).unwrap();
@@ -55,12 +68,18 @@ fn free_redirect_uri() -> String {
 
 #[test]
 fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
-    let (silent, shown) = browser();
-    let failing = || io::Error::new(ErrorKind::Unsupported, "there is no display");
-    let (opening, failing) =
-        (browser().0.opens(|_| Ok(())), browser().0.opens(move |_| Err(failing())));
-    let mut pages = Vec::new();
-    for browser in [silent, opening, failing] {
+    let no_display = || io::Error::new(ErrorKind::Unsupported, "there is no display");
+    let [(silent, told), (opening, opened), (failing, failed)] = [(); 3].map(|()| browser());
+    for (browser, shown, [before, behind]) in [
+        (silent, told, ["open ", ""]),
+        (opening.opens(|_| Ok(())), opened, ["opened ", ""]),
+        (
+            failing.opens(move |_| Err(no_display())),
+            failed,
+            ["not opened ", ": there is no display"],
+        ),
+    ] {
+        let mut pages = Vec::new();
         // Once more, with the redirect URI of the last time.
         let mut last = Some(free_redirect_uri());
         for _ in 0..2 {
@@ -71,18 +90,12 @@ fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
             }
             let uri = browser.redirect_uri(last.as_deref()).unwrap();
             assert_eq!(last.as_ref(), Some(&uri));
-            let person = thread::spawn({
-                let uri = uri.clone();
-                move || answer(&uri)
-            });
-            let query = smol::block_on(browser.show(page(&uri))).unwrap();
-            assert_eq!(query, ANSWER);
-            person.join().unwrap();
-            pages.push(format!("open {}", page(&uri)));
+            assert_eq!(returned(&browser, &uri), ANSWER);
+            pages.push(format!("{before}{}{behind}", page(&uri)));
             last = Some(uri);
         }
+        assert_eq!(*shown.lock().unwrap(), pages);
     }
-    assert_eq!(*shown.lock().unwrap(), pages[..2]);
 }
 
 #[test]
@@ -133,25 +146,13 @@ fn auth_68_the_redirect_uri_of_a_registered_client_is_kept_but_for_its_port() {
 }
 
 #[test]
-fn what_happened_to_the_page_is_told() {
-    let short = Duration::from_millis(1);
-    let (opening, shown) = browser();
-    let mut opening = opening.opens(|_| Ok(()));
-    opening.time_limit = short;
-    let (failing, failed) = browser();
-    let no_display = || io::Error::new(ErrorKind::Unsupported, "there is no display");
-    let mut failing = failing.opens(move |_| Err(no_display()));
-    failing.time_limit = short;
-    let mut pages = Vec::new();
-    for browser in [opening, failing] {
-        let page = page(&browser.redirect_uri(None).unwrap());
-        let late = smol::block_on(browser.show(page.clone())).unwrap_err();
-        assert!(late.to_string().contains("not come back in time: log in again"), "{late}");
-        assert!(!late.to_string().contains("state"));
-        pages.push(page);
-    }
-    assert_eq!(*shown.lock().unwrap(), [format!("opened {}", pages[0])]);
-    assert_eq!(*failed.lock().unwrap(), [format!("not opened {}: there is no display", pages[1])]);
+fn a_browser_that_does_not_come_back_ends_the_login() {
+    let mut browser = browser().0;
+    browser.time_limit = Duration::from_millis(1);
+    let uri = browser.redirect_uri(None).unwrap();
+    let late = show(&browser, &uri).unwrap_err().to_string();
+    assert!(late.contains("not come back in time: log in again"), "{late}");
+    assert!(!late.contains("state"));
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn an_answer_is_pasted_within_some_attempts() {
             Ok(if is_wrong { "https://auth.example.com/" } else { ANSWER }.to_owned())
         });
         let uri = browser.redirect_uri(None).unwrap();
-        let query = smol::block_on(browser.show(page(&uri)));
+        let query = show(&browser, &uri);
         assert_eq!(query.is_ok_and(|query| query == ANSWER), is_good, "{wrong}");
         let told = shown.lock().unwrap().iter().filter(|it| it.contains("copy the whole")).count();
         assert_eq!(told, wrong);
@@ -174,7 +175,7 @@ fn an_answer_is_pasted_within_some_attempts() {
     let (closed, _) = browser();
     let closed = closed.paste(|| Err(ErrorKind::UnexpectedEof.into()));
     let uri = closed.redirect_uri(None).unwrap();
-    let ended = smol::block_on(closed.show(page(&uri))).unwrap_err();
+    let ended = show(&closed, &uri).unwrap_err();
     assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
 }
 
@@ -186,10 +187,7 @@ fn a_browser_may_come_back_while_a_person_could_paste() {
         Ok(String::new())
     });
     let uri = browser.redirect_uri(None).unwrap();
-    let page = page(&uri);
-    let person = thread::spawn(move || answer(&uri));
-    assert_eq!(smol::block_on(browser.show(page)).unwrap(), ANSWER);
-    person.join().unwrap();
+    assert_eq!(returned(&browser, &uri), ANSWER);
 }
 
 #[test]
@@ -226,6 +224,5 @@ fn a_panic_of_the_function_that_reads_ends_the_login_with_its_text() {
     let (browser, _) = browser();
     let browser = browser.paste(|| panic!("no terminal"));
     let uri = browser.redirect_uri(None).unwrap();
-    let ended = smol::block_on(browser.show(page(&uri))).unwrap_err();
-    assert_eq!(ended.to_string(), "no terminal");
+    assert_eq!(show(&browser, &uri).unwrap_err().to_string(), "no terminal");
 }

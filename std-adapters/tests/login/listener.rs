@@ -15,6 +15,7 @@ use mcp_sansio_adapters::asynchronous::{
 };
 
 const LONG: Duration = Duration::from_secs(10);
+const ANSWER: &str = "state=right&code=c";
 
 /// Host and port, and path.
 fn parts(uri: &str) -> (&str, &str) {
@@ -35,6 +36,14 @@ fn send(uri: &str, request: &str) -> String {
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
+}
+
+/// Brings the answer, and reads no response.
+fn visit(uri: &str) -> TcpStream {
+    let (host, path) = parts(uri);
+    let mut stream = connect(uri);
+    write!(stream, "GET {path}?{ANSWER} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    stream
 }
 
 fn get(uri: &str, target: &str, host: &str) -> String {
@@ -91,7 +100,7 @@ fn auth_69_a_browser_returns_to_a_port_of_the_systems_choice() {
 fn auth_78_everything_but_the_answer_to_this_login_is_404() {
     let browse = |uri: &str| {
         let (host, path) = parts(uri);
-        let good = format!("{path}?state=right&code=c");
+        let good = format!("{path}?{ANSWER}");
         for target in [
             "/",
             "/favicon.ico",
@@ -135,11 +144,11 @@ fn connections_that_say_nothing_hinder_no_others() {
         let silent: Vec<TcpStream> = (0..3 * MAX_VISITS).map(|_| connect(uri)).collect();
         let mut slow = connect(uri);
         slow.write_all(b"GET / HT").unwrap();
-        let page = get(uri, &format!("{path}?state=right&code=c"), host);
+        let page = get(uri, &format!("{path}?{ANSWER}"), host);
         assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
         drop((silent, slow));
     };
-    in_both(browse, "state=right&code=c");
+    in_both(browse, ANSWER);
 }
 
 #[test]
@@ -152,9 +161,9 @@ fn a_long_request_is_refused() {
         let mut response = Vec::new();
         let _ = stream.read_to_end(&mut response);
         assert!(!response.starts_with(b"HTTP/1.1 200 "));
-        get(uri, &format!("{path}?state=right&code=c"), host);
+        get(uri, &format!("{path}?{ANSWER}"), host);
     };
-    in_both(browse, "state=right&code=c");
+    in_both(browse, ANSWER);
 }
 
 #[test]
@@ -166,11 +175,9 @@ fn auth_113_waiting_ends_and_can_begin_again() {
     assert_eq!(ended.kind(), ErrorKind::TimedOut);
     assert!(begun.elapsed() >= short && begun.elapsed() < LONG);
     // A browser that returned in between is served then.
-    let (host, path) = parts(listener.redirect_uri());
-    let mut stream = connect(listener.redirect_uri());
-    write!(stream, "GET {path}?state=right&code=c HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let _visit = visit(listener.redirect_uri());
     let query = smol::block_on(listener.wait("right", LONG)).unwrap();
-    assert_eq!(query, "state=right&code=c");
+    assert_eq!(query, ANSWER);
 }
 
 /// A runtime of smol whose listeners have an aborted connection before the first.
@@ -206,11 +213,9 @@ impl Listener for AfterAnother {
 #[test]
 fn a_visitor_that_has_gone_before_it_is_accepted_ends_no_login() {
     let listener = LoopbackListener::bind(None).unwrap();
-    let (host, path) = parts(listener.redirect_uri());
-    let mut stream = connect(listener.redirect_uri());
-    write!(stream, "GET {path}?state=right&code=c HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let _visit = visit(listener.redirect_uri());
     let query = smol::block_on(within(&Aborting, listener.wait("right", LONG))).unwrap();
-    assert_eq!(query, "state=right&code=c");
+    assert_eq!(query, ANSWER);
 }
 
 #[test]
@@ -238,10 +243,9 @@ fn auth_68_a_redirect_uri_that_is_known_is_used_again() {
     // Browsers leave out this port. Not every program may listen on it.
     let plain = LoopbackListener::bind(Some("http://127.0.0.1:80/a")).unwrap();
     if plain.redirect_uri() == "http://127.0.0.1:80/a" {
-        let answer = "state=right&code=c";
         thread::scope(|scope| {
-            scope.spawn(|| get(plain.redirect_uri(), &format!("/a?{answer}"), "127.0.0.1"));
-            assert_eq!(smol::block_on(plain.wait("right", LONG)).unwrap(), answer);
+            scope.spawn(|| get(plain.redirect_uri(), &format!("/a?{ANSWER}"), "127.0.0.1"));
+            assert_eq!(smol::block_on(plain.wait("right", LONG)).unwrap(), ANSWER);
         });
     }
     for other in ["https://127.0.0.1/a", "http://example.com/a", "http://10.0.0.1/", "myapp:/a", ""]
@@ -254,16 +258,15 @@ fn auth_68_a_redirect_uri_that_is_known_is_used_again() {
 #[test]
 fn auth_78_an_answer_can_be_pasted_if_it_belongs_to_the_login() {
     const URI: &str = "http://127.0.0.1:4711/a";
-    let good = "state=right&code=c";
-    for text in [good, &format!("{URI}?{good}"), &format!(" {URI}?{good}#\n")] {
-        assert_eq!(pasted(text, URI, "right").unwrap(), good, "{text}");
+    for text in [ANSWER, &format!("{URI}?{ANSWER}"), &format!(" {URI}?{ANSWER}#\n")] {
+        assert_eq!(pasted(text, URI, "right").unwrap(), ANSWER, "{text}");
     }
     for text in [
         "",
         "c",
         "state=wrong&code=c",
         &format!("{URI}?state=wrong&code=c"),
-        &format!("http://evil.example/a?{good}"),
+        &format!("http://evil.example/a?{ANSWER}"),
         "https://auth.example.com/authorize?client_id=1&state=right",
     ] {
         let why = pasted(text, URI, "right").unwrap_err().to_string();
