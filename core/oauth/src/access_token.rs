@@ -645,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn auth_154_members_of_any_object_have_different_names() {
+    fn r3_a6_auth_154_members_of_any_object_have_different_names() {
         for json in [
             r#"{"a":1,"b":2}"#,
             r#"{"a":{"a":{"a":1}},"b":["a",{"a":1},{"a":1}]}"#,
@@ -670,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn auth_155_auth_144_a_token_is_refused_for_what_the_answer_says_of_it() {
+    fn r3_a5_auth_155_auth_144_a_token_is_refused_for_what_the_answer_says_of_it() {
         let read = |rules: TokenRules<'_>, answer: &str| {
             let mut memory = vec![0; 2 * answer.len()];
             let now = UnixTime::from_secs(NOW);
@@ -687,6 +687,8 @@ mod tests {
             (active(r#""sub":"ada","iss":"https://auth.example.com/""#), Refusal::Issuer),
             (active(r#""sub":"ada","exp":1"#), Refusal::Expired),
             (active(r#""sub":"ada","exp":"never""#), Refusal::Malformed),
+            (active(r#""sub":"ada\udc00\ud800""#), Refusal::Malformed),
+            (active(r#""client_id":"bot\ud800""#), Refusal::Malformed),
             (active(r#""sub":"ada","cnf":{"x5t#S256":"x"}"#), Refusal::Bound),
             (active(r#""sub":"ada","active":true"#), Refusal::Unavailable),
             (r#"{"active":"true"}"#.to_owned(), Refusal::Unavailable),
@@ -697,9 +699,12 @@ mod tests {
         let lenient = RULES.demands_audience(false);
         let program = r#"{"active":true,"client_id":"x"}"#;
         assert_eq!(read(lenient, program), Ok(("client:x".to_owned(), None)));
-        for (sub, expected) in
-            [("bot", "bot"), ("client:bot", "sub:client:bot"), ("sub:", "sub:sub:")]
-        {
+        for (sub, expected) in [
+            ("bot", "bot"),
+            ("Client:bot", "Client:bot"),
+            ("client:bot", "sub:client:bot"),
+            ("sub:", "sub:sub:"),
+        ] {
             let answer = active(&format!(r#""sub":"{sub}","client_id":"x""#));
             assert_eq!(read(RULES, &answer).unwrap().0, expected);
         }

@@ -704,26 +704,6 @@ mod arena_tests {
         Arena::new(&mut memory, &mut len).clear();
         assert_eq!((memory, len), (vec![0; 16], 0));
     }
-
-    #[test]
-    fn any_bytes_are_read_as_entries_without_a_panic() {
-        let mut seed = 7u32;
-        for size in 0..200 {
-            let mut memory = vec![0; size];
-            for byte in &mut memory {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                *byte = (seed >> 24) as u8 & 7;
-            }
-            let entries = Entries::of_record(&memory);
-            let count = entries.iter().count();
-            assert!(count * ENTRY_HEAD <= size);
-            let mut len = size;
-            let mut arena = Arena::new(&mut memory, &mut len);
-            arena.retain(|key| key.group % 2 == 0);
-            arena.remove(Tag::Issuer.of(1));
-            assert_eq!(arena.get(Tag::Issuer.of(1)), None);
-        }
-    }
 }
 
 #[cfg(test)]

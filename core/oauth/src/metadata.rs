@@ -517,60 +517,8 @@ impl fmt::Display for RedirectError {
 mcp_sansio::error_type!(RedirectError);
 
 #[cfg(test)]
-mod metadata_tests {
-    extern crate std;
-
-    use std::string::ToString as _;
-
+mod tests {
     use super::*;
-
-    #[test]
-    fn auth_24_documents_of_both_kinds_are_read() {
-        let metadata = ServerMetadata::parse(
-            br#" {"issuer":"https:\/\/as.test","token_endpoint":"https://as.test/t",
-            "code_challenge_methods_supported":["plain","S256"],"scopes_supported":["a",1,"b c","d"],
-            "authorization_response_iss_parameter_supported":true,"registration_endpoint":null,
-            "x":{"issuer":"https://evil.test"}} "#,
-        )
-        .unwrap();
-        assert!(metadata.is_of_issuer("https://as.test"));
-        assert_eq!(metadata.token_endpoint.unwrap(), "https://as.test/t");
-        assert!(metadata.registration_endpoint.is_none());
-        assert!(metadata.authorization_endpoint.is_none());
-        assert!(metadata.code_challenge_methods_supported.contains("S256"));
-        assert!(!metadata.code_challenge_methods_supported.contains("s256"));
-        assert!(metadata.sends_issuer && !metadata.supports_client_id_metadata_document);
-        assert!(!metadata.grant_types_supported.is_present());
-        assert_eq!(metadata.scopes_supported.to_string(), "a d");
-        let resource = ResourceMetadata::parse(
-            br#"{"resource":"https://rs.test/mcp","authorization_servers":[],"resource_name":"R",
-            "dpop_bound_access_tokens_required":true,"dpop_signing_alg_values_supported":["ES256"]}"#,
-        )
-        .unwrap();
-        assert_eq!(resource.resource, "https://rs.test/mcp");
-        let servers = resource.authorization_servers;
-        assert!(servers.is_present() && servers.iter().next().is_none());
-        assert!(!resource.scopes_supported.is_present());
-        assert!(resource.requires_dpop && resource.dpop_signing_algs.contains("ES256"));
-        assert_eq!(resource.resource_name.unwrap(), "R");
-    }
-
-    #[test]
-    fn auth_29_auth_30_an_issuer_is_compared_byte_for_byte() {
-        let metadata = ServerMetadata::parse(br#"{"issuer":"https://as.test/a"}"#).unwrap();
-        for other in [
-            "https://as.test/a/",
-            "https://AS.test/a",
-            "https://as.test:443/a",
-            "https://as.test",
-            "https://as.test/%61",
-            "",
-            "http://as.test/a",
-        ] {
-            assert!(!metadata.is_of_issuer(other), "{other}");
-        }
-        assert!(metadata.is_of_issuer("https://as.test/a"));
-    }
 
     #[test]
     fn auth_28_a_page_is_no_document_and_a_bad_document_is_an_error() {
@@ -596,77 +544,5 @@ mod metadata_tests {
             assert_eq!(read.unwrap_err(), error, "{document}");
         }
         assert_eq!(ResourceMetadata::parse(b"{}").unwrap_err(), DocumentError::Missing("resource"));
-    }
-}
-
-#[cfg(test)]
-mod redirect_tests {
-    extern crate std;
-
-    use std::string::{String, ToString as _};
-
-    use super::*;
-
-    fn check(query: &str, sends_issuer: bool) -> Result<String, RedirectError> {
-        let answer = RedirectAnswer::parse(query)?;
-        answer.check("st", "https://as.test/a", sends_issuer).map(|outcome| match outcome {
-            RedirectOutcome::Code(code) => code.to_string(),
-            RedirectOutcome::Error { error, description } => {
-                std::format!("{error}: {}", description.unwrap_or(Encoded::new("")))
-            }
-        })
-    }
-
-    #[test]
-    fn auth_72_auth_73_auth_74_auth_75_the_issuer_is_compared_byte_for_byte() {
-        use RedirectError::{NoIssuer, OtherIssuer};
-        let rows: [(&str, [Result<&str, RedirectError>; 2]); 9] = [
-            // Advertised, and not.
-            ("iss=https%3A%2F%2Fas.test%2Fa", [Ok("c"), Ok("c")]),
-            ("iss=https://as.test/a", [Ok("c"), Ok("c")]),
-            ("x=y", [Err(NoIssuer), Ok("c")]),
-            ("iss=https://as.test/a/", [Err(OtherIssuer); 2]),
-            ("iss=https://AS.test/a", [Err(OtherIssuer); 2]),
-            ("iss=https://as.test:443/a", [Err(OtherIssuer); 2]),
-            ("iss=https://as.test/%2561", [Err(OtherIssuer); 2]),
-            ("iss=https://evil.test/a", [Err(OtherIssuer); 2]),
-            ("iss=", [Err(OtherIssuer); 2]),
-        ];
-        for (parameter, expected) in rows {
-            let query = std::format!("code=c&state=st&{parameter}");
-            for (sends_issuer, expected) in [true, false].into_iter().zip(expected) {
-                assert_eq!(check(&query, sends_issuer), expected.map(String::from), "{query}");
-            }
-        }
-    }
-
-    #[test]
-    fn auth_61_auth_77_auth_78_state_comes_first_then_the_issuer_then_the_rest() {
-        for (query, expected) in [
-            ("code=c&state=other&iss=https://evil.test", RedirectError::State),
-            ("code=c", RedirectError::State),
-            ("code=c&state=", RedirectError::State),
-            ("code=c&state=st+", RedirectError::State),
-            ("error=e&state=other", RedirectError::State),
-            ("error=e&state=st&iss=https://evil.test", RedirectError::OtherIssuer),
-            ("state=st", RedirectError::Incomplete),
-            ("state=st&code=", RedirectError::Incomplete),
-            ("state=st&code=c&error=e", RedirectError::Incomplete),
-            ("state=st&code=c&code=d", RedirectError::Doubled("code")),
-            ("state=st&%63ode=c&code=c", RedirectError::Doubled("code")),
-            ("state=st&state=st&code=c", RedirectError::Doubled("state")),
-            ("state=st&code=c&iss=a&iss=b", RedirectError::Doubled("iss")),
-            ("", RedirectError::State),
-        ] {
-            assert_eq!(check(query, false), Err(expected), "{query}");
-        }
-    }
-
-    #[test]
-    fn auth_79_an_error_is_told_with_its_code() {
-        assert_eq!(
-            check("error=access_denied&error_description=no+thanks&state=st", false).as_deref(),
-            Ok("access_denied: no thanks")
-        );
     }
 }

@@ -88,17 +88,6 @@ mod tests {
                 "MC4CAQAwBQYDK2VuBCIEIFD6rlTa3I6igltXaEblNEq6o6ke48y19IJ2Klanl6dg",
             ),
             (
-                "RSA, 512 bits",
-                Some(OtherAlgorithm),
-                Some(OtherAlgorithm),
-                "MIIBVAIBADANBgkqhkiG9w0BAQEFAASCAT4wggE6AgEAAkEA8K+EUYdzlgSee3mPwIuSfiX4SxcY6pro\
-             MTmA29ftZLTLBVT0YZikXsQ5IQv1CGn+hCYbRUiTBcHdYOqplIJbaQIDAQABAkAry3QjNadlk7+Wrh7n\
-             JT5pr9UHLNO+1KMNWe5FknvCx/yXLZ0KQiZq2MD1jnzOynpEOLDtjpk522ZePS05xUuBAiEA+Y+mSBGj\
-             +u19ROCfjgyn+a3cweKwSL6NgPL+T0/uAdkCIQD25T6bqALm3HB0eGwuBi9aBs3SaeHtqFThJjXIcLSc\
-             EQIhAPZmibQQjspbH9sYuRCkmFkh+5wHOSypz8bopIUkkweJAiAoNjo2O+0NEMY4Egz8igFYVldbd+dW\
-             P95jNUf5N3ITIQIgWmAPXXZLZ2XZksb/wfDaoQHERYf7/4SXZJsL83gnyCY=",
-            ),
-            (
                 "RSA, 1024 bits",
                 Some(OtherAlgorithm),
                 Some(OtherAlgorithm),

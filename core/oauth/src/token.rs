@@ -312,51 +312,6 @@ mod tests {
     use std::string::ToString as _;
 
     use super::*;
-    use crate::DocumentError;
-
-    #[test]
-    fn auth_82_auth_83_auth_84_a_token_response_is_read() {
-        for (members, token_type, expires_in, scope) in [
-            (r#""token_type":"bearer""#, Some(TokenType::Bearer), None, None),
-            (
-                r#""token_type":"DPOP","expires_in":3600,"scope":"a b""#,
-                Some(TokenType::Dpop),
-                Some(3600),
-                Some("a b"),
-            ),
-            (r#""token_type":"MAC","expires_in":"60""#, None, Some(60), None),
-            (r#""token_type":"N_A","expires_in":null,"scope":"""#, None, None, Some("")),
-        ] {
-            let body = format!(r#"{{"access_token":"t","refresh_token":"",{members}}}"#);
-            let token = TokenResponse::parse(body.as_bytes()).unwrap();
-            assert_eq!(token.token_type(), token_type, "{body}");
-            assert_eq!(token.expires_in, expires_in, "{body}");
-            assert_eq!(token.scope.map(|scope| scope.to_string()).as_deref(), scope);
-            assert!(token.refresh_token.is_none());
-        }
-    }
-
-    #[test]
-    fn auth_114_a_token_that_cannot_stand_in_a_field_is_refused() {
-        for token in ["", "a b", r"a\r\nX: y", r"a\u0000", "\u{e9}", r"\u007f"] {
-            let body = format!(r#"{{"access_token":"{token}","token_type":"Bearer"}}"#);
-            assert_eq!(
-                TokenResponse::parse(body.as_bytes()).unwrap_err(),
-                DocumentError::Invalid("access_token"),
-                "{token}"
-            );
-        }
-        for (body, error) in [
-            (r#"{"token_type":"Bearer"}"#, DocumentError::Missing("access_token")),
-            (r#"{"access_token":"a"}"#, DocumentError::Missing("token_type")),
-            (
-                r#"{"access_token":"a","access_token":"b","token_type":"Bearer"}"#,
-                DocumentError::Doubled("access_token"),
-            ),
-        ] {
-            assert_eq!(TokenResponse::parse(body.as_bytes()).unwrap_err(), error);
-        }
-    }
 
     #[test]
     fn auth_93_tokens_are_not_shown() {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio::{CallOptions, ClientConfig, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     Browser, OAuth, OAuthClient, OAuthGrant,
@@ -55,9 +55,8 @@ impl Person {
         self.pages.load(Ordering::Relaxed)
     }
 
-    fn at(&self) -> impl FnOnce(HttpTransport) -> HttpTransport + use<> {
-        let oauth = OAuth::new("client").browser(self.clone());
-        |http| http.oauth(oauth)
+    fn oauth(&self) -> OAuth {
+        OAuth::new("client").browser(self.clone())
     }
 }
 
@@ -75,6 +74,19 @@ impl Browser for Person {
     }
 }
 
+/// The metadata of the authorization server.
+fn metadata() -> Value {
+    json!({
+        "issuer": "https://server",
+        "authorization_endpoint": "https://server/authorize",
+        "token_endpoint": "https://server/token",
+        "registration_endpoint": "https://server/register",
+        "response_types_supported": ["code"],
+        "code_challenge_methods_supported": ["S256"],
+        "dpop_signing_alg_values_supported": ["ES256"],
+    })
+}
+
 /// A server whose tokens are `t-1`, `t-2`, ..., and its authorization server.
 fn protected(
     mut mcp: impl FnMut(&Seen) -> Response + Send,
@@ -84,15 +96,7 @@ fn protected(
         "/.well-known/oauth-protected-resource/mcp" => {
             Response::json(&json!({"resource": URL, "authorization_servers": ["https://server"]}))
         }
-        "/.well-known/oauth-authorization-server" => Response::json(&json!({
-            "issuer": "https://server",
-            "authorization_endpoint": "https://server/authorize",
-            "token_endpoint": "https://server/token",
-            "registration_endpoint": "https://server/register",
-            "response_types_supported": ["code"],
-            "code_challenge_methods_supported": ["S256"],
-            "dpop_signing_alg_values_supported": ["ES256"],
-        })),
+        "/.well-known/oauth-authorization-server" => Response::json(&metadata()),
         "/register" => Response::json(&json!({"client_id": "client-1"})),
         "/token" => {
             tokens += 1;
@@ -101,6 +105,68 @@ fn protected(
         }
         _ => mcp(seen),
     }
+}
+
+/// The answer of a token endpoint.
+fn tokens(access: &str, refresh: &str) -> Response {
+    Response::json(
+        &json!({"access_token": access, "token_type": "Bearer", "refresh_token": refresh}),
+    )
+}
+
+/// The answer of a token endpoint that refuses.
+fn refused(error: &str) -> Response {
+    Response::json(&json!({"error": error})).with_status(400)
+}
+
+fn is_renewal(seen: &Seen) -> bool {
+    seen.body.as_str().is_some_and(|form| form.contains("grant_type=refresh_token"))
+}
+
+fn memory() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(1 << 16))
+}
+
+/// Returns the only login of a store: its key and its record.
+fn login_in(store: &MemoryStore) -> (String, Vec<u8>) {
+    let key = store.keys("oauth/").unwrap().remove(0);
+    let record = store.get(&key).unwrap().unwrap();
+    (key, record)
+}
+
+/// Runs a client that logs in by `oauth`.
+fn play_login<R>(
+    oauth: OAuth,
+    server: impl FnMut(&Seen) -> Response + Send + 'static,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> Played<R> {
+    play_config(&MODERN, oauth, server, work)
+}
+
+fn play_config<R>(
+    config: &'static ClientConfig<'static>,
+    oauth: OAuth,
+    server: impl FnMut(&Seen) -> Response + Send + 'static,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> Played<R> {
+    play_at(URL, Connector::new(config), |http| http.oauth(oauth), 1 << 16, server, work)
+}
+
+async fn call_once(client: Client) -> Result<String, CallError> {
+    call(&client, "a", &json!({})).await
+}
+
+/// Makes two calls at once.
+async fn call_twice(client: Client) -> bool {
+    let arguments = json!({});
+    let (one, two) = (call(&client, "a", &arguments), call(&client, "b", &arguments));
+    let (one, two) = future::zip(one, two).await;
+    one.is_ok() && two.is_ok()
+}
+
+/// Returns the number of requests for this target.
+fn count<R>(played: &Played<R>, target: &str) -> usize {
+    played.seen.iter().filter(|seen| seen.target == target).count()
 }
 
 /// Calls need a token, the rest does not.
@@ -115,20 +181,14 @@ fn calls(seen: &Seen) -> Response {
 fn auth_94_auth_100_calls_that_are_refused_at_once_lead_to_one_login() {
     for chunk in CHUNKS {
         let person = Person::new(20, "code=c-1");
-        let connector = Connector::new(&MODERN);
-        let played =
-            play_at(URL, connector, person.at(), chunk, protected(calls), async |client| {
-                let arguments = json!({});
-                let one = call(&client, "a", &arguments);
-                let two = call(&client, "b", &arguments);
-                let both = future::zip(one, two).await;
-                (both, call(&client, "c", &arguments).await)
-            });
-        let ((one, two), three) = played.result;
-        assert!(one.is_ok() && two.is_ok() && three.is_ok());
+        let (connector, login) =
+            (Connector::new(&MODERN), |http: HttpTransport| http.oauth(person.oauth()));
+        let played = play_at(URL, connector, login, chunk, protected(calls), async |client| {
+            call_twice(client.clone()).await && call_once(client).await.is_ok()
+        });
+        assert!(played.result);
         assert_eq!(person.pages(), 1);
-        let to = |target: &str| played.seen.iter().filter(|seen| seen.target == target).count();
-        assert_eq!((to("/register"), to("/token")), (1, 1));
+        assert_eq!((count(&played, "/register"), count(&played, "/token")), (1, 1));
         // Tokens go to the server alone.
         let (theirs, others): (Vec<_>, Vec<_>) =
             played.seen.iter().partition(|seen| seen.target == "/mcp");
@@ -146,14 +206,7 @@ fn auth_95_calls_that_want_more_scope_at_once_lead_to_one_more_page() {
             .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"write\""),
         _ => modern(seen),
     };
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
-        let arguments = json!({});
-        let one = call(&client, "a", &arguments);
-        let two = call(&client, "b", &arguments);
-        future::zip(one, two).await
-    });
-    assert!(played.result.0.is_ok() && played.result.1.is_ok(), "{:?}", played.result);
+    assert!(play_login(person.oauth(), protected(mcp), call_twice).result);
     assert_eq!(person.pages(), 2);
 }
 
@@ -164,8 +217,7 @@ fn a_login_takes_its_time_and_a_call_has_its_own_afterwards() {
         ("x", None) => Response::status(401),
         _ => modern(seen),
     };
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
+    let played = play_login(person.oauth(), protected(mcp), async |client| {
         let options = CallOptions::new().timeout(Duration::from_millis(150));
         client.request("x", &RawJson::EMPTY, options).await.is_ok()
     });
@@ -176,33 +228,24 @@ fn a_login_takes_its_time_and_a_call_has_its_own_afterwards() {
 #[test]
 fn a_login_ends_with_the_last_call_that_waits_for_it_and_another_begins_anew() {
     let person = Person::new(200, "code=c-1");
-    let connector = Connector::new(&MODERN);
-    let watched = person.clone();
-    let played =
-        play_at(URL, connector, person.at(), 1 << 16, protected(calls), async move |client| {
-            let arguments = json!({});
-            let one = call(&client, "a", &arguments);
-            let impatient = async {
-                sleep(Duration::from_millis(100)).await;
-                Err(CallError::Closed)
-            };
-            assert!(future::or(one, impatient).await.is_err());
-            sleep(Duration::from_millis(20)).await;
-            let counts = (watched.pages(), watched.closed.load(Ordering::Relaxed));
-            (counts, call(&client, "b", &arguments).await)
-        });
-    assert_eq!(played.result.0, (1, 1));
-    assert_eq!(played.result.1.unwrap(), "called");
+    let played = play_login(person.oauth(), protected(calls), async |client| {
+        let impatient = async {
+            sleep(Duration::from_millis(100)).await;
+            Err(CallError::Closed)
+        };
+        assert!(future::or(call_once(client.clone()), impatient).await.is_err());
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!((person.pages(), person.closed.load(Ordering::Relaxed)), (1, 1));
+        call_once(client).await
+    });
+    assert_eq!(played.result.unwrap(), "called");
     assert_eq!(person.pages(), 2);
 }
 
 #[test]
 fn auth_79_auth_93_a_call_says_why_the_login_failed_and_nothing_secret() {
     let person = Person::new(0, "error=access_denied");
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, person.at(), 1 << 16, protected(calls), async |client| {
-        call(&client, "a", &json!({})).await
-    });
+    let played = play_login(person.oauth(), protected(calls), call_once);
     let Err(CallError::Http(HttpError::NotAuthorized(why))) = played.result else {
         panic!("{:?}", played.result)
     };
@@ -211,21 +254,17 @@ fn auth_79_auth_93_a_call_says_why_the_login_failed_and_nothing_secret() {
 
 #[test]
 fn only_a_person_who_permits_it_is_logged_in() {
-    let store = Arc::new(MemoryStore::new(1 << 16));
+    let store = memory();
     let settings = || OAuth::new("client").store(Arc::clone(&store));
     assert!(!settings().is_logged_in(URL).unwrap());
     let mut registrations = 0;
     for (said, is_permitted) in [("error=access_denied", false), ("code=c-1", true)] {
         let oauth = settings().browser(Person::new(0, said));
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
-            call(&client, "a", &json!({})).await.is_ok()
-        });
-        assert_eq!(played.result, is_permitted);
+        let played = play_login(oauth, protected(calls), call_once);
+        assert_eq!(played.result.is_ok(), is_permitted);
         // The registration is kept, but is no login.
         assert_eq!(settings().is_logged_in("https://SERVER/mcp").unwrap(), is_permitted);
-        registrations += played.seen.iter().filter(|seen| seen.target == "/register").count();
+        registrations += count(&played, "/register");
     }
     assert_eq!(registrations, 1);
     assert!(settings().log_out(URL).unwrap());
@@ -235,26 +274,20 @@ fn only_a_person_who_permits_it_is_logged_in() {
 #[test]
 fn r3_c2_a_log_out_before_or_during_a_renewal_is_not_undone() {
     for is_during in [false, true] {
-        let store = Arc::new(MemoryStore::new(1 << 16));
+        let store = memory();
         let settings = || OAuth::new("client").store(Arc::clone(&store));
         // The second program has no person. Its token is refused, and it is logged out by another.
         for is_second in [false, true] {
             let (elsewhere, mut other) = (settings(), protected(calls));
             let server = move |seen: &Seen| {
-                let form = seen.body.as_str().unwrap_or_default();
-                let renews = form.contains("grant_type=refresh_token");
+                let renews = is_renewal(seen);
                 let is_refused = is_second && seen.message() == "tools/call";
                 if is_second && if is_during { renews } else { is_refused } {
                     elsewhere.log_out(URL).unwrap();
                 }
-                let token = |token: &str| {
-                    let body = json!({"access_token": token, "token_type": "Bearer",
-                        "refresh_token": "r"});
-                    Response::json(&body)
-                };
                 match seen.field("authorization") {
-                    _ if renews => token("t-2"),
-                    _ if !form.is_empty() => token("t-1"),
+                    _ if renews => tokens("t-2", "r"),
+                    _ if seen.body.is_string() => tokens("t-1", "r"),
                     Some("Bearer t-1") if is_refused => Response::status(401),
                     _ => other(seen),
                 }
@@ -262,15 +295,10 @@ fn r3_c2_a_log_out_before_or_during_a_renewal_is_not_undone() {
             let oauth = settings();
             let person = Person::new(0, "code=c-1");
             let oauth = if is_second { oauth } else { oauth.browser(person) };
-            let login = |http: HttpTransport| http.oauth(oauth);
-            let connector = Connector::new(&MODERN);
-            let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-                call(&client, "a", &json!({})).await.is_ok()
-            });
-            assert_eq!(played.result, !is_second, "during: {is_during}");
+            let played = play_login(oauth, server, call_once);
+            assert_eq!(played.result.is_ok(), !is_second, "during: {is_during}");
             assert_eq!(settings().is_logged_in(URL).unwrap(), !is_second, "during: {is_during}");
-            let forms = played.seen.iter().filter_map(|seen| seen.body.as_str());
-            let renewals = forms.filter(|form| form.contains("grant_type=refresh_token")).count();
+            let renewals = played.seen.iter().filter(|seen| is_renewal(seen)).count();
             assert_eq!(renewals, usize::from(is_second && is_during));
         }
     }
@@ -278,24 +306,16 @@ fn r3_c2_a_log_out_before_or_during_a_renewal_is_not_undone() {
 
 /// Logs in, and returns the record with its key. Its token is `t-1`, with a refresh token.
 fn login_of_another() -> (String, Vec<u8>) {
-    let store = Arc::new(MemoryStore::new(1 << 16));
+    let store = memory();
     let oauth = OAuth::new("client").store(Arc::clone(&store)).browser(Person::new(0, "code=c-1"));
     let mut other = protected(calls);
     let server = move |seen: &Seen| match seen.target.as_str() {
-        "/token" => Response::json(
-            &json!({"access_token": "t-1", "token_type": "Bearer", "refresh_token": "r"}),
-        ),
+        "/token" => tokens("t-1", "r"),
         _ => other(seen),
     };
-    let login = |http: HttpTransport| http.oauth(oauth);
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-        call(&client, "a", &json!({})).await.is_ok()
-    });
-    assert!(played.result);
-    let key = store.keys("oauth/").unwrap().remove(0);
-    let record = store.get(&key).unwrap().unwrap();
-    (key, record)
+    let played = play_login(oauth, server, call_once);
+    assert!(played.result.is_ok());
+    login_in(&store)
 }
 
 #[test]
@@ -303,7 +323,7 @@ fn auth_89_a_registration_leaves_the_login_of_another_program() {
     // The other program logs in before this one needs a token, or while it registers.
     for moment in ["tools/call", "/register"] {
         let (key, record) = login_of_another();
-        let store = Arc::new(MemoryStore::new(1 << 16));
+        let store = memory();
         let (elsewhere, kept, mut other) = (Arc::clone(&store), record.clone(), protected(calls));
         let server = move |seen: &Seen| {
             let is_refused = seen.field("authorization").is_none();
@@ -315,49 +335,37 @@ fn auth_89_a_registration_leaves_the_login_of_another_program() {
         let settings = || OAuth::new("client").store(Arc::clone(&store));
         let person = Person::new(0, "error=access_denied");
         let oauth = settings().browser(person.clone());
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-            call(&client, "a", &json!({})).await.is_ok()
-        });
+        let played = play_login(oauth, server, call_once);
         // A login that is there already spares the person the page.
         let is_shared = moment == "tools/call";
-        assert_eq!((played.result, person.pages()), (is_shared, u32::from(!is_shared)));
+        assert_eq!((played.result.is_ok(), person.pages()), (is_shared, u32::from(!is_shared)));
         assert!(settings().is_logged_in(URL).unwrap(), "{moment}");
-        let keys = store.keys("oauth/").unwrap();
-        assert_eq!(store.get(&keys[0]).unwrap(), Some(record), "{moment}");
+        assert_eq!(login_in(&store).1, record, "{moment}");
     }
 }
 
 #[test]
 fn auth_89_a_renewal_is_kept_although_another_program_registers_meanwhile() {
     let (key, record) = login_of_another();
-    let store = Arc::new(MemoryStore::new(1 << 16));
+    let store = memory();
     store.put(&key, &record, None).unwrap();
     let elsewhere = Arc::clone(&store);
-    let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
-        (Some(form), _) if form.contains("grant_type=refresh_token") => {
+    let server = move |seen: &Seen| match seen.field("authorization") {
+        _ if is_renewal(seen) => {
             // The same tokens, and another client.
             let mut registered = record.clone();
             let at = record.windows(8).position(|part| part == b"client-1").unwrap();
             registered[at + 7] = b'2';
             elsewhere.put(&key, &registered, None).unwrap();
-            Response::json(
-                &json!({"access_token": "new", "token_type": "Bearer", "refresh_token": "r-2"}),
-            )
+            tokens("new", "r-2")
         }
-        (_, Some("Bearer t-1")) if seen.message() == "tools/call" => Response::status(401),
+        Some("Bearer t-1") if seen.message() == "tools/call" => Response::status(401),
         _ => protected(calls)(seen),
     };
     let oauth = OAuth::new("client").store(Arc::clone(&store));
-    let login = |http: HttpTransport| http.oauth(oauth);
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-        call(&client, "a", &json!({})).await.unwrap()
-    });
-    assert_eq!(played.result, "called");
-    let keys = store.keys("oauth/").unwrap();
-    let kept = store.get(&keys[0]).unwrap().unwrap();
+    let played = play_login(oauth, server, call_once);
+    assert_eq!(played.result.unwrap(), "called");
+    let (_, kept) = login_in(&store);
     let has = |text: &[u8]| kept.windows(text.len()).any(|part| part == text);
     assert!(has(b"new") && has(b"r-2"));
 }
@@ -375,10 +383,7 @@ fn auth_89_auth_90_a_renewal_that_was_not_saved_is_the_one_that_is_renewed() {
                 let fills = |len: &usize| elsewhere.put("other", &vec![0; *len], None).is_ok();
                 assert!((0..1 << 12).rev().any(|len| fills(&len)));
             }
-            let [access, refresh] = ["t", "r"].map(|kind| format!("{kind}-{number}"));
-            let body = json!({"access_token": access, "token_type": "Bearer",
-                "refresh_token": refresh});
-            Response::json(&body)
+            tokens(&format!("t-{number}"), &format!("r-{number}"))
         }
         (_, Some("Bearer t-1" | "Bearer t-2")) if seen.message() == "tools/call" => {
             Response::status(401)
@@ -386,25 +391,23 @@ fn auth_89_auth_90_a_renewal_that_was_not_saved_is_the_one_that_is_renewed() {
         _ => protected(calls)(seen),
     };
     let oauth = OAuth::new("client").store(Arc::clone(&store));
-    let login = |http: HttpTransport| http.oauth(oauth);
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-        let why = call(&client, "a", &json!({})).await.unwrap_err().to_string();
+    let played = play_login(oauth, server, async |client| {
+        let why = call_once(client.clone()).await.unwrap_err().to_string();
         assert!(why.contains("the store is full"), "{why}");
         store.remove("other").unwrap();
-        call(&client, "a", &json!({})).await
+        call_once(client).await
     });
     assert_eq!(played.result.unwrap(), "called");
     let forms: Vec<_> = played.seen.iter().filter_map(|seen| seen.body.as_str()).collect();
     let [first, second] = forms[..] else { panic!("{forms:?}") };
     assert!(first.contains("&refresh_token=r&") && second.contains("&refresh_token=r-2&"));
-    let kept = store.get(&store.keys("oauth/").unwrap()[0]).unwrap().unwrap();
+    let (_, kept) = login_in(&store);
     assert!(kept.windows(3).any(|part| part == b"r-3"));
 }
 
 #[test]
 fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
-    let store = Arc::new(MemoryStore::new(1 << 16));
+    let store = memory();
     let mut tokens = 0;
     // The second program begins with a token that is to be renewed, which fails.
     for is_second in [false, true] {
@@ -424,7 +427,7 @@ fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
             }
             tokens += 1;
             if is_second && tokens == 1 {
-                return Response::json(&json!({"error": "invalid_request"})).with_status(400);
+                return refused("invalid_request");
             }
             Response::json(
                 &json!({"access_token": "t-1", "token_type": "Bearer", "expires_in": 3600}),
@@ -438,20 +441,16 @@ fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
         };
         let connector = Connector::new(&MODERN);
         let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-            let arguments = json!({});
-            let called = call(&client, "a", &arguments);
             let login = async {
                 sleep(Duration::from_millis(5)).await;
                 if is_second { kept.get().unwrap().login().await } else { Ok(()) }
             };
-            future::zip(called, login).await
+            future::zip(call_once(client), login).await
         });
         assert!(played.result.0.is_ok() && played.result.1.is_ok(), "{:?}", played.result);
-        let asked = played.seen.iter().filter(|seen| seen.target == "/token").count();
-        assert_eq!(asked, if is_second { 2 } else { 1 });
+        assert_eq!(count(&played, "/token"), if is_second { 2 } else { 1 });
         // The time at which the token is renewed, which has a key and a length, is long ago.
-        let key = store.keys("oauth/").unwrap().remove(0);
-        let mut record = store.get(&key).unwrap().unwrap();
+        let (key, mut record) = login_in(&store);
         let at = record.windows(4).position(|part| part == [19, 1, 10, 0]).unwrap();
         record[at + 4..at + 14].copy_from_slice(b"1000000000");
         store.put(&key, &record, None).unwrap();
@@ -469,31 +468,24 @@ fn auth_79_a_login_that_fails_while_connecting_is_told_by_each_call() {
         _ => Response::status(401),
     };
     let person = Person::new(0, "error=access_denied");
-    let texts = |play: &dyn Fn() -> Played<[CallError; 2]>| {
-        let played = play();
+    let texts = |played: Played<[CallError; 2]>| {
         assert!(matches!(played.end, Ok(ConnectionEnd::ConnectFailed(ConnectError::Http(_)))));
         let [first, second] = played.result.map(|error| error.to_string());
         assert_eq!(first, second);
         first
     };
     let calls = async |client: Client| {
-        let arguments = json!({});
-        let first = call(&client, "a", &arguments).await.unwrap_err();
-        [first, call(&client, "b", &arguments).await.unwrap_err()]
+        let first = call_once(client.clone()).await.unwrap_err();
+        [first, call_once(client).await.unwrap_err()]
     };
-    let said = texts(&|| {
-        let connector = Connector::new(&CLIENT);
-        play_at(URL, connector, person.at(), 1 << 16, protected(everything), calls)
-    });
+    let said = texts(play_config(&CLIENT, person.oauth(), protected(everything), calls));
     assert_eq!(
         said,
         "cannot connect to `https://server/mcp`: not authorized: access was denied: access_denied; \
          log in again to give the permission"
     );
     assert_eq!(person.pages(), 1);
-    let said = texts(&|| {
-        play_at(URL, Connector::new(&CLIENT), person.at(), 1 << 16, metadata_is_missing, calls)
-    });
+    let said = texts(play_config(&CLIENT, person.oauth(), metadata_is_missing, calls));
     assert_eq!(
         said,
         "cannot connect to `https://server/mcp`: not authorized: HTTP status 500 \
@@ -514,10 +506,7 @@ fn auth_102_a_call_says_why_there_is_no_login_for_its_new_session() {
         "tools/call" => Response::status(404),
         _ => legacy(seen),
     };
-    let connector = Connector::new(&LEGACY);
-    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
-        call(&client, "a", &json!({})).await
-    });
+    let played = play_config(&LEGACY, person.oauth(), protected(mcp), call_once);
     let Err(CallError::Http(HttpError::NotAuthorized(why))) = played.result else {
         panic!("{:?}", played.result)
     };
@@ -541,19 +530,12 @@ fn auth_102_the_end_of_a_session_has_a_renewed_token_and_asks_no_person() {
             }
         });
         let server = move |seen: &Seen| match seen.body.as_str() {
-            Some(form) if form.contains("grant_type=refresh_token") => match can_refresh {
-                true => Response::json(&json!({"access_token": "t-2", "token_type": "Bearer"})),
-                false => Response::json(&json!({"error": "invalid_grant"})).with_status(400),
-            },
-            Some(_) => Response::json(
-                &json!({"access_token": "t-1", "token_type": "Bearer", "refresh_token": "r"}),
-            ),
+            Some(_) if is_renewal(seen) && can_refresh => tokens("t-2", "r"),
+            Some(_) if is_renewal(seen) => refused("invalid_grant"),
+            Some(_) => tokens("t-1", "r"),
             None => other(seen),
         };
-        let connector = Connector::new(&LEGACY);
-        let played = play_at(URL, connector, person.at(), 1 << 16, server, async |client| {
-            call(&client, "a", &json!({})).await
-        });
+        let played = play_config(&LEGACY, person.oauth(), server, call_once);
         assert!(played.result.is_ok() && played.end.is_ok());
         let deletes = played.seen.iter().filter(|seen| seen.method == "DELETE");
         let tokens: Vec<_> = deletes.filter_map(|seen| seen.field("authorization")).collect();
@@ -584,7 +566,7 @@ fn note(notes: &Mutex<Vec<String>>, what: &str, store: &MemoryStore) {
 
 #[test]
 fn other_programs_do_not_wait_for_the_person_or_the_platform_of_this_one() {
-    let stores = [(); 2].map(|()| Arc::new(MemoryStore::new(1 << 16)));
+    let stores = [(); 2].map(|()| memory());
     let (person, platform) = (&stores[0], &stores[1]);
     let notes = Arc::<Mutex<Vec<_>>>::default();
     // The second time the token is refused, and cannot be renewed.
@@ -604,25 +586,18 @@ fn other_programs_do_not_wait_for_the_person_or_the_platform_of_this_one() {
         };
         let (mut other, kept, noting) = (protected(calls), Arc::clone(store), Arc::clone(&notes));
         let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
-            (Some(form), _) if form.contains("grant_type=refresh_token") => {
+            (Some(_), _) if is_renewal(seen) => {
                 note(&noting, "renewal", &kept);
-                Response::json(&json!({"error": "invalid_request"})).with_status(400)
+                refused("invalid_request")
             }
             (Some(_), _) => {
                 note(&noting, "token", &kept);
-                let token = if is_second { "t-2" } else { "t-1" };
-                let body = json!({"access_token": token, "token_type": "Bearer",
-                    "refresh_token": "r"});
-                Response::json(&body)
+                tokens(if is_second { "t-2" } else { "t-1" }, "r")
             }
             (None, Some("Bearer t-1")) if is_second => Response::status(401),
             _ => other(seen),
         };
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-            call(&client, "a", &json!({})).await
-        });
+        let played = play_login(oauth, server, call_once);
         assert_eq!(played.result.unwrap(), "called");
     }
     // A renewal is under the lock, a login is not.
@@ -633,16 +608,12 @@ fn other_programs_do_not_wait_for_the_person_or_the_platform_of_this_one() {
 
 #[test]
 fn a_login_is_found_over_the_network_by_the_next_program() {
-    let address = network::serve(Arc::new(MemoryStore::new(1 << 16)));
+    let address = network::serve(memory());
     for pages in [1, 0] {
         let person = Person::new(0, "code=c-1");
         let store = NetworkStore::new(address);
         let oauth = OAuth::new("client").store(store).browser(person.clone());
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
-            call(&client, "a", &json!({})).await
-        });
+        let played = play_login(oauth, protected(calls), call_once);
         assert_eq!(played.result.unwrap(), "called");
         assert_eq!(person.pages(), pages);
     }
@@ -683,9 +654,7 @@ fn auth_138_a_nonce_of_any_response_is_in_the_proof_of_the_next_request() {
         _ => other(seen),
     };
     let oauth = OAuth { dpop: Some(Arc::new(Unverified)), ..OAuth::new("client").browser(person) };
-    let login = |http: HttpTransport| http.oauth(oauth);
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+    let played = play_login(oauth, server, async |client| {
         for tool in ["a", "b", "c"] {
             call(&client, tool, &json!({})).await.unwrap();
         }
@@ -704,47 +673,25 @@ fn nonce(proof: &str) -> Value {
 }
 
 #[test]
-fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
-    let client = OAuthClient::new("client-1");
-    let (issuer, key) = (Some("https://server".to_owned()), Some(Arc::new(Unverified) as _));
-    let secret =
-        OAuthClient { secret: Some("secret".into()), issuer: issuer.clone(), ..client.clone() };
-    let posts = OAuthClient { method: Some(TokenEndpointAuth::Post), ..secret.clone() };
-    let signs = OAuthClient { issuer, key, ..client };
-    for (client, authorization, form) in [
-        (secret, Some("Basic Y2xpZW50LTE6c2VjcmV0"), "scope=read"),
-        (posts, None, "client_id=client-1&client_secret=secret"),
-        (signs, None, "client_assertion="),
-    ] {
-        let (clients, scope) = (vec![client], Some("read".to_owned()));
-        let grant = OAuthGrant::ClientCredentials;
-        let oauth = OAuth { clients, grant, scope, ..OAuth::new("client") };
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
-            call(&client, "a", &json!({})).await
-        });
-        assert_eq!(played.result.unwrap(), "called");
-        let asked: Vec<_> = played.seen.iter().filter(|seen| seen.target == "/token").collect();
-        let [asked] = asked[..] else { panic!("{asked:?}") };
-        assert_eq!(asked.field("authorization"), authorization);
-        let body = asked.body.as_str().unwrap();
-        assert!(body.contains("grant_type=client_credentials") && body.contains(form), "{body}");
-    }
-}
-
-#[test]
-fn a_login_keeps_to_its_settings() {
+fn auth_116_auth_120_a_login_keeps_to_its_settings() {
     let person = Person::new(0, "code=c-1");
     let here = || OAuth::new("client").browser(person.clone());
     let (url, secret) = (|url: &str| url.to_owned(), Some("secret".to_owned()));
     let (client, issuer) = (OAuthClient::new("client-1"), Some(url("https://other")));
     let other = OAuthClient { secret: secret.clone(), issuer, ..client.clone() };
     let open = OAuthClient { secret: secret.clone(), ..client.clone() };
+    let known = OAuthClient { issuer: Some(url("https://server")), ..open.clone() };
+    let posts = OAuthClient { method: Some(TokenEndpointAuth::Post), ..known.clone() };
+    let key = Some(Arc::new(Unverified) as _);
+    let with_key = OAuthClient { secret: None, key, ..known.clone() };
     let clients = |client: &OAuthClient, grant| OAuth {
         clients: vec![client.clone()],
         grant,
         ..OAuth::new("client")
+    };
+    let service = |client: &OAuthClient| OAuth {
+        scope: Some("read".to_owned()),
+        ..clients(client, OAuthGrant::ClientCredentials)
     };
     let says = |jwt: &'static str| move |_, _| ready(Ok(jwt.to_owned()));
     let document = || OAuth { metadata_document: Some(url("https://client/me.json")), ..here() };
@@ -767,6 +714,10 @@ fn a_login_keeps_to_its_settings() {
         // The credentials of another server are for no one else.
         (clients(&other, OAuthGrant::ClientCredentials), "", Err("belong to another")),
         (clients(&open, OAuthGrant::ClientCredentials), "", Err("set the client's `issuer`")),
+        (service(&known), "", Ok("grant_type=client_credentials&scope=read&")),
+        (service(&known), "", Ok(" Basic Y2xpZW50LTE6c2VjcmV0")),
+        (service(&posts), "", Ok("&client_id=client-1&client_secret=secret ")),
+        (service(&with_key), "", Ok("&client_assertion=")),
         (here(), pkce, Err("PKCE")),
         (trusted, pkce, Ok("code_verifier=")),
         (here(), "resource", Ok("client_id=client-1")),
@@ -783,15 +734,8 @@ fn a_login_keeps_to_its_settings() {
             }
             "/.well-known/oauth-protected-resource" => Response::status(404),
             "/.well-known/oauth-authorization-server" => {
-                let mut metadata = json!({
-                    "issuer": "https://server",
-                    "authorization_endpoint": "https://server/authorize",
-                    "token_endpoint": "https://server/token",
-                    "registration_endpoint": "https://server/register",
-                    "response_types_supported": ["code"],
-                    "client_id_metadata_document_supported": true,
-                    "code_challenge_methods_supported": ["S256"],
-                });
+                let mut metadata = metadata();
+                metadata["client_id_metadata_document_supported"] = true.into();
                 metadata.as_object_mut().unwrap().remove(missing);
                 Response::json(&metadata)
             }
@@ -804,17 +748,15 @@ fn a_login_keeps_to_its_settings() {
             }
             _ => common(seen),
         };
-        let login = |http: HttpTransport| http.oauth(oauth);
-        let connector = Connector::new(&MODERN);
-        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
-            call(&client, "a", &json!({})).await
-        });
+        let played = play_login(oauth, server, call_once);
         let asked = played.seen.iter().find(|seen| seen.target == "/token");
         match expected {
             Ok(form) => {
                 assert_eq!(played.result.unwrap(), "called");
-                let body = asked.unwrap().body.as_str().unwrap();
-                assert!(body.contains(form), "{body}");
+                let asked = asked.unwrap();
+                let authorization = asked.field("authorization").unwrap_or_default();
+                let sent = format!("{} {authorization}", asked.body.as_str().unwrap());
+                assert!(sent.contains(form), "{sent}");
             }
             Err(why) => {
                 let failed = format!("{:?}", played.result.unwrap_err());

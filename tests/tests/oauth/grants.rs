@@ -4,14 +4,7 @@ use mcp_sansio_oauth::{Grant, IdentityProvider, RegisteredClient, Setup, TokenEn
 use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, client_of, id_jag};
-
-const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
-const SECRET: RegisteredClient<'_> = RegisteredClient {
-    secret: Some("service-secret"),
-    issuer: Some(ISSUER),
-    ..RegisteredClient::new("service")
-};
+use super::world::{Answer, ENDPOINT, ISSUER, SECRET, SERVICE, SETUP, TOKEN, client_of, id_jag};
 
 #[test]
 fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {
@@ -39,11 +32,10 @@ GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 GET https://as.test/.well-known/oauth-authorization-server 200
 POST https://as.test/token client_credentials 200
 keep
-ready
 mcp 200"
         );
         let asked = program.world.requests("/token")[0];
-        assert_eq!(client_of(asked), ("service".into(), Some("service-secret".into())));
+        assert_eq!(client_of(asked), ("id".into(), Some("client-secret".into())));
         assert_eq!(asked.field("authorization").is_some(), is_basic, "{listed}");
         assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
         assert_eq!(asked.form("scope").as_deref(), Some("a b"));
@@ -53,26 +45,21 @@ mcp 200"
 
 #[test]
 fn auth_121_a_token_for_itself_is_asked_for_anew() {
-    let clients = [SECRET];
-    let mut program =
-        Program::new(Setup { grant: Grant::ClientCredentials, clients: &clients, ..SETUP });
+    let mut program = Program::new(SERVICE);
     program.world.gives_refresh = false;
     assert_eq!(program.request(), Ok(200));
     program.trace();
     program.world.now += 3590;
     assert_eq!(program.request(), Ok(200));
     // The metadata is an hour old nearly, and used.
-    assert_eq!(
-        program.trace(),
-        "POST https://as.test/token client_credentials 200\nkeep\nready\nmcp 200"
-    );
+    assert_eq!(program.trace(), "POST https://as.test/token client_credentials 200\nkeep\nmcp 200");
     program.world.now += 3590;
-    program.world.answer_next("https://as.test/token", Answer::new(503, ""));
+    program.world.answer_next(TOKEN, Answer::new(503, ""));
     // A failure before the end leaves the token in use.
     assert_eq!(program.request(), Ok(200));
-    assert!(program.trace().ends_with("client_credentials 503\nready\nmcp 200"));
+    assert!(program.trace().ends_with("client_credentials 503\nmcp 200"));
     program.world.valid.clear();
-    program.world.answer_next("https://as.test/token", Answer::error(400, "invalid_scope"));
+    program.world.answer_next(TOKEN, Answer::error(400, "invalid_scope"));
     assert!(program.request().unwrap_err().contains("invalid_scope"));
 }
 
@@ -86,8 +73,7 @@ fn auth_120_without_an_id_nothing_is_registered() {
 
 /// A program of an organization, whose identity provider answers with an assertion.
 fn enterprise(provider: IdentityProvider<'static>) -> Program<'static> {
-    const CLIENTS: &[RegisteredClient<'_>] = &[SECRET];
-    let setup = Setup { grant: Grant::Enterprise(provider), clients: CLIENTS, ..SETUP };
+    let setup = Setup { grant: Grant::Enterprise(provider), clients: &[SECRET], ..SETUP };
     let mut program = Program::new(setup);
     program.assertions = vec!["identity-secret", "identity-secret-2"];
     program.world.gives_refresh = false;
@@ -108,18 +94,17 @@ fn auth_122_auth_123_auth_124_auth_125_auth_126_auth_127_an_organization_permits
     let mut program = enterprise(PROVIDER);
     program.world.answer_next("https://idp.test/", Answer::json(200, &id_jag()));
     let token = program.world.give("");
-    program.world.answer_next("https://as.test/token", token);
+    program.world.answer_next(TOKEN, token);
     assert_eq!(program.request(), Ok(200));
     assert_eq!(
         program.trace(),
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 GET https://as.test/.well-known/oauth-authorization-server 200
-ask assertion for https://idp.test
+ask assertion for https://idp.test at https://idp.test/oauth/token
 POST https://idp.test/oauth/token urn:ietf:params:oauth:grant-type:token-exchange 200
 POST https://as.test/token urn:ietf:params:oauth:grant-type:jwt-bearer 200
 keep
-ready
 mcp 200"
     );
     let [exchange, grant] = program.world.requests("/token")[..] else { panic!() };
@@ -134,7 +119,7 @@ mcp 200"
     }
     assert_eq!(client_of(exchange), ("at-the-provider".into(), Some("provider-secret".into())));
     assert_eq!(grant.form("assertion").as_deref(), Some("jag-secret"));
-    assert_eq!(client_of(grant), ("service".into(), Some("service-secret".into())));
+    assert_eq!(client_of(grant), ("id".into(), Some("client-secret".into())));
     // Neither is kept.
     for secret in ["identity-secret", "jag-secret", "provider-secret"] {
         let kept = program.store.as_ref().unwrap();
@@ -143,7 +128,7 @@ mcp 200"
     // Without another assertion the token is used to its end, and nobody is asked for one again.
     program.assertions.clear();
     program.world.now += 3590;
-    for asked in ["ask assertion for https://idp.test\nready\n", ""] {
+    for asked in ["ask assertion for https://idp.test at https://idp.test/oauth/token\n", ""] {
         assert_eq!(program.request(), Ok(200));
         assert_eq!(program.trace(), format!("{asked}mcp 200"));
     }
@@ -191,17 +176,17 @@ fn auth_125_auth_129_an_answer_of_the_provider_must_be_usable() {
 }
 
 #[test]
-fn auth_130_auth_131_auth_133_a_platform_gives_the_assertion() {
+fn auth_130_auth_131_auth_132_auth_133_a_platform_gives_the_assertion() {
     const CLIENTS: &[RegisteredClient<'_>] = &[RegisteredClient::new("workload")];
     let mut program =
         Program::new(Setup { grant: Grant::WorkloadIdentity, clients: CLIENTS, ..SETUP });
     program.assertions = vec!["platform-secret", "platform-secret-2"];
     program.world.gives_refresh = false;
     let token = program.world.give("");
-    program.world.answer_next("https://as.test/token", token);
+    program.world.answer_next(TOKEN, token);
     assert_eq!(program.request(), Ok(200));
     assert!(program.trace().contains(
-        "ask assertion for https://as.test
+        "ask assertion for https://as.test at https://as.test/token
 POST https://as.test/token urn:ietf:params:oauth:grant-type:jwt-bearer 200"
     ));
     let asked = program.world.requests("/token")[0];
@@ -211,7 +196,7 @@ POST https://as.test/token urn:ietf:params:oauth:grant-type:jwt-bearer 200"
     assert_eq!(asked.form("scope"), None);
     // A refused one is not sent twice, and nothing else is tried.
     program.world.valid.clear();
-    program.world.answer_next("https://as.test/token", Answer::error(400, "invalid_grant"));
+    program.world.answer_next(TOKEN, Answer::error(400, "invalid_grant"));
     assert!(program.request().unwrap_err().contains("invalid_grant"));
     let trace = program.trace();
     assert_eq!(trace.matches("POST").count(), 1, "{trace}");

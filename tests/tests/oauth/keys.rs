@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER};
-
-const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+use super::world::{Answer, ENDPOINT, ISSUER, SETUP, TOKEN};
 
 /// Returns header and claims of a signed text.
 fn parts(text: &str) -> [Value; 2] {
@@ -220,7 +218,7 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     let key = Es256::from_bytes(&[7; 32]).unwrap();
     let mut program = bound(&key);
     let ask = |nonce: &str| Answer::error(400, "use_dpop_nonce").field("DPoP-Nonce", nonce);
-    program.world.answer_next("https://as.test/token", ask("server-1"));
+    program.world.answer_next(TOKEN, ask("server-1"));
     assert_eq!(program.request(), Ok(200));
     let asked = program.world.requests("/token");
     assert_eq!(asked.len(), 2);
@@ -230,8 +228,7 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     assert_eq!(asked[0].form("code"), asked[1].form("code"));
 
     let refused = |nonce: &str| {
-        Answer::new(401, "")
-            .field("www-authenticate", "DPoP error=\"use_dpop_nonce\", algs=\"ES256\"")
+        Answer::challenge(401, "DPoP error=\"use_dpop_nonce\", algs=\"ES256\"")
             .field("dpop-nonce", nonce)
     };
     program.trace();
@@ -246,30 +243,21 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     assert_eq!(nonces, ["resource-2".into(), "resource-1".into(), Value::Null]);
 
     // A nonce may end at either end while a person logs in.
-    program.world.valid.clear();
-    program.world.refresh = None;
-    let over = Answer::new(401, "").field("www-authenticate", "DPoP");
-    for answer in [refused("resource-3"), over, refused("resource-4")] {
-        program.world.answer_next(ENDPOINT, answer);
-    }
-    for answer in [ask("server-2"), Answer::error(400, "invalid_grant"), ask("server-3")] {
-        program.world.answer_next("https://as.test/token", answer);
-    }
+    program.world.end_tokens();
+    let over = Answer::challenge(401, "DPoP");
+    program.world.answer_each(ENDPOINT, [refused("resource-3"), over, refused("resource-4")]);
+    let grant = Answer::error(400, "invalid_grant");
+    program.world.answer_each(TOKEN, [ask("server-2"), grant, ask("server-3")]);
     assert_eq!(program.request(), Ok(200));
     program.trace();
 
     // Neither end can ask without end.
-    for at in 0..9 {
-        program.world.answer_next(ENDPOINT, refused(&format!("resource-{at}")));
-    }
+    program.world.answer_each(ENDPOINT, (0..9).map(|at| refused(&format!("resource-{at}"))));
     assert_eq!(program.request(), Ok(401));
     assert_eq!(program.trace(), "mcp 401\nmcp 401");
     program.world.queued.clear();
-    program.world.valid.clear();
-    program.world.refresh = None;
-    for at in 0..9 {
-        program.world.answer_next("https://as.test/token", ask(&format!("server-{at}")));
-    }
+    program.world.end_tokens();
+    program.world.answer_each(TOKEN, (0..9).map(|at| ask(&format!("server-{at}"))));
     assert!(program.request().unwrap_err().contains("use_dpop_nonce"));
     // The refresh is sent twice, and so is the code.
     assert_eq!(program.trace().matches("POST https://as.test/token").count(), 4);
@@ -281,9 +269,8 @@ fn auth_114_a_nonce_is_checked_before_it_is_used() {
     for nonce in ["a\"b", "a b", "a\\b", "", &"n".repeat(257)] {
         let mut program = bound(&key);
         assert_eq!(program.request(), Ok(200));
-        let refused = Answer::new(401, "")
-            .field("www-authenticate", "DPoP error=\"use_dpop_nonce\"")
-            .field("dpop-nonce", nonce);
+        let refused =
+            Answer::challenge(401, "DPoP error=\"use_dpop_nonce\"").field("dpop-nonce", nonce);
         program.world.answer_next(ENDPOINT, refused);
         assert_eq!(program.request(), Ok(401), "{nonce}");
     }

@@ -2,7 +2,6 @@
 
 mod attacks;
 mod discovery;
-mod flow;
 mod grants;
 mod keys;
 mod outcomes;

@@ -1,17 +1,17 @@
 //! The client's id, the authorization request, and what the browser comes back with.
 
-use mcp_sansio_oauth::{RegisteredClient, Setup, TokenEndpointAuth};
+use mcp_sansio_oauth::{Lost, RegisteredClient, Setup, Step, TokenEndpointAuth};
 use serde_json::{Value, json};
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, client_of, form};
+use super::world::{Answer, ENDPOINT, ISSUER, REGISTER, TOKEN, client_of};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test \"1\"");
 const DOCUMENT: &str = "https://client.test/metadata.json";
 
 /// Returns a parameter of the last authorization request.
 fn shown(program: &Program<'_>, name: &str) -> Option<String> {
-    form(program.world.shown.last().unwrap().split_once('?').unwrap().1, name)
+    program.world.page(program.world.shown.len() - 1, name)
 }
 
 #[test]
@@ -27,15 +27,14 @@ fn auth_34_auth_35_auth_37_a_client_id_is_configured_or_a_document_or_registered
     ] {
         let mut program = Program::new(setup);
         program.world.server()["client_id_metadata_document_supported"] = true.into();
-        program.asked_client = Some(("asked", None));
+        program.asked_client = Some("asked");
         assert_eq!(program.request(), Ok(200));
         assert_eq!(shown(&program, "client_id").as_deref(), Some(expected));
         assert_eq!(program.world.clients, u32::from(expected == "client-1"));
         // It is kept, and used again.
         program.restart();
         program.asked_client = None;
-        program.world.valid.clear();
-        program.world.refresh = None;
+        program.world.end_tokens();
         assert_eq!(program.request(), Ok(200));
         assert_eq!(shown(&program, "client_id").as_deref(), Some(expected));
         assert_eq!(program.allocations, 0);
@@ -77,7 +76,7 @@ fn auth_41_auth_42_auth_49_a_registration_names_the_application_type_and_the_gra
 fn auth_43_a_refused_registration_is_reported() {
     let mut program = Program::new(SETUP);
     let answer = json!({"error": "invalid_client_metadata", "error_description": "no\u{1b}[2J"});
-    program.world.answer_next("https://as.test/register", Answer::json(400, &answer));
+    program.world.answer_next(REGISTER, Answer::json(400, &answer));
     assert_eq!(
         program.request().unwrap_err(),
         "the client was not registered (HTTP status 400) (https://as.test/register): \
@@ -94,7 +93,7 @@ fn auth_43_a_refused_registration_is_reported() {
         Answer::new(500, ""),
     ] {
         let mut program = Program::new(SETUP);
-        program.world.answer_next("https://as.test/register", answer.clone());
+        program.world.answer_next(REGISTER, answer.clone());
         program.request().unwrap_err();
         assert!(program.store.is_none(), "{answer:?}");
     }
@@ -104,14 +103,13 @@ fn auth_43_a_refused_registration_is_reported() {
 fn auth_42_a_redirect_uri_that_is_refused_is_tried_with_the_other_application_type() {
     let refusal = || Answer::error(400, "invalid_redirect_uri");
     let mut program = Program::new(SETUP);
-    program.world.answer_next("https://as.test/register", refusal());
+    program.world.answer_next(REGISTER, refusal());
     assert_eq!(program.request(), Ok(200));
     let types = program.world.asked.iter().filter(|asked| asked.url.ends_with("/register"));
     let types: Vec<bool> = types.map(|asked| asked.body.contains("\"native\"")).collect();
     assert_eq!(types, [true, false]);
     let mut program = Program::new(SETUP);
-    program.world.answer_next("https://as.test/register", refusal());
-    program.world.answer_next("https://as.test/register", refusal());
+    program.world.answer_each(REGISTER, [refusal(), refusal()]);
     assert!(program.request().unwrap_err().contains("invalid_redirect_uri"));
 }
 
@@ -217,7 +215,7 @@ fn auth_90_tokens_are_renewed_for_their_client_after_a_failed_login_of_another()
     // A server that does not know it any more is asked once, and the new client stays.
     program.world.valid.clear();
     program.world.redirect = None;
-    program.world.answer_next("https://as.test/token", Answer::error(401, "invalid_client"));
+    program.world.answer_next(TOKEN, Answer::error(401, "invalid_client"));
     assert_eq!(program.request(), Ok(200));
     assert_eq!(program.world.clients, 2);
     assert_eq!(shown(&program, "client_id").as_deref(), Some("client-2"));
@@ -239,25 +237,23 @@ fn auth_54_auth_55_auth_56_auth_58_auth_61_auth_71_an_authorization_request_has_
     let mut program = Program::new(SETUP);
     program.world.server()["authorization_endpoint"] = "https://as.test/authorize?tenant=a".into();
     assert_eq!(program.request(), Ok(200));
-    program.world.valid.clear();
-    program.world.refresh = None;
+    program.world.end_tokens();
     assert_eq!(program.request(), Ok(200));
-    let get = |url: &str, name| form(url.split_once('?').unwrap().1, name);
-    let [first, second] = &program.world.shown[..] else { panic!() };
-    for url in [first, second] {
+    let page = |n, name| program.world.page(n, name);
+    for (n, url) in program.world.shown.iter().enumerate() {
         assert!(url.starts_with("https://as.test/authorize?tenant=a&response_type=code&"));
-        assert_eq!(get(url, "resource").as_deref(), Some(ENDPOINT));
-        assert_eq!(get(url, "redirect_uri").as_deref(), Some(program.redirect));
-        assert_eq!(get(url, "state").unwrap().len(), 43);
-        assert_eq!(get(url, "scope"), None);
+        assert_eq!(page(n, "resource").as_deref(), Some(ENDPOINT));
+        assert_eq!(page(n, "redirect_uri").as_deref(), Some(program.redirect));
+        assert_eq!(page(n, "state").unwrap().len(), 43);
+        assert_eq!(page(n, "scope"), None);
     }
     // Verifier and state are new each time.
-    assert_ne!(get(first, "state"), get(second, "state"));
-    assert_ne!(get(first, "code_challenge"), get(second, "code_challenge"));
+    assert_ne!(page(0, "state"), page(1, "state"));
+    assert_ne!(page(0, "code_challenge"), page(1, "code_challenge"));
     let asked = *program.world.requests("/token").last().unwrap();
     assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
     assert_eq!(asked.form("code_verifier").unwrap().len(), 43);
-    assert!(!second.contains(&asked.form("code_verifier").unwrap()));
+    assert!(!program.world.shown[1].contains(&asked.form("code_verifier").unwrap()));
 }
 
 #[test]
@@ -268,6 +264,7 @@ fn auth_62_auth_63_auth_64_auth_65_auth_66_the_scope_is_that_of_the_challenge_or
         ("", json!(["c", "d"]), json!(null), None, Some("c d")),
         ("", json!(null), json!(["x"]), None, None),
         ("", json!([]), json!(null), None, None),
+        ("", json!(["c", 1, "b c", "d"]), json!(null), None, Some("c d")),
         ("a", json!(null), offline.clone(), None, Some("a offline_access")),
         ("", json!(null), offline.clone(), None, Some("offline_access")),
         // The resource must not list it, and where the server does not, it is left out.
@@ -290,57 +287,91 @@ fn auth_62_auth_63_auth_64_auth_65_auth_66_the_scope_is_that_of_the_challenge_or
     }
 }
 
+/// Logs in with a browser that returns with another query than the server's. Returns how that ends:
+/// without a token request, unless it is good.
+fn redirected(
+    sends_issuer: bool,
+    change: impl Fn(&str) -> String + 'static,
+) -> Result<u16, String> {
+    let mut program = Program::new(SETUP);
+    program.world.server()["authorization_response_iss_parameter_supported"] = sends_issuer.into();
+    program.world.redirect = Some(Box::new(change));
+    let end = program.request();
+    assert_eq!(program.world.requests(TOKEN).len(), usize::from(end.is_ok()));
+    assert_eq!(program.world.shown.len(), 1, "the person is not asked again");
+    // An answer that comes late is ignored.
+    program.machine(|machine| machine.redirected("code=code-1&state=x"));
+    assert!(!program.state.open(&SETUP).is_running());
+    assert_eq!(program.allocations, 0);
+    end
+}
+
 #[test]
 fn auth_72_auth_73_auth_74_auth_75_auth_76_the_issuer_of_an_answer_is_compared() {
-    for (advertised, iss, is_good) in [
-        (true, Some("https%3A%2F%2Fas.test"), true),
-        (true, Some("https://as.test"), true),
-        (true, None, false),
-        (true, Some("https://evil.test"), false),
-        (true, Some("https://as.test/"), false),
-        (true, Some("https://AS.test"), false),
-        (true, Some("https://as.test:443"), false),
-        (true, Some("https://%61s.test%2561"), false),
-        (true, Some(""), false),
-        (false, Some("https://as.test"), true),
-        (false, Some("https://evil.test"), false),
-        (false, None, true),
-    ] {
-        let mut program = Program::new(SETUP);
-        program.world.server()["authorization_response_iss_parameter_supported"] =
-            advertised.into();
-        program.world.iss = iss;
-        assert_eq!(program.request().is_ok(), is_good, "{advertised} {iss:?}");
-        let is_sent = program.world.asked.iter().any(|asked| asked.url.ends_with("/token"));
-        assert_eq!(is_sent, is_good);
+    for sends_issuer in [true, false] {
+        for (iss, is_good) in [
+            ("&iss=https%3A%2F%2Fas.test", true),
+            ("&iss=https://as.test", true),
+            ("", !sends_issuer),
+            ("&iss=https://evil.test", false),
+            ("&iss=https%3A%2F%2Fas.test%2F", false),
+            ("&iss=https://AS.test", false),
+            ("&iss=HTTPS://as.test", false),
+            ("&iss=https://as.test:443", false),
+            ("&iss=https://%61s.test%2561", false),
+            ("&iss=https%253A%252F%252Fas.test", false),
+            ("&iss=", false),
+        ] {
+            let expected = match iss {
+                _ if is_good => Ok(200),
+                "" => {
+                    Err("the answer does not name its authorization server in `iss`; log in again")
+                }
+                _ => Err("the answer names another authorization server in `iss`; log in again"),
+            };
+            let end = redirected(sends_issuer, move |query| format!("{query}{iss}"));
+            assert_eq!(end, expected.map_err(str::to_owned), "{sends_issuer} {iss}");
+        }
     }
 }
 
 #[test]
 fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown() {
-    let bends: [fn(&str) -> String; 9] = [
-        |query| query.replace("state=", "state=x"),
-        |query| query.replace("state=", "other="),
-        |query| format!("{query}&state=x"),
-        |query| format!("{query}&code=other"),
-        |query| query.replace("code=", "kode="),
-        |query| format!("{query}&error=invalid_request"),
-        |_| String::new(),
-        |query| query.replace("code=code-1", "error=attack&error_description=attack") + "&iss=evil",
-        |query| {
-            query.replace("code=code-1&state=", "error=attack&error_description=attack&state=x")
-        },
+    const ERROR: &str = "error=attack&error_description=attack";
+    type Bend = fn(&str) -> String;
+    let another = "the answer belongs to another login: its `state` is not ours";
+    let neither = "the answer has neither a code nor an error";
+    let bends: [(Bend, &str); 20] = [
+        (|query| query.replace("state=", "state=x"), another),
+        (|query| query.replace("state=", "state=%20"), another),
+        (|query| query.replace("state=", "State="), another),
+        (|query| query.replace("state=", "state=x") + "&iss=https://evil.test", another),
+        (|query| query[..query.len() - 1].to_owned(), another),
+        (|query| format!("{query}A"), another),
+        (|query| format!("{query}+"), another),
+        (|_| "code=code-1".to_owned(), another),
+        (|_| "code=code-1&state=".to_owned(), another),
+        (|_| String::new(), another),
+        (|query| format!("{query}&state=x"), "the parameter `state` occurs twice"),
+        (|query| format!("{query}&code=attack"), "the parameter `code` occurs twice"),
+        (|query| format!("code=attack&{query}"), "the parameter `code` occurs twice"),
+        (|query| format!("{query}&%63ode=attack"), "the parameter `code` occurs twice"),
+        (|query| format!("{query}&iss=a&iss=a"), "the parameter `iss` occurs twice"),
+        (|query| query.replace("code=", "kode="), neither),
+        (|query| query.replace("code=code-1", "code="), neither),
+        (|query| format!("{query}&error=invalid_request"), neither),
+        (
+            |query| query.replace("code=code-1", ERROR) + "&iss=https://evil.test",
+            "the answer names another authorization server in `iss`",
+        ),
+        (|query| query.replace("code=code-1&state=", &format!("{ERROR}&state=x")), another),
     ];
-    for bend in bends {
-        let mut program = Program::new(SETUP);
-        program.world.redirect = Some(Box::new(bend));
-        let failure = program.request().unwrap_err();
-        assert!(failure.ends_with("log in again") && !failure.contains("attack"), "{failure}");
-        assert!(!program.world.asked.iter().any(|asked| asked.url.ends_with("/token")));
-        // An answer that comes late is ignored.
-        program.machine(|machine| machine.redirected("code=code-1&state=x"));
-        assert!(!program.state.open(&SETUP).is_running());
+    for (bend, why) in bends {
+        assert_eq!(redirected(false, bend), Err(format!("{why}; log in again")));
     }
+    // Nor is an error without the issuer that was promised.
+    let end = redirected(true, |query| query.replace("code=code-1", ERROR));
+    assert!(end.is_err_and(|failure| !failure.contains("attack")));
 }
 
 #[test]
@@ -365,7 +396,6 @@ fn auth_80_auth_82_an_answer_of_the_token_endpoint_must_be_usable() {
     let token = |kind: &str| json!({"access_token": "new-secret", "token_type": kind});
     for (answer, expected) in [
         (Answer::error(400, "invalid_grant"), "no token was given (HTTP status 400)"),
-        (Answer::new(302, "").field("location", "https://evil.test"), "no token was given (HTTP"),
         (Answer::new(200, "<html>"), "unusable document: the body is no JSON object"),
         (Answer::json(200, &json!({"token_type": "Bearer"})), "unusable document"),
         (Answer::json(200, &json!({"access_token": "a"})), "unusable document"),
@@ -376,38 +406,46 @@ fn auth_80_auth_82_an_answer_of_the_token_endpoint_must_be_usable() {
         (Answer::json(201, &token("Bearer")), "no token was given (HTTP status 201)"),
     ] {
         let mut program = Program::new(SETUP);
-        program.world.answer_next("https://as.test/token", answer.clone());
+        program.world.answer_next(TOKEN, answer.clone());
         let failure = program.request().unwrap_err();
         assert!(failure.starts_with(expected), "{failure}");
         assert!(!failure.contains("secret"));
         assert_eq!(program.state.open(&SETUP).generation(), 0);
     }
-    for kind in ["Bearer", "bearer", "BEARER"] {
+    for (kind, is_good) in [
+        ("Bearer", true),
+        ("bearer", true),
+        ("BEARER", true),
+        ("MAC", false),
+        ("N_A", false),
+        ("DPoP", false),
+        ("bearer ", false),
+        ("", false),
+        ("Bearer\r\nx: y", false),
+    ] {
         let mut program = Program::new(SETUP);
         program.world.valid.push(("new-secret".to_owned(), String::new()));
-        program.world.answer_next("https://as.test/token", Answer::json(200, &token(kind)));
-        assert_eq!(program.request(), Ok(200));
+        program.world.answer_next(TOKEN, Answer::json(200, &token(kind)));
+        let expected = "the token has a type that cannot be used (https://as.test/token)";
+        let expected = if is_good { Ok(200) } else { Err(expected.to_owned()) };
+        assert_eq!(program.request(), expected, "{kind}");
     }
 }
 
 #[test]
 fn auth_78_a_code_is_sent_once() {
     let mut program = Program::new(SETUP);
-    for lost in [mcp_sansio_oauth::Lost::Network, mcp_sansio_oauth::Lost::TooLarge] {
-        program.world.lost.push(("https://as.test/token", lost));
+    for lost in [Lost::Network, Lost::TooLarge] {
+        program.world.lost.push((TOKEN, lost));
         program.request().unwrap_err();
         assert_eq!(program.trace().matches("/token authorization_code").count(), 1);
     }
     // A step that was not answered is not sent again either.
     let mut program = Program::new(SETUP);
-    program.machine(|machine| machine.begin());
-    while !program.trace.last().is_some_and(|line| line.starts_with("show")) {
-        assert_eq!(program.step(), None);
-    }
-    let now = None;
+    program.show_page();
     for is_first in [true, false] {
         let mut machine = program.state.open(&SETUP);
-        let step = machine.step(now, &mut |_| {});
-        assert_eq!(matches!(step, mcp_sansio_oauth::Step::Send(_)), is_first, "{step:?}");
+        let step = machine.step(None, &mut |_| {});
+        assert_eq!(matches!(step, Step::Send(_)), is_first, "{step:?}");
     }
 }

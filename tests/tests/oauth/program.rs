@@ -26,8 +26,8 @@ pub(crate) struct Program<'s> {
     pub(crate) allocations: u64,
     pub(crate) redirect: &'static str,
     pub(crate) assertions: Vec<&'static str>,
-    /// Answers to `AskClient`.
-    pub(crate) asked_client: Option<(&'static str, Option<&'static str>)>,
+    /// Answer to `AskClient`.
+    pub(crate) asked_client: Option<&'static str>,
 }
 
 /// The outcome of a request.
@@ -87,6 +87,15 @@ impl<'s> Program<'s> {
         result.unwrap()
     }
 
+    /// Begins a flow, and takes its steps until a person is shown another page.
+    pub(crate) fn show_page(&mut self) {
+        self.machine(|machine| machine.begin());
+        let before = self.world.shown.len();
+        while self.world.shown.len() == before {
+            assert_eq!(self.step(), None);
+        }
+    }
+
     /// Sends an MCP request until it is answered, and returns its status.
     pub(crate) fn request(&mut self) -> Result<u16, String> {
         let mut attempts = Attempts::new();
@@ -108,8 +117,8 @@ impl<'s> Program<'s> {
             let asked = Asked { method, url: ENDPOINT.to_owned(), fields, body: String::new() };
             let answer = self.world.answer(asked);
             self.trace.push(format!("mcp {}", answer.status));
-            let fields = borrowed(&answer);
-            let head = ResponseHead::new(answer.status, &*fields);
+            let fields = &answer.borrowed()[..];
+            let head = ResponseHead::new(answer.status, &fields);
             if !matches!(answer.status, 401 | 403) {
                 self.machine(|machine| machine.observed(&head));
                 return Ok(answer.status);
@@ -135,88 +144,61 @@ impl<'s> Program<'s> {
 
     /// Takes one step.
     pub(crate) fn step(&mut self) -> Option<Result<(), String>> {
-        /// A step without its borrows.
-        enum Taken {
-            End(Result<(), String>),
-            Send(Asked),
-            Lock,
-            Redirect,
-            Show(String),
-            AskClient,
-            AskAssertion(String),
-            Keep,
-            Forget,
-        }
         let now = Some(UnixTime::from_secs(self.world.now));
-        let (state, setup, world) = (&mut self.state, &self.setup, &mut self.world);
-        let mut allocations = 0;
-        let mut machine = state.open(setup);
-        let mut taken = None;
+        let (mut machine, world) = (self.state.open(&self.setup), &mut self.world);
+        let mut step = None;
         let measured = allocation_counter::measure(|| {
-            let step = machine.step(now, &mut |out| world.random(out));
-            let own = allocation_counter::measure(|| {
-                self.shown += &format!("{step:?}\n");
-                taken = Some(match step {
-                    Step::Ready => Taken::End(Ok(())),
-                    Step::Send(request) => {
-                        let mut fields = Vec::new();
-                        request.fields(&mut |name, value| {
-                            fields.push((name.to_owned(), value.to_string()));
-                        });
-                        Taken::Send(Asked {
-                            method: request.method().to_owned(),
-                            url: request.url().to_owned(),
-                            fields,
-                            body: String::from_utf8(request.body().to_vec()).unwrap(),
-                        })
-                    }
-                    Step::Lock => Taken::Lock,
-                    Step::Redirect { .. } => Taken::Redirect,
-                    Step::Show(url) => Taken::Show(url.to_owned()),
-                    Step::AskClient { .. } => Taken::AskClient,
-                    Step::AskAssertion { audience, .. } => Taken::AskAssertion(audience.to_owned()),
-                    Step::Keep => Taken::Keep,
-                    Step::Forget => Taken::Forget,
-                    Step::Failed(failure) => Taken::End(Err(failure.to_string())),
-                    _ => panic!("unknown step"),
-                })
-            });
-            allocations = own.count_total;
+            step = Some(machine.step(now, &mut |out| world.random(out)));
         });
-        self.allocations += measured.count_total - allocations;
-        match taken.unwrap() {
-            Taken::End(end) => {
-                self.trace.push(match &end {
-                    Ok(()) => "ready".to_owned(),
-                    Err(failure) => format!("failed: {failure}"),
-                });
-                return Some(end);
+        self.allocations += measured.count_total;
+        let step = step.unwrap();
+        self.shown += &format!("{step:?}\n");
+        match step {
+            Step::Ready => return Some(Ok(())),
+            Step::Failed(failure) => {
+                let failure = failure.to_string();
+                self.trace.push(format!("failed: {failure}"));
+                return Some(Err(failure));
             }
-            Taken::Send(asked) => self.send(asked),
-            Taken::Lock => {
+            Step::Send(request) => {
+                let is_get = request.method() == "GET";
+                assert_eq!(request.max_redirects(), if is_get { 3 } else { 0 });
+                let mut fields = Vec::new();
+                request.fields(&mut |name, value| {
+                    fields.push((name.to_owned(), value.to_string()));
+                });
+                let asked = Asked {
+                    method: request.method().to_owned(),
+                    url: request.url().to_owned(),
+                    fields,
+                    body: String::from_utf8(request.body().to_vec()).unwrap(),
+                };
+                self.send(asked);
+            }
+            Step::Lock => {
                 self.trace.push("lock".to_owned());
                 let record = self.store.clone().unwrap_or_default();
                 self.machine(|machine| machine.locked(Some(&record)));
             }
-            Taken::Redirect => {
+            Step::Redirect { .. } => {
                 let redirect = self.redirect;
                 self.machine(|machine| machine.redirect_uri(redirect));
             }
-            Taken::Show(url) => {
+            Step::Show(url) => {
                 let scope = form(url.split_once('?').unwrap().1, "scope");
                 self.trace.push(format!("show {}", scope.as_deref().unwrap_or("-")));
-                let query = self.world.agree(&url);
+                let query = self.world.agree(url);
                 self.machine(|machine| machine.redirected(&query));
             }
-            Taken::AskClient => {
+            Step::AskClient { .. } => {
                 self.trace.push("ask client".to_owned());
                 match self.asked_client {
-                    Some((id, secret)) => self.machine(|machine| machine.client(id, secret)),
+                    Some(id) => self.machine(|machine| machine.client(id, None)),
                     None => self.machine(|machine| machine.cancel()),
                 }
             }
-            Taken::AskAssertion(audience) => {
-                self.trace.push(format!("ask assertion for {audience}"));
+            Step::AskAssertion { audience, token_endpoint } => {
+                self.trace.push(format!("ask assertion for {audience} at {token_endpoint}"));
                 if self.assertions.is_empty() {
                     self.machine(|machine| machine.cancel());
                 } else {
@@ -224,17 +206,18 @@ impl<'s> Program<'s> {
                     self.machine(|machine| machine.assertion(assertion));
                 }
             }
-            Taken::Keep => {
+            Step::Keep => {
                 self.trace.push("keep".to_owned());
                 let mut record = vec![0; 17 << 10];
                 let len = self.machine(|machine| machine.record(&mut record)).unwrap();
                 record.truncate(len);
                 self.store = Some(record);
             }
-            Taken::Forget => {
+            Step::Forget => {
                 self.trace.push("forget".to_owned());
                 self.store = None;
             }
+            _ => panic!("unknown step"),
         }
         None
     }
@@ -256,8 +239,8 @@ impl<'s> Program<'s> {
             Outcome::Answer(answer) => {
                 self.trace.push(format!("{line} {}", answer.status));
                 let now = Some(UnixTime::from_secs(self.world.now));
-                let fields = borrowed(&answer);
-                let head = ResponseHead::new(answer.status, &*fields);
+                let fields = &answer.borrowed()[..];
+                let head = ResponseHead::new(answer.status, &fields);
                 self.machine(|machine| machine.response(now, &head, &answer.body));
             }
             Outcome::Lost(lost) => {
@@ -293,18 +276,4 @@ impl AsMut<[u8]> for Memory {
         }
         &mut self.bytes
     }
-}
-
-/// Fields of an answer for the machine.
-pub(crate) struct Borrowed(Vec<(String, String)>);
-
-impl mcp_sansio::http::Fields for Borrowed {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let mut found = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-        found.nth(n).map(|(_, value)| value.as_bytes())
-    }
-}
-
-fn borrowed(answer: &Answer) -> Box<Borrowed> {
-    Box::new(Borrowed(answer.fields.clone()))
 }

@@ -1,19 +1,15 @@
 //! A 403 that names scopes, and how often that is met.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio_oauth::{
-    Attempts, Grant, IdentityProvider, Lost, Reaction, RegisteredClient, Setup,
-};
+use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Lost, Reaction, Setup};
 use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, form, server_metadata};
-
-const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+use super::world::{Answer, ENDPOINT, SECRET, SETUP, TOKEN};
 
 fn scopes(program: &Program<'_>) -> Vec<String> {
-    let scope = |url: &String| form(url.split_once('?').unwrap().1, "scope").unwrap_or_default();
-    program.world.shown.iter().map(scope).collect()
+    let pages = 0..program.world.shown.len();
+    pages.map(|n| program.world.page(n, "scope").unwrap_or_default()).collect()
 }
 
 fn program() -> Program<'static> {
@@ -37,19 +33,16 @@ keep
 show basic
 POST https://as.test/token authorization_code 200
 keep
-ready
 mcp 403
 show basic write
 POST https://as.test/token authorization_code 200
 keep
-ready
 mcp 200"
     );
     // A later login without a scope in its challenge keeps the union.
     program.restart();
     program.world.challenge = "Bearer".to_owned();
-    program.world.valid.clear();
-    program.world.refresh = None;
+    program.world.end_tokens();
     assert_eq!(program.request(), Ok(200));
     assert_eq!(scopes(&program).last().unwrap(), "basic write");
     assert_eq!(program.allocations, 0);
@@ -57,16 +50,11 @@ mcp 200"
 
 #[test]
 fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
-    const SERVICE: RegisteredClient<'_> = RegisteredClient {
-        secret: Some("secret"),
-        issuer: Some(ISSUER),
-        ..RegisteredClient::new("service")
-    };
     const PROVIDER: IdentityProvider<'_> =
-        IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SERVICE);
+        IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SECRET);
     for grant in [Grant::ClientCredentials, Grant::WorkloadIdentity, Grant::Enterprise(PROVIDER)] {
         let mut program =
-            Program::new(Setup { grant, clients: &[SERVICE], scope: Some("basic write"), ..SETUP });
+            Program::new(Setup { grant, clients: &[SECRET], scope: Some("basic write"), ..SETUP });
         program.world.challenge = "Bearer scope=\"basic more\"".to_owned();
         program.world.needs = "write";
         program.world.gives_refresh = false;
@@ -83,12 +71,8 @@ fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
 #[test]
 fn auth_98_a_403_without_end_takes_at_most_three_pages() {
     let mut program = program();
-    let endless = Answer::new(403, "")
-        .field("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"never\"");
     assert_eq!(program.request(), Ok(200));
-    for _ in 0..20 {
-        program.world.answer_next(ENDPOINT, endless.clone());
-    }
+    program.world.answer_each(ENDPOINT, (0..20).map(|_| Answer::needs("never")));
     assert_eq!(program.request(), Ok(403));
     assert_eq!(program.world.shown.len(), 3);
     // Nor does another request begin it again.
@@ -106,8 +90,7 @@ fn auth_95_auth_98_after_another_login_the_same_scope_is_asked_for_again() {
     let mut program = program();
     program.world.needs = "write";
     for _ in 0..3 {
-        program.world.valid.clear();
-        program.world.refresh = None;
+        program.world.end_tokens();
         assert_eq!(program.request(), Ok(200));
     }
     assert_eq!(scopes(&program).join(", "), ["basic, basic write"; 3].join(", "));
@@ -158,8 +141,7 @@ fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_grante
         assert_eq!(program.request(), Ok(200));
         // `basic` contains `read` at this server by now.
         program.world.grants = Some("basic write");
-        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"read {new}\"");
-        let answer = Answer::new(403, "").field("www-authenticate", &challenge);
+        let answer = Answer::needs(&format!("read {new}"));
         program.world.answer_next(ENDPOINT, answer.clone());
         assert_eq!(program.request().is_ok(), pages == 2);
         program.world.answer_next(ENDPOINT, answer);
@@ -179,7 +161,7 @@ fn auth_84_auth_96_what_a_failed_login_asked_for_was_not_refused() {
     program.world.grants = Some("basic");
     assert_eq!(program.request(), Ok(200));
     program.world.needs = "write";
-    program.world.lost.push(("https://as.test/token", Lost::Network));
+    program.world.lost.push((TOKEN, Lost::Network));
     let failure = program.request().unwrap_err();
     assert!(failure.starts_with("no connection"), "{failure}");
     assert_eq!(program.state.open(&SETUP).scope(), Some("basic"));
@@ -197,9 +179,7 @@ fn auth_95_a_server_of_2025_03_26_is_asked_for_more_scope() {
         program.world.expires_in = None;
         if has_metadata {
             // That revision says nothing of the methods of PKCE.
-            let metadata =
-                program.world.document("https://mcp.test/.well-known/oauth-authorization-server");
-            *metadata = server_metadata("https://mcp.test");
+            let metadata = program.world.add_server("https://mcp.test");
             metadata["code_challenge_methods_supported"] = json!(null);
         }
         assert_eq!(program.request(), Ok(200));
@@ -213,7 +193,6 @@ fn auth_95_a_server_of_2025_03_26_is_asked_for_more_scope() {
 show basic write
 POST https://mcp.test/token authorization_code 200
 keep
-ready
 mcp 200"
         );
         assert_eq!(program.allocations, 0);
@@ -227,11 +206,7 @@ fn auth_84_a_scope_is_granted_in_any_order_and_between_commas() {
         program.world.grants = Some(grants);
         assert_eq!(program.request(), Ok(200));
         // This server refuses it nevertheless, twice.
-        for _ in 0..2 {
-            let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
-            let answer = Answer::new(403, "").field("www-authenticate", challenge);
-            program.world.answer_next(ENDPOINT, answer);
-        }
+        program.world.answer_each(ENDPOINT, [(); 2].map(|()| Answer::needs("write")));
         assert_eq!(program.request(), Ok(200));
         assert_eq!(scopes(&program), ["basic", "basic write", "basic write"]);
     }
@@ -254,51 +229,25 @@ fn auth_84_a_refresh_without_a_scope_keeps_that_of_the_old_token() {
 }
 
 #[test]
-fn auth_98_a_403_that_wants_another_scope_each_time_ends() {
-    let mut program = program();
-    assert_eq!(program.request(), Ok(200));
-    for at in 0..20 {
-        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"s{at}\"");
-        let answer = Answer::new(403, "").field("www-authenticate", &challenge);
-        program.world.answer_next(ENDPOINT, answer);
-    }
-    assert_eq!(program.request(), Ok(403));
-    assert_eq!(program.world.shown.len(), 3);
-}
-
-#[test]
-fn auth_100_a_401_without_end_is_reported() {
-    let mut program = program();
-    for _ in 0..20 {
-        let answer = Answer::new(401, "").field("www-authenticate", "Bearer");
-        program.world.answer_next(ENDPOINT, answer);
-    }
-    assert_eq!(program.request(), Ok(401));
-    assert_eq!(program.world.shown.len(), 1);
-}
-
-#[test]
 fn auth_103_other_errors_are_reported() {
-    for answer in [
-        Answer::new(403, ""),
-        Answer::new(403, "").field("www-authenticate", "Bearer error=\"invalid_token\""),
-        Answer::new(403, "").field("www-authenticate", "Bearer"),
-        Answer::new(403, "").field("www-authenticate", "Bearer error=invalid_token, scope=a"),
-        Answer::new(403, "").field("www-authenticate", "Basic error=insufficient_scope, scope=a"),
-        Answer::new(403, "")
-            .field("www-authenticate", "Bearer error=insufficient_scope, scope=\"\""),
-        Answer::new(403, "").field("www-authenticate", "Bearer error=\"insufficient_scope\""),
-        Answer::new(403, "")
-            .field("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"a\\\"b\""),
-        Answer::new(400, "").field("www-authenticate", "Bearer"),
-        Answer::new(503, "").field("www-authenticate", "Bearer"),
+    for (status, challenge) in [
+        (403, ""),
+        (403, "Bearer error=\"invalid_token\""),
+        (403, "Bearer"),
+        (403, "Bearer error=invalid_token, scope=a"),
+        (403, "Basic error=insufficient_scope, scope=a"),
+        (403, "Bearer error=insufficient_scope, scope=\"\""),
+        (403, "Bearer error=\"insufficient_scope\""),
+        (403, "Bearer error=\"insufficient_scope\", scope=\"a\\\"b\""),
+        (400, "Bearer"),
+        (503, "Bearer"),
     ] {
         let mut program = program();
         assert_eq!(program.request(), Ok(200));
         program.trace();
-        program.world.answer_next(ENDPOINT, answer.clone());
-        assert_eq!(program.request(), Ok(answer.status));
-        assert_eq!(program.trace(), format!("mcp {}", answer.status));
+        program.world.answer_next(ENDPOINT, Answer::challenge(status, challenge));
+        assert_eq!(program.request(), Ok(status));
+        assert_eq!(program.trace(), format!("mcp {status}"));
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use mcp_sansio_oauth::Lost;
 use mcp_sansio_oauth::form::pairs;
+use mcp_sansio_oauth::{Grant, Lost, RegisteredClient, Setup};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -16,6 +16,24 @@ pub(crate) const ENDPOINT: &str = "https://mcp.test/mcp";
 pub(crate) const ISSUER: &str = "https://as.test";
 /// The redirect URI of the client.
 pub(crate) const REDIRECT: &str = "http://127.0.0.1:4711/callback";
+
+/// Where the documents and endpoints of both servers are.
+pub(crate) const RESOURCE: &str = "https://mcp.test/.well-known/oauth-protected-resource/mcp";
+pub(crate) const SERVER: &str = "https://as.test/.well-known/oauth-authorization-server";
+pub(crate) const REGISTER: &str = "https://as.test/register";
+pub(crate) const TOKEN: &str = "https://as.test/token";
+
+pub(crate) const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+/// A client that was registered beforehand.
+pub(crate) const SECRET: RegisteredClient<'_> = RegisteredClient {
+    secret: Some("client-secret"),
+    issuer: Some(ISSUER),
+    ..RegisteredClient::new("id")
+};
+
+/// A client that gets tokens for itself.
+pub(crate) const SERVICE: Setup<'_> =
+    Setup { grant: Grant::ClientCredentials, clients: &[SECRET], ..SETUP };
 
 /// The answer of a server.
 #[derive(Clone, Debug)]
@@ -36,6 +54,21 @@ impl Answer {
 
     pub(crate) fn error(status: u16, code: &str) -> Self {
         Self::json(status, &json!({"error": code}))
+    }
+
+    /// A status with a field `WWW-Authenticate`.
+    pub(crate) fn challenge(status: u16, challenge: &str) -> Self {
+        Self::new(status, "").field("www-authenticate", challenge)
+    }
+
+    /// A 403 that names the scope which is missing.
+    pub(crate) fn needs(scope: &str) -> Self {
+        Self::challenge(403, &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
+    }
+
+    /// The fields for the machine.
+    pub(crate) fn borrowed(&self) -> Vec<(&str, &str)> {
+        self.fields.iter().map(|(name, value)| (&name[..], &value[..])).collect()
     }
 
     pub(crate) fn field(mut self, name: &str, value: &str) -> Self {
@@ -103,8 +136,6 @@ pub(crate) struct World {
     /// Scope of the last assertion of the identity provider.
     assertion_scope: String,
     pub(crate) expires_in: Option<u64>,
-    /// Added to the query with which the browser returns.
-    pub(crate) iss: Option<&'static str>,
     /// Makes another query of the one with which the browser returns.
     pub(crate) redirect: Option<ChangeQuery>,
     /// The answer of a registration without its id.
@@ -121,14 +152,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let documents = vec![
-            (
-                "https://mcp.test/.well-known/oauth-protected-resource/mcp".to_owned(),
-                json!({"resource": ENDPOINT, "authorization_servers": [ISSUER]}),
-            ),
-            (
-                "https://as.test/.well-known/oauth-authorization-server".to_owned(),
-                server_metadata(ISSUER),
-            ),
+            (RESOURCE.to_owned(), json!({"resource": ENDPOINT, "authorization_servers": [ISSUER]})),
+            (SERVER.to_owned(), server_metadata(ISSUER)),
         ];
         Self {
             now: 1_800_000_000,
@@ -146,7 +171,6 @@ impl World {
             gives_assertions: false,
             assertion_scope: String::new(),
             expires_in: Some(3600),
-            iss: None,
             redirect: None,
             registration: json!({}),
             clients: 0,
@@ -167,11 +191,30 @@ impl World {
     }
 
     pub(crate) fn resource(&mut self) -> &mut Value {
-        self.document("https://mcp.test/.well-known/oauth-protected-resource/mcp")
+        self.document(RESOURCE)
     }
 
     pub(crate) fn server(&mut self) -> &mut Value {
-        self.document("https://as.test/.well-known/oauth-authorization-server")
+        self.document(SERVER)
+    }
+
+    /// Adds an authorization server, and returns its metadata.
+    pub(crate) fn add_server(&mut self, issuer: &str) -> &mut Value {
+        let metadata = self.document(&format!("{issuer}/.well-known/oauth-authorization-server"));
+        *metadata = server_metadata(issuer);
+        metadata
+    }
+
+    /// Adds an authorization server, and lets the resource name it alone.
+    pub(crate) fn move_to(&mut self, issuer: &str) {
+        self.add_server(issuer);
+        self.resource()["authorization_servers"] = json!([issuer]);
+    }
+
+    /// Ends all tokens.
+    pub(crate) fn end_tokens(&mut self) {
+        self.valid.clear();
+        self.refresh = None;
     }
 
     /// Returns the requests for URLs that end like this.
@@ -182,6 +225,16 @@ impl World {
     /// Lets the next request for a URL that begins like this have another answer.
     pub(crate) fn answer_next(&mut self, url: &str, answer: Answer) {
         self.queued.push_back((url.to_owned(), answer));
+    }
+
+    /// Lets the next requests for URLs that begin like this have other answers.
+    pub(crate) fn answer_each(&mut self, url: &str, answers: impl IntoIterator<Item = Answer>) {
+        answers.into_iter().for_each(|answer| self.answer_next(url, answer));
+    }
+
+    /// Returns a parameter of the n-th page that the person was shown.
+    pub(crate) fn page(&self, n: usize, name: &str) -> Option<String> {
+        form(self.shown[n].split_once('?').unwrap().1, name)
     }
 
     /// Fills memory with bytes that are the same in each run.
@@ -214,14 +267,13 @@ impl World {
             self.valid.iter().find(|(valid, _)| Some(&valid[..]) == token)
         });
         let Some((_, scope)) = token else {
-            return Answer::new(401, "").field("www-authenticate", &self.challenge);
+            return Answer::challenge(401, &self.challenge);
         };
         let has = |needed: &str| scope.split(' ').any(|other| other == needed);
         if self.needs.split_whitespace().all(has) {
             return Answer::new(200, "");
         }
-        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", self.needs);
-        Answer::new(403, "").field("www-authenticate", &challenge)
+        Answer::needs(self.needs)
     }
 
     fn register(&mut self, asked: &Asked) -> Answer {
@@ -251,8 +303,7 @@ impl World {
             get("scope"),
             get("client_id"),
         ]);
-        let iss = self.iss.map_or(String::new(), |iss| format!("&iss={iss}"));
-        let query = format!("code={code}&state={}{iss}", get("state"));
+        let query = format!("code={code}&state={}", get("state"));
         self.redirect.as_ref().map_or_else(|| query.clone(), |change| change(&query))
     }
 

@@ -51,63 +51,13 @@ fn auth_140_the_proof_of_the_rfc_is_accepted_once() {
     assert_eq!(dpop.check(&get, RFC_TOKEN, RFC_JKT, at(2)), Ok(()));
     let again = dpop.check(&get, RFC_TOKEN, RFC_JKT, at(3));
     assert_eq!(again, Err(BadProof::Invalid("the proof was used before")));
-    for (dpop, request, token, jkt, now, why) in [
-        (Dpop::new(), &get, "other", RFC_JKT, at(0), "the proof is for another token"),
-        (Dpop::new(), &get, RFC_TOKEN, ED25519_JKT, at(0), "the token is bound to another key"),
-        (
-            Dpop::new(),
-            &get,
-            RFC_TOKEN,
-            RFC_JKT,
-            at(301),
-            "the proof is too old, or from the future",
-        ),
-        (
-            Dpop::new(),
-            &get,
-            RFC_TOKEN,
-            RFC_JKT,
-            RFC_TIME - 31,
-            "the proof is too old, or from the future",
-        ),
-        (
-            Dpop::new(),
-            &request("POST", resource, &[RFC_PROOF]),
-            RFC_TOKEN,
-            RFC_JKT,
-            at(0),
-            "the proof is for another method",
-        ),
-        (
-            Dpop::new(),
-            &request("GET", HERE, &[RFC_PROOF]),
-            RFC_TOKEN,
-            RFC_JKT,
-            at(0),
-            "the proof is for another URL",
-        ),
-        (
-            Dpop::new(),
-            &request("GET", resource, &[RFC_PROOF; 2]),
-            RFC_TOKEN,
-            RFC_JKT,
-            at(0),
-            "there must be one proof",
-        ),
-        (
-            Dpop::new(),
-            &request("GET", resource, &[]),
-            RFC_TOKEN,
-            RFC_JKT,
-            at(0),
-            "there must be one proof",
-        ),
-    ] {
-        assert_eq!(dpop.check(request, token, jkt, now), Err(BadProof::Invalid(why)));
+    for proofs in [&[RFC_PROOF; 2][..], &[]] {
+        let refused =
+            dpop.check(&request("GET", resource, proofs), RFC_TOKEN, RFC_JKT, at(2)).unwrap_err();
+        assert_eq!(refused, BadProof::Invalid("there must be one proof"));
     }
-    for now in [at(300), RFC_TIME - 30] {
-        assert_eq!(Dpop::new().check(&get, RFC_TOKEN, RFC_JKT, now), Ok(()));
-    }
+    let late = dpop.check(&get, RFC_TOKEN, RFC_JKT, at(301)).unwrap_err();
+    assert_eq!(late, BadProof::Invalid("the proof is too old, or from the future"));
 }
 
 /// The header of a proof under the key of RFC 8037.
@@ -122,6 +72,10 @@ fn proof_claims(token: &str, jti: &str, now: Moment) -> String {
     format!(
         r#"{{"htm":"POST","htu":"https://mcp.example.com/mcp","jti":"{jti}","iat":{iat},"ath":"{ath}"}}"#
     )
+}
+
+fn with_nonce(claims: &str, nonce: &str) -> String {
+    claims.replacen('{', &format!(r#"{{"nonce":"{nonce}","#), 1)
 }
 
 fn check(dpop: &Dpop, header: &str, claims: &str, now: Moment) -> Result<(), BadProof> {
@@ -234,48 +188,11 @@ fn r3_a2_proofs_of_one_key_are_not_forgotten_for_those_of_another() {
 }
 
 #[test]
-fn r3_a2_a_proof_is_made_at_most_thirty_seconds_from_now() {
-    let now = Moment::now();
-    let made = |ahead: u64| {
-        let claims = proof_claims("token", "1", now.plus(ahead));
-        check(&Dpop::new(), &proof_header(), &claims, now)
-    };
-    assert_eq!(made(30), Ok(()));
-    let late = BadProof::Invalid("the proof is too old, or from the future");
-    assert_eq!((made(31), made(299)), (Err(late.clone()), Err(late)));
-}
-
-#[test]
-fn r3_a6_the_members_of_a_key_have_different_names() {
-    let now = Moment::now();
-    let claims = proof_claims("token", "1", now);
-    let header = proof_header();
-    for (name, spelled) in [("kty", "kty"), ("x", "x"), ("x", "\\u0078")] {
-        let value = if name == "kty" { "OKP" } else { "AA" };
-        let doubled = format!("\"{spelled}\":\"{value}\",\"kty\"");
-        let header = header.replacen("\"kty\"", &doubled, 1);
-        let refused = check(&Dpop::new(), &header, &claims, now);
-        assert_eq!(refused, Err(BadProof::Invalid("the proof is malformed")), "{header}");
-    }
-    let (server, other) = (server(), RFC_JKT);
-    for cnf in [
-        format!(r#","cnf":{{"jkt":"{other}","jkt":"{ED25519_JKT}"}}"#),
-        format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}},"act":[{{"sub":"a","sub":"b"}}]"#),
-    ] {
-        let bound =
-            token(Algorithm::Es256, &super::header(Algorithm::Es256), &super::claims(now, &cnf));
-        let refused = verify(&jwt(&server), &bound, now).unwrap_err();
-        assert_eq!(refused, Refusal::Malformed, "{cnf}");
-    }
-}
-
-#[test]
 fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
     let now = Moment::now();
     let dpop = with_nonces([7; 32]);
     let with = |dpop: &Dpop, jti: &str, nonce: &str, now: Moment| {
-        let nonce = format!(r#"{{"nonce":"{nonce}","#);
-        let claims = proof_claims("token", jti, now).replacen('{', &nonce, 1);
+        let claims = with_nonce(&proof_claims("token", jti, now), nonce);
         check(dpop, &proof_header(), &claims, now)
     };
     let without = check(&dpop, &proof_header(), &proof_claims("token", "1", now), now);
@@ -310,15 +227,13 @@ static CONFIG: ServerConfig<'_> =
 #[test]
 fn auth_142_an_old_nonce_is_replaced_with_a_response() {
     let now = Moment::now();
-    let cnf = format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}}"#);
-    let bound = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
+    let bound = bound_to(ED25519_JKT, now);
     // Returns the nonce of the response to a request whose own nonce is this many seconds old.
     let next = |age: u64| {
         let old = Moment { unix: now.unix - age, ..now };
         let proof = |nonce: &str, made: Moment| {
-            let claims = proof_claims(&bound, "1", made);
-            let nonce = format!(r#"{{"nonce":"{nonce}","#);
-            token(Algorithm::EdDsa, &proof_header(), &claims.replacen('{', &nonce, 1))
+            let claims = with_nonce(&proof_claims(&bound, "1", made), nonce);
+            token(Algorithm::EdDsa, &proof_header(), &claims)
         };
         let request = request("POST", HERE, &[&proof("", old)]);
         let asked = with_nonces([7; 32]).check(&request, &bound, ED25519_JKT, old.unix);
@@ -343,8 +258,7 @@ fn auth_142_an_old_nonce_is_replaced_with_a_response() {
     assert_eq!(next(140), (406, None));
     let (status, Some(nonce)) = next(160) else { panic!("no nonce") };
     assert_eq!(status, 406, "its token is accepted, but it has no field Accept");
-    let claims = proof_claims("token", "2", now);
-    let claims = claims.replacen('{', &format!(r#"{{"nonce":"{nonce}","#), 1);
+    let claims = with_nonce(&proof_claims("token", "2", now), &nonce);
     let dpop = with_nonces([7; 32]);
     assert_eq!(check(&dpop, &proof_header(), &claims, now.plus(140)), Ok(()));
     let (status, nonce) = next(320);
@@ -374,10 +288,7 @@ fn send(jwt: &Jwt, scheme: &str, token: &str, proof: bool) -> Result<String, Aut
 #[test]
 fn auth_141_auth_142_a_bound_token_is_used_with_its_proof_alone() {
     let (now, server) = (Moment::now(), server());
-    let cnf = format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}}"#);
-    let bound = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
-    let cnf = format!(r#","cnf":{{"jkt":"{RFC_JKT}"}}"#);
-    let of_another = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
+    let (bound, of_another) = (bound_to(ED25519_JKT, now), bound_to(RFC_JKT, now));
     let unbound = good(Algorithm::Es256, now);
     let dpop = with_dpop(jwt(&server), Dpop::new());
     assert_eq!(send(&dpop, "DPoP", &bound, true).unwrap(), "ada");

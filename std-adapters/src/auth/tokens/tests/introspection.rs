@@ -72,23 +72,8 @@ fn auth_155_an_answer_is_kept_no_longer_than_its_age() {
 #[test]
 fn auth_155_auth_144_a_token_is_refused_for_what_the_answer_says() {
     let now = Moment::now();
-    let iss = |issuer: &str| active(&format!(r#","iss":"{issuer}""#));
-    for (answer, why) in [
-        (says(r#"{"active":false,"sub":"ada"}"#), Refusal::Inactive),
-        (says(r#"{"active":true,"sub":"ada"}"#), Refusal::Audience),
-        (says(r#"{"active":true,"aud":"https://mcp.example.com","sub":"ada"}"#), Refusal::Audience),
-        (says(&format!(r#"{{"active":true,"aud":"{AUDIENCE}"}}"#)), Refusal::Subject),
-        (iss("https://auth.example.com/"), Refusal::Issuer),
-        (active(r#","exp":1"#), Refusal::Expired),
-        (active(r#","exp":"never""#), Refusal::Malformed),
-        (active(&format!(r#","nbf":{}"#, now.unix + 100)), Refusal::NotYet),
-        (active(r#","cnf":{"x5t#S256":"x"}"#), Refusal::Bound),
-    ] {
-        let server = Server::default().at(INTROSPECT, answer);
-        assert_eq!(ask(&asking(&server), "token", now).unwrap_err(), why);
-    }
-    let server = Server::default().at(INTROSPECT, iss(ISSUER));
-    assert!(ask(&asking(&server), "token", now).is_ok());
+    let server = Server::default().at(INTROSPECT, active(r#","iss":"https://other.example""#));
+    assert_eq!(ask(&asking(&server), "token", now).unwrap_err(), Refusal::Issuer);
     let server = Server::default().at(INTROSPECT, says(r#"{"active":true,"client_id":"x"}"#));
     let mut lenient = asking(&server);
     lenient.verifier.demands_audience = false;
@@ -246,37 +231,6 @@ fn r3_a1_the_memory_of_refused_tokens_is_bounded() {
     assert_eq!(refused.get(&token(1), 109), Some(Refusal::Inactive));
     assert_eq!(refused.get(&token(1), 110), None);
     assert_eq!(refused.remembered(), 0);
-}
-
-#[test]
-fn r3_a5_no_user_is_a_program_and_no_text_stands_for_another() {
-    let now = Moment::now();
-    let subject = |members: &str| {
-        let answer = says(&format!(r#"{{"active":true,"aud":"{AUDIENCE}",{members}}}"#));
-        let server = Server::default().at(INTROSPECT, answer);
-        ask(&asking(&server), "token", now).map(|verified| verified.principal.subject.clone())
-    };
-    assert_eq!(subject(r#""client_id":"bot""#).unwrap(), "client:bot");
-    for (sub, expected) in [
-        ("bot", "bot"),
-        ("client:bot", "sub:client:bot"),
-        ("sub:client:bot", "sub:sub:client:bot"),
-        ("Client:bot", "Client:bot"),
-        ("ada\\ufffd", "ada\u{fffd}"),
-        ("ada\\ud83d\\ude00", "ada\u{1f600}"),
-    ] {
-        let members = format!(r#""sub":"{sub}","client_id":"bot""#);
-        assert_eq!(subject(&members).unwrap(), expected);
-    }
-    for members in [
-        r#""sub":"ada\ud800""#,
-        r#""sub":"ada\udc00\ud800""#,
-        r#""client_id":"bot\ud800""#,
-        r#""sub":"ada","scope":"a\ud800""#,
-    ] {
-        assert_eq!(subject(members).unwrap_err(), Refusal::Malformed, "{members}");
-    }
-    assert_eq!(subject(r#""client_id":"""#).unwrap_err(), Refusal::Subject);
 }
 
 #[test]

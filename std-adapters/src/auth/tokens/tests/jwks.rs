@@ -19,15 +19,16 @@ fn with_keys(kids: &[&str]) -> Answer {
     Answer::Json(set(&keys))
 }
 
-fn refused(jwt: &Jwt, token: &str, now: Moment) -> Refusal {
-    verify(jwt, token, now).unwrap_err()
+/// The same, with the URL of the keys.
+fn fetching() -> (Moment, Server, Jwt) {
+    let (now, server, jwt) = scene();
+    (now, server, jwt.keys(Jwks::from_url(JWKS)))
 }
 
 #[test]
 fn auth_154_a_new_key_is_fetched_when_a_token_names_it() {
-    let (now, server) = (Moment::now(), server());
+    let (now, server, jwt) = scene();
     server.set(JWKS, with_keys(&["one"]));
-    let jwt = jwt(&server);
     assert!(verify(&jwt, &under("one", now), now).is_ok());
     server.set(JWKS, with_keys(&["one", "two"]));
     // Not yet: the keys are younger than a minute.
@@ -39,8 +40,7 @@ fn auth_154_a_new_key_is_fetched_when_a_token_names_it() {
 
 #[test]
 fn auth_154_a_flood_of_unknown_keys_causes_one_request_a_minute() {
-    let (now, server) = (Moment::now(), server());
-    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let (now, server, jwt) = fetching();
     for n in 0..1000 {
         // Forged: the keys are unknown.
         let token = under(&format!("kid-{n}"), now);
@@ -55,9 +55,8 @@ fn auth_154_a_flood_of_unknown_keys_causes_one_request_a_minute() {
 
 #[test]
 fn auth_154_keys_are_fetched_again_by_age_and_withdrawn_ones_are_gone() {
-    let (now, server) = (Moment::now(), server());
+    let (now, server, jwt) = scene();
     server.set(JWKS, with_keys(&["one", "two"]));
-    let jwt = jwt(&server);
     let mut keys = Jwks::from_url(JWKS);
     keys.max_age = Duration::from_secs(300);
     let jwt = jwt.keys(keys);
@@ -80,8 +79,7 @@ fn auth_156_keys_stay_when_they_cannot_be_fetched_again() {
         Answer::Json(r#"{"keys":[]}"#.to_owned()),
         Answer::Json(r#"{"keys":{}}"#.to_owned()),
     ] {
-        let (now, server) = (Moment::now(), server());
-        let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+        let (now, server, jwt) = fetching();
         assert!(verify(&jwt, &good(Algorithm::Rs256, now), now).is_ok());
         server.set(JWKS, failure);
         let later = now.plus(600);
@@ -95,9 +93,8 @@ fn auth_156_keys_stay_when_they_cannot_be_fetched_again() {
 
 #[test]
 fn auth_156_without_keys_a_token_cannot_be_checked() {
-    let (now, server) = (Moment::now(), server());
+    let (now, server, jwt) = scene();
     server.set(JWKS, Answer::Status(503));
-    let jwt = jwt(&server);
     let token = good(Algorithm::Es256, now);
     assert_eq!(refused(&jwt, &token, now), Refusal::Unavailable);
     assert_eq!(refused(&jwt, &token, now.plus(4)), Refusal::Unavailable);
@@ -113,9 +110,8 @@ fn auth_156_without_keys_a_token_cannot_be_checked() {
 #[test]
 fn auth_156_a_set_that_is_too_long_or_too_slow_is_none() {
     for answer in [Answer::Long(100 << 20), Answer::Silence] {
-        let (now, server) = (Moment::now(), server());
+        let (now, server, mut jwt) = scene();
         server.set(JWKS, answer);
-        let mut jwt = jwt(&server);
         jwt.source.time = Duration::from_millis(50);
         assert_eq!(refused(&jwt, &good(Algorithm::Es256, now), now), Refusal::Unavailable);
     }
@@ -123,8 +119,7 @@ fn auth_156_a_set_that_is_too_long_or_too_slow_is_none() {
 
 #[test]
 fn auth_156_those_who_come_meanwhile_share_one_request() {
-    let (now, server) = (Moment::now(), server());
-    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let (now, server, jwt) = fetching();
     let (es256, eddsa) = (good(Algorithm::Es256, now), good(Algorithm::EdDsa, now));
     let credentials = credentials(&[]);
     server.set(JWKS, Answer::Silence);
@@ -144,9 +139,8 @@ fn auth_156_those_who_come_meanwhile_share_one_request() {
 
 #[test]
 fn auth_156_a_request_that_goes_away_takes_no_keys_with_it() {
-    let (now, server) = (Moment::now(), server());
+    let (now, server, jwt) = fetching();
     server.set(JWKS, Answer::Silence);
-    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
     let token = good(Algorithm::Es256, now);
     {
         let credentials = credentials(&[]);
@@ -163,9 +157,8 @@ fn auth_156_a_request_that_goes_away_takes_no_keys_with_it() {
 #[test]
 fn auth_154_requests_that_go_away_do_not_keep_old_keys_alive() {
     for pause in [1, 2, 60] {
-        let (now, server) = (Moment::now(), server());
+        let (now, server, jwt) = fetching();
         server.set(JWKS, with_keys(&["one"]));
-        let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
         let (known, forged) = (under("one", now), under("none", now));
         assert!(verify(&jwt, &known, now).is_ok());
         server.set(JWKS, Answer::Silence);
@@ -184,8 +177,7 @@ fn auth_154_requests_that_go_away_do_not_keep_old_keys_alive() {
 
 #[test]
 fn auth_154_a_token_without_a_key_id_needs_the_only_key() {
-    let (now, server) = (Moment::now(), server());
-    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let (now, server, jwt) = fetching();
     let nameless = |algorithm: Algorithm| {
         let header = format!(r#"{{"typ":"at+jwt","alg":"{}"}}"#, algorithm.name());
         token(algorithm, &header, &claims(now, ""))

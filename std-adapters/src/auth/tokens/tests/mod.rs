@@ -38,7 +38,17 @@ fn header(algorithm: Algorithm) -> String {
 
 /// Returns a good token.
 fn good(algorithm: Algorithm, now: Moment) -> String {
-    keys::token(algorithm, &header(algorithm), &claims(now, ""))
+    good_with(algorithm, now, "")
+}
+
+/// Returns a good token with other claims, too.
+fn good_with(algorithm: Algorithm, now: Moment, others: &str) -> String {
+    keys::token(algorithm, &header(algorithm), &claims(now, others))
+}
+
+/// Returns a good token that is bound to the key with this thumbprint.
+fn bound_to(jkt: &str, now: Moment) -> String {
+    good_with(Algorithm::Es256, now, &format!(r#","cnf":{{"jkt":"{jkt}"}}"#))
 }
 
 /// Returns a server with a key of each algorithm.
@@ -50,6 +60,13 @@ fn server() -> Server {
 
 fn jwt(server: &Server) -> Jwt {
     Jwt::new(ISSUER, AUDIENCE).connector(server.connector())
+}
+
+/// Returns the time, a server and the check of its tokens.
+fn scene() -> (Moment, Server, Jwt) {
+    let server = server();
+    let jwt = jwt(&server);
+    (Moment::now(), server, jwt)
 }
 
 struct Headers(Vec<(&'static str, String)>);
@@ -68,6 +85,10 @@ fn credentials(fields: &[(&'static str, &str)]) -> Credentials {
 
 fn verify(jwt: &Jwt, token: &str, now: Moment) -> Result<Arc<Verified>, Refusal> {
     block_on(jwt.verify(token, &credentials(&[]), now))
+}
+
+fn refused(jwt: &Jwt, token: &str, now: Moment) -> Refusal {
+    verify(jwt, token, now).unwrap_err()
 }
 
 impl Moment {
