@@ -137,7 +137,7 @@
 pub mod client;
 mod server;
 
-pub use crate::client::{LineFn, Stderr, StderrLines};
+pub use crate::client::child::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]
 pub use crate::runtime::Socket;
 #[cfg(feature = "tokio")]

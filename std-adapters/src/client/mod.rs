@@ -1,4 +1,5 @@
-//! What the blocking and the asynchronous client share, beside the engine.
+//! What the blocking and the asynchronous client share, beside the engine. Both export what is
+//! public here.
 
 pub(crate) mod child;
 
@@ -9,7 +10,6 @@ use mcp_sansio::{ClientEvent, Instant, OwnedJson};
 use mcp_sansio_engine::Limits;
 
 use crate::panics::caught;
-pub use child::{LineFn, Stderr, StderrLines};
 pub(crate) use mcp_sansio::internal::Named;
 #[cfg(feature = "http")]
 pub use mcp_sansio_engine::HttpError;

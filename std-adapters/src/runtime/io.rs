@@ -11,8 +11,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::{current, elapsed, now};
 use crate::asynchronous::{Accepted, Listener};
-use crate::client::child::{EXIT_TIMEOUT, end, spawn};
-use crate::client::{Stderr, StderrLines};
+use crate::client::child::{EXIT_TIMEOUT, Stderr, StderrLines, end, spawn};
 
 /// A stream of any type.
 pub type BoxedStream = Box<dyn ReadWrite>;

@@ -10,7 +10,7 @@ use std::time::{self, Duration};
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{Era, Instant, OwnedJson, SendError};
-use mcp_sansio_engine::internal::{CallEvent, SharedClient};
+use mcp_sansio_engine::internal::SharedClient;
 pub(crate) use mcp_sansio_engine::internal::{Command, End};
 use mcp_sansio_engine::{
     CallError, CallId, Change, ClientEngine, ConnectState, Finished, InputId, InputRefusal,
@@ -105,9 +105,7 @@ impl<T: Transport> Connection<T> {
             result
         });
         let result = result.await;
-        if inner.is_latest(number) {
-            inner.command(Command::Close);
-        }
+        inner.command_as(number, Command::Close);
         if let Some(connection) = connection {
             let _ = connection.await;
         }
@@ -228,7 +226,8 @@ impl<T: Transport> Connection<T> {
     fn over(&mut self) {
         self.drop_inputs();
         self.give_back(Waker::noop());
-        self.inner.end(self.number);
+        // Nobody drives it any more.
+        self.inner.command_as(self.number, Command::End);
     }
 }
 
@@ -299,6 +298,7 @@ pub(crate) struct ConnectionInner {
     pub(crate) limits: ClientLimits,
 }
 
+#[derive(Default)]
 struct State {
     /// Number of the connection that may work with the session: the latest.
     connection: u32,
@@ -324,14 +324,7 @@ impl ConnectionInner {
         limits: ClientLimits,
     ) -> Self {
         let session = Session::new(engine, app);
-        let state = State {
-            connection: 0,
-            session: Some(Box::new(session)),
-            commands: Vec::new(),
-            waiting: Vec::new(),
-            era: None,
-            driver: None,
-        };
+        let state = State { session: Some(Box::new(session)), ..State::default() };
         Self { state: Mutex::new(state), clock: Clock::new(), call_limit, limits }
     }
 
@@ -359,11 +352,11 @@ impl ConnectionInner {
         self.obey(lock(&self.state), command);
     }
 
-    /// Ends the session of a connection that nobody drives any more, unless there is a later one.
-    pub(crate) fn end(&self, connection: u32) {
+    /// Gives a command of a connection, unless there is a later one.
+    fn command_as(&self, connection: u32, command: Command) {
         let state = lock(&self.state);
         if state.connection == connection {
-            self.obey(state, Command::End);
+            self.obey(state, command);
         }
     }
 
@@ -398,10 +391,6 @@ impl ConnectionInner {
         let number = state.connection;
         self.obey(state, Command::Connect(url));
         number
-    }
-
-    pub(crate) fn is_latest(&self, connection: u32) -> bool {
-        lock(&self.state).connection == connection
     }
 
     /// Takes the session, for a connection to work with it; `None` if there is a later one. Waits
@@ -476,16 +465,8 @@ impl PendingCall {
         Ok(begun.await?.map(|id| Self { owner: Arc::clone(owner), id }))
     }
 
-    pub(crate) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
-        self.owner.inner.poll(cx, |session| session.poll_call(self.id, cx))
-    }
-
     pub(crate) fn poll_change(&self, cx: &Context<'_>) -> Poll<Result<Change, Option<CallError>>> {
         self.owner.inner.poll(cx, |session| session.poll_change(self.id, cx))
-    }
-
-    pub(crate) async fn next_event(&self) -> CallEvent {
-        poll_fn(|cx| self.poll_event(cx)).await
     }
 
     /// Waits for the end.
@@ -493,8 +474,10 @@ impl PendingCall {
         &self,
         on_progress: &mut impl FnMut(&ProgressParams<'_>),
     ) -> Finished {
+        let inner = &self.owner.inner;
         loop {
-            if let Some(over) = self.next_event().await.finished(on_progress) {
+            let event = poll_fn(|cx| inner.poll(cx, |session| session.poll_call(self.id, cx)));
+            if let Some(over) = event.await.finished(on_progress) {
                 return over;
             }
         }

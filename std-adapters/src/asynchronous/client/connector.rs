@@ -25,10 +25,8 @@ use crate::panics::{caught, caught_future};
 pub struct Connector {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,
-    input_handler: InputHandler,
-    on_event: Option<OnEvent>,
     limits: ClientLimits,
-    layers: Layers<'static>,
+    app: Application,
 }
 
 pub(crate) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
@@ -36,14 +34,15 @@ pub(crate) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 impl Connector {
     /// Creates a connector with the default limits.
     pub fn new(config: &'static ClientConfig<'static>) -> Self {
-        Self {
-            config,
-            era: None,
+        let app = Application {
             input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
-            limits: ClientLimits::new(),
             layers: Layers::default(),
-        }
+            asked: Vec::new(),
+            withdrawn: Vec::new(),
+            events: CallEvents::default(),
+        };
+        Self { config, era: None, limits: ClientLimits::new(), app }
     }
 
     /// Sets the handler of input requests (elicitation, sampling, roots), in both eras. It is
@@ -51,7 +50,7 @@ impl Connector {
     /// dropped when the server cancels the request or the call that it belongs to is dropped. A
     /// panic in it responds with an internal error (-32603), and nothing else ends.
     pub fn on_input_request<F>(
-        self,
+        mut self,
         handler: impl Fn(OwnedInputRequest) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -61,15 +60,17 @@ impl Connector {
             let pending = caught(|| handler(input_request)).ok();
             Box::pin(async { caught_future(pending).await.unwrap_or(Err(InputRefusal::Panicked)) })
         };
-        Self { input_handler: Box::new(input_handler), ..self }
+        self.app.input_handler = Box::new(input_handler);
+        self
     }
 
     /// Sets the handler of events that belong to no call: log messages, changes that a legacy
     /// server reports, other notifications, and protocol violations of the server. The connection
     /// calls it and waits for it, so it must not wait for a call. A panic in it is caught and
     /// ignored.
-    pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
-        Self { on_event: Some(Box::new(on_event)), ..self }
+    pub fn on_event(mut self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
+        self.app.on_event = Some(Box::new(on_event));
+        self
     }
 
     /// Sets the era that [`Client::era`] returned for this server earlier, so that it need not be
@@ -82,7 +83,7 @@ impl Connector {
     /// attempt. The first that is added is the outermost. A panic in it is caught, and the call
     /// goes on without it.
     pub fn middleware(mut self, middleware: impl Middleware + Send + 'static) -> Self {
-        self.layers.push(Caught(middleware));
+        self.app.layers.push(Caught(middleware));
         self
     }
 
@@ -109,15 +110,7 @@ impl Connector {
         (limits.max_pending, limits.max_posts) = (usize::MAX, MAX_POSTS);
         let mut engine = ClientEngine::new(config, limits);
         engine.core().set_era(self.era);
-        let app = Application {
-            input_handler: self.input_handler,
-            on_event: self.on_event,
-            layers: self.layers,
-            asked: Vec::new(),
-            withdrawn: Vec::new(),
-            events: CallEvents::default(),
-        };
-        let inner = ConnectionInner::new(engine, app, config.call_limit, self.limits);
+        let inner = ConnectionInner::new(engine, self.app, config.call_limit, self.limits);
         let client = Client(Arc::new(ClientInner { inner: Arc::new(inner) }));
         let connection = client.reconnect(transport);
         (client, connection)

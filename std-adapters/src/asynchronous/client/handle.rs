@@ -1,6 +1,5 @@
 //! The handle that requests are made with.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -165,19 +164,18 @@ impl Client {
     ) -> Result<(Arc<Connected>, Duration), CallError> {
         let inner = &self.0.inner;
         let connected = || poll_fn(|cx| inner.poll(cx, |it| Poll::Ready(it.poll_connected())));
-        if let Poll::Ready(connected) = connected().await {
-            return Ok((connected?, limit));
-        }
-        let waiting = PendingCall::begin_unless(&self.0, |session, now| {
-            let is_open = session.poll_connected().is_ready();
-            Ok((!is_open).then(|| session.engine.when_connected(now, limit)))
-        });
-        let Some(waiting) = waiting.await? else {
-            // It was opened since the look above.
-            return match connected().await {
-                Poll::Ready(connected) => Ok((connected?, limit)),
-                Poll::Pending => Err(CallError::Closed),
-            };
+        let waiting = loop {
+            if let Poll::Ready(connected) = connected().await {
+                return Ok((connected?, limit));
+            }
+            let waiting = PendingCall::begin_unless(&self.0, |session, now| {
+                let is_open = session.poll_connected().is_ready();
+                Ok((!is_open).then(|| session.engine.when_connected(now, limit)))
+            });
+            // It may have been opened since the look above.
+            if let Some(waiting) = waiting.await? {
+                break waiting;
+            }
         };
         let over = waiting.finished(&mut |_| ()).await;
         let waited = inner.clock.now().saturating_duration_since(over.started);
@@ -210,19 +208,13 @@ impl Client {
     /// Closes the connection for all clones: waiting calls end with [`CallError::Closed`], pending
     /// output is still written.
     pub fn close(&self) {
-        self.0.close();
-    }
-}
-
-impl ClientInner {
-    fn close(&self) {
-        self.inner.command(Command::Close);
+        self.0.inner.command(Command::Close);
     }
 }
 
 impl Drop for ClientInner {
     fn drop(&mut self) {
-        self.close();
+        self.inner.command(Command::Close);
     }
 }
 
@@ -574,11 +566,4 @@ impl Stream for Subscription {
     }
 }
 
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription")
-            .field("filter", &self.filter)
-            .field("ended", &self.ended)
-            .finish()
-    }
-}
+mcp_sansio::opaque_debug!(Subscription { filter, ended });

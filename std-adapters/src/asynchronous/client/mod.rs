@@ -113,14 +113,7 @@ pub mod http;
 mod task;
 mod transport;
 
-#[cfg(feature = "http")]
-pub use crate::client::HttpError;
-pub use crate::client::{
-    Before, Cache, CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse,
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware, OutgoingCall,
-    OwnedInputRequest, Prompts, ResourceTemplates, Resources, ServerError, Skills, TaskRef,
-    ToolCallError, Tools, TypedResult,
-};
+pub use crate::client::*;
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::Connector;
 pub use handle::{Client, Subscription};

@@ -145,20 +145,13 @@ impl ToolTask {
         &mut self,
         mut on_progress: impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, CallError> {
-        self.follow(&mut on_progress).await
-    }
-
-    async fn follow(
-        &mut self,
-        on_progress: &mut impl FnMut(&ProgressParams<'_>),
-    ) -> Result<OwnedJson, CallError> {
         if let Some(result) = &self.result {
             return result.clone();
         }
         let waits = Waits::begin(self).await?;
         let result = loop {
             let event = poll_fn(|cx| waits.0.poll_event(cx)).await;
-            if let Some(over) = event.finished(on_progress) {
+            if let Some(over) = event.finished(&mut on_progress) {
                 break over.result;
             }
         };

@@ -14,12 +14,9 @@ use crate::panics::caught;
 #[must_use]
 pub struct Connector<'c> {
     config: &'c ClientConfig<'c>,
-    handler: Box<dyn Handler + 'c>,
-    trace: Option<Box<Trace<'c>>>,
     era: Option<Era>,
     limits: ClientLimits,
-    clock: Box<Clock<'c>>,
-    layers: Layers<'c>,
+    app: Application<'c>,
 }
 
 /// A monotonic clock with an arbitrary zero.
@@ -44,25 +41,28 @@ impl<'c> Connector<'c> {
         let clock = move || {
             Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
         };
-        Self {
-            config,
+        let app = Application {
             handler: Box::new(()),
             trace: None,
-            era: None,
-            limits: ClientLimits::new(),
             clock: Box::new(clock),
             layers: Layers::default(),
-        }
+            input_time: 0,
+            free_input_requests: FREE_INPUT_REQUESTS,
+            watched: None,
+        };
+        Self { config, era: None, limits: ClientLimits::new(), app }
     }
 
     /// Sets the handler of input requests and of events. Default: `()`, which refuses all requests.
-    pub fn handler(self, handler: impl Handler + 'c) -> Self {
-        Self { handler: Box::new(handler), ..self }
+    pub fn handler(mut self, handler: impl Handler + 'c) -> Self {
+        self.app.handler = Box::new(handler);
+        self
     }
 
     /// Sets a function that sees each message.
-    pub fn trace(self, trace: impl FnMut(Direction, &[u8]) + Send + 'c) -> Self {
-        Self { trace: Some(Box::new(trace)), ..self }
+    pub fn trace(mut self, trace: impl FnMut(Direction, &[u8]) + Send + 'c) -> Self {
+        self.app.trace = Some(Box::new(trace));
+        self
     }
 
     /// Sets the era of the server, if it is known ([`Client::era`]). Default: find it out.
@@ -74,7 +74,7 @@ impl<'c> Connector<'c> {
     /// attempt. The first that is added is the outermost. A panic in it is caught, and the call
     /// goes on without it.
     pub fn middleware(mut self, middleware: impl Middleware + Send + 'c) -> Self {
-        self.layers.push(Caught(middleware));
+        self.app.layers.push(Caught(middleware));
         self
     }
 
@@ -85,8 +85,9 @@ impl<'c> Connector<'c> {
 
     /// Sets the clock, for tests and simulations. Timeouts follow this clock, also those that are
     /// passed to the [`Transport`]. Default: the monotonic clock of the system.
-    pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
-        Self { clock: Box::new(clock), ..self }
+    pub fn clock(mut self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
+        self.app.clock = Box::new(clock);
+        self
     }
 
     /// Connects to the server and finds out its era and revision.
@@ -96,19 +97,10 @@ impl<'c> Connector<'c> {
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
         let mut limits = self.limits.of_engine();
         limits.max_inputs = MAX_INPUTS;
-        let app = Application {
-            handler: self.handler,
-            trace: self.trace,
-            clock: self.clock,
-            layers: self.layers,
-            input_time: 0,
-            free_input_requests: FREE_INPUT_REQUESTS,
-            watched: None,
-        };
         let mut client = Client {
             engine: ClientEngine::new(self.config, limits),
             limits: self.limits,
-            app,
+            app: self.app,
             transport: Box::new(transport),
             connected: None,
             ended: None,

@@ -60,10 +60,7 @@ impl fmt::Display for Error {
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
             Self::ConnectFailed { why, ended } => {
                 write!(f, "cannot connect to `{}`: {why}", Printable::new(&ended.server))?;
-                if !ended.stderr.is_empty() {
-                    f.write_str("; the last lines of its standard error:")?;
-                }
-                ended.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
+                ended.write_stderr(f)
             }
             Self::Closed(ended) => ended.fmt(f),
             Self::Call { method, error: CallError::NotSent(SendError::NotAllowed(_)) } => {

@@ -83,15 +83,8 @@ mod transport;
 
 #[cfg(unix)]
 pub use super::polled::PolledStreams;
-#[cfg(feature = "http")]
-pub use crate::client::HttpError;
-pub use crate::client::child::Shutdown;
-pub use crate::client::{
-    Before, Cache, CallError, ClientLimits, ConnectError, Connected, InputRefusal, InputResponse,
-    LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Middleware,
-    OutgoingCall, OwnedInputRequest, Prompts, ResourceTemplates, Resources, ServerError, Skills,
-    Stderr, StderrLines, TaskRef, ToolCallError, Tools, TypedResult,
-};
+pub use crate::client::child::{LineFn, Shutdown, Stderr, StderrLines};
+pub use crate::client::*;
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Handler, Trace};
 pub use error::Error;

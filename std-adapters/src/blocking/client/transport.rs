@@ -9,8 +9,7 @@ use std::{fmt, thread};
 use mcp_sansio::Printable;
 
 use crate::blocking::{Input as _, Threaded};
-use crate::client::child::{EXIT_TIMEOUT, Shutdown, end, spawn};
-use crate::client::{Stderr, StderrLines};
+use crate::client::child::{EXIT_TIMEOUT, Shutdown, Stderr, StderrLines, end, spawn};
 use crate::gone::is_gone;
 
 /// A byte stream to a server: a child process ([`Process`](super::Process)), a socket, a serial
@@ -116,6 +115,14 @@ impl ConnectionEnd {
     pub fn new(server: String) -> Self {
         Self { server, ..Self::default() }
     }
+
+    /// Writes the last lines of standard error, if there are any.
+    pub(super) fn write_stderr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.stderr.is_empty() {
+            f.write_str("; the last lines of its standard error:")?;
+        }
+        self.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
+    }
 }
 
 impl fmt::Display for ConnectionEnd {
@@ -129,10 +136,7 @@ impl fmt::Display for ConnectionEnd {
                 write!(f, "the server `{}` had to be terminated ({status})", self.server)?
             }
         }
-        if !self.stderr.is_empty() {
-            f.write_str("; the last lines of its standard error:")?;
-        }
-        self.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
+        self.write_stderr(f)
     }
 }
 

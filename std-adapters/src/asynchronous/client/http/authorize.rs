@@ -28,40 +28,6 @@ pub(crate) enum Authorize {
     Login(Arc<Login>),
 }
 
-#[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "a token needs none of them"))]
-impl Authorize {
-    /// Returns the credentials of a request, after renewing them if that is due.
-    async fn credentials(&self, method: &str, url: &str) -> io::Result<Credentials> {
-        match self {
-            Self::Bearer(bearer) => Ok(bearer.credentials()),
-            #[cfg(feature = "auth")]
-            Self::Login(login) => login.credentials(method, url).await,
-        }
-    }
-
-    /// Takes the head of any response.
-    fn observed(&self, head: &ResponseHead<'_>) {
-        #[cfg(feature = "auth")]
-        if let Self::Login(login) = self {
-            login.observed(head);
-        }
-    }
-
-    /// Takes a response with status 401 or 403. Returns whether there are other credentials, with
-    /// which the request is sent again.
-    async fn refused(&self, refused: &Refused, tried: &mut Tried) -> io::Result<bool> {
-        match self {
-            Self::Bearer(bearer) => Ok(bearer.refused(refused, tried).await),
-            #[cfg(feature = "auth")]
-            Self::Login(login) => {
-                let head = ResponseHead::new(refused.status, &refused.fields);
-                let Tried { is_quiet, attempts, .. } = tried;
-                login.challenged(&head, refused.generation, *is_quiet, attempts).await
-            }
-        }
-    }
-}
-
 /// Header fields of one request.
 #[derive(Default)]
 pub(crate) struct Credentials {
@@ -102,15 +68,6 @@ pub(crate) fn is_quiet(method: &str) -> bool {
     method == "DELETE"
 }
 
-impl Refused {
-    /// Returns all challenges, as one field would have them.
-    fn challenge(&self) -> String {
-        let challenges = (0..).map_while(|n| self.fields.nth("www-authenticate", n));
-        let challenges = challenges.map(|value| String::from_utf8_lossy(value));
-        challenges.collect::<Vec<_>>().join(", ")
-    }
-}
-
 /// A bearer token, and possibly the function of an application that returns another one.
 pub(crate) struct Bearer {
     /// With its generation.
@@ -145,7 +102,10 @@ impl Bearer {
         }
         let begin = || -> Boxed<bool> {
             let (token, renew) = (Arc::clone(&self.token), Arc::clone(renew));
-            let challenge = refused.challenge();
+            let challenges = (0..).map_while(|n| refused.fields.nth("www-authenticate", n));
+            let challenges = challenges.map(|value| String::from_utf8_lossy(value));
+            // As one field would have them.
+            let challenge = challenges.collect::<Vec<_>>().join(", ");
             Box::pin(async move {
                 // Another request has got a token meanwhile.
                 if lock(&token).1 != generation {
@@ -163,8 +123,9 @@ impl Bearer {
     }
 }
 
+#[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "a token needs none of them"))]
 impl TransportState {
-    /// Returns the credentials of a request to `target`.
+    /// Returns the credentials of a request to `target`, after renewing them if that is due.
     ///
     /// # Errors
     /// [`HttpError::NotAuthorized`].
@@ -174,12 +135,19 @@ impl TransportState {
         method: &str,
         target: &str,
     ) -> Result<Credentials, HttpError> {
-        let Some(authorize) = &self.http.authorize else { return Ok(Credentials::default()) };
-        let url = self.http.url_of(target);
-        self.held(id, authorize.credentials(method, &url)).await
+        match &self.http.authorize {
+            None => Ok(Credentials::default()),
+            Some(Authorize::Bearer(bearer)) => Ok(bearer.credentials()),
+            #[cfg(feature = "auth")]
+            Some(Authorize::Login(login)) => {
+                let url = self.http.url_of(target);
+                self.held(id, login.credentials(method, &url)).await
+            }
+        }
     }
 
-    /// Whether a request that was refused is sent again, with other credentials.
+    /// Takes a response with status 401 or 403. Returns whether there are other credentials, with
+    /// which the request is sent again.
     ///
     /// # Errors
     /// [`HttpError::NotAuthorized`].
@@ -189,14 +157,26 @@ impl TransportState {
         refused: &Refused,
         tried: &mut Tried,
     ) -> Result<bool, HttpError> {
-        let Some(authorize) = &self.http.authorize else { return Ok(false) };
-        self.held(id, authorize.refused(refused, tried)).await
+        match &self.http.authorize {
+            None => Ok(false),
+            Some(Authorize::Bearer(bearer)) => {
+                self.held(id, async { Ok(bearer.refused(refused, tried).await) }).await
+            }
+            #[cfg(feature = "auth")]
+            Some(Authorize::Login(login)) => {
+                let head = ResponseHead::new(refused.status, &refused.fields);
+                let Tried { is_quiet, attempts, .. } = tried;
+                let challenged = login.challenged(&head, refused.generation, *is_quiet, attempts);
+                self.held(id, challenged).await
+            }
+        }
     }
 
     /// Takes the head of any response, for the credentials of the next request.
     pub(crate) fn observed(&self, head: &ResponseHead<'_>) {
-        if let Some(authorize) = &self.http.authorize {
-            authorize.observed(head);
+        #[cfg(feature = "auth")]
+        if let Some(Authorize::Login(login)) = &self.http.authorize {
+            login.observed(head);
         }
     }
 

@@ -142,19 +142,16 @@ async fn once(
     let body = has_body.then_some(request.body.as_slice());
     let bytes = wire::request(request.method, target, origin.authority, fields, body)
         .ok_or(FetchError::Invalid(wire::INVALID_FIELD))?;
-    let mut wire = connect(connector, dial, request.limits.time).await.map_err(not_connected)?;
+    let connected = connect(connector, dial, request.limits.time).await;
+    let mut wire = connected.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => FetchError::Forbidden,
+        _ => FetchError::Network(error),
+    })?;
     wire.send(request.method, &bytes).await.map_err(FetchError::Network)?;
     let head = wire.head(|head| (head.status, OwnedFields::from(head.fields))).await;
     let (status, fields) = head.map_err(FetchError::Network)?;
     let (body, is_cut) = wire.body(request.limits.bytes).await.map_err(FetchError::Network)?;
     if is_cut { Err(FetchError::TooLarge) } else { Ok(Answer { status, fields, body }) }
-}
-
-fn not_connected(error: io::Error) -> FetchError {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => FetchError::Forbidden,
-        _ => FetchError::Network(error),
-    }
 }
 
 #[cfg(test)]

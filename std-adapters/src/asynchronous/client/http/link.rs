@@ -11,11 +11,9 @@ use std::time::{Duration, Instant as SystemInstant};
 use event_listener::Event;
 use mcp_sansio::Instant;
 use mcp_sansio::http::client::Origin;
-use mcp_sansio_engine::{
-    ClientEngine, Diagnostic, Driver, HttpClient, HttpExchangeId, HttpStep, Reading,
-};
+use mcp_sansio_engine::{ClientEngine, Driver, HttpClient, HttpExchangeId, HttpStep, Reading};
 
-use super::authorize::{Credentials, Refused, Tried};
+use super::authorize::{Refused, Tried};
 use super::connector::{Connector, Dial, HttpTransport, MAX_IDLE_CONNECTIONS, Purpose};
 use super::wire::{self, Wire};
 use crate::asynchronous::client::connection::Session;
@@ -40,8 +38,12 @@ type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl HttpLink {
     pub(crate) fn new(http: HttpTransport) -> Self {
+        let HttpTransport { is_secure, authority, host, port, .. } = &http;
+        let origin = Origin { is_secure: *is_secure, authority, host, port: *port };
+        let client = HttpClient::new(&origin, &http.target, http.limits);
+        let state = Mutex::new(State { client, clock: None, idle: Vec::new() });
         Self {
-            shared: Arc::new(TransportState::new(http)),
+            shared: Arc::new(TransportState { http, state, room: Event::new() }),
             exchanges: Tasks::new(),
             timer: LazyTimer::new(),
             waits_since: None,
@@ -90,7 +92,11 @@ impl HttpLink {
                     self.exchanges.insert(exchange, Box::pin(run));
                 }
                 HttpStep::Close(exchange) => closed.push(exchange),
-                HttpStep::Report(diagnostic) => self.shared.report(diagnostic),
+                HttpStep::Report(diagnostic) => {
+                    if let Some(on_diagnostic) = &self.shared.http.on_diagnostic {
+                        let _ = caught(|| on_diagnostic(diagnostic));
+                    }
+                }
             }
         }
         if !closed.is_empty() {
@@ -250,18 +256,6 @@ struct State {
 }
 
 impl TransportState {
-    pub(crate) fn new(http: HttpTransport) -> Self {
-        let origin = Origin {
-            is_secure: http.is_secure,
-            authority: &http.authority,
-            host: &http.host,
-            port: http.port,
-        };
-        let client = HttpClient::new(&origin, &http.target, http.limits);
-        let state = State { client, clock: None, idle: Vec::new() };
-        Self { http, state: Mutex::new(state), room: Event::new() }
-    }
-
     /// Locks the client; never held across an await.
     pub(crate) fn with<R>(&self, call: impl FnOnce(&mut HttpClient, Instant) -> R) -> R {
         let state = &mut *lock(&self.state);
@@ -279,12 +273,6 @@ impl TransportState {
     pub(crate) fn wake(&self) {
         if lock(&self.state).client.has_room() {
             self.room.notify(usize::MAX);
-        }
-    }
-
-    pub(crate) fn report(&self, diagnostic: Diagnostic) {
-        if let Some(on_diagnostic) = &self.http.on_diagnostic {
-            let _ = caught(|| on_diagnostic(diagnostic));
         }
     }
 
@@ -334,13 +322,6 @@ impl TransportState {
         }
     }
 
-    /// Reads the rest of a response and keeps the connection, if the rest is short.
-    pub(crate) async fn drain(&self, mut wire: Wire) {
-        if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
-            self.release(wire);
-        }
-    }
-
     // One exchange.
 
     /// Sends the request of an exchange, and passes the response to the client.
@@ -359,9 +340,15 @@ impl TransportState {
         let mut tried = Tried::of(method);
         loop {
             let credentials = self.credentials(id, method, target).await?;
-            let Some(request) = self.request(id, method, target, &credentials)? else {
-                return Ok(());
-            };
+            let request = self.with(|client, now| {
+                let request = client.request(now, id)?;
+                let fields = [&self.http.fields, &credentials.fields, &request.fields];
+                let (fields, authority) = (fields.into_iter().flatten(), &self.http.authority);
+                Some(wire::request(method, target, authority, fields, request.body))
+            });
+            let Some(request) = request else { return Ok(()) };
+            let request =
+                request.ok_or_else(|| HttpError::Invalid(wire::INVALID_FIELD.to_owned()))?;
             let mut wire = self.send(method, target, &request).await?;
             drop(request);
             let refused = wire.head(|head| {
@@ -385,7 +372,13 @@ impl TransportState {
             }
             match self.reading(id) {
                 Reading::Body => self.release(wire),
-                Reading::Rest | Reading::Refused => self.drain(wire).await,
+                // The rest is read if it is short, to keep the connection.
+                Reading::Rest | Reading::Refused => {
+                    let rest = timeout(LINGER, wire.body(MAX_DRAINED)).await;
+                    if let Ok(Ok((_, false))) = rest {
+                        self.release(wire);
+                    }
+                }
                 Reading::Head | Reading::Over => {}
             }
             let Some(refused) = refused else { return Ok(()) };
@@ -406,27 +399,6 @@ impl TransportState {
         while self.with(|client, _| client.waits_for_room(id)) {
             self.room.listen().await;
         }
-    }
-
-    /// Returns the head of a request and its body; `None` if the exchange is over.
-    ///
-    /// # Errors
-    /// [`HttpError::Invalid`], if a field that the application has set is invalid.
-    fn request(
-        &self,
-        id: HttpExchangeId,
-        method: &str,
-        target: &str,
-        credentials: &Credentials,
-    ) -> Result<Option<Vec<u8>>, HttpError> {
-        self.with(|client, now| {
-            let Some(request) = client.request(now, id) else { return Ok(None) };
-            let fields = [&self.http.fields, &credentials.fields, &request.fields];
-            let fields = fields.into_iter().flatten();
-            wire::request(method, target, &self.http.authority, fields, request.body)
-                .map(Some)
-                .ok_or_else(|| HttpError::Invalid(wire::INVALID_FIELD.to_owned()))
-        })
     }
 }
 

@@ -12,6 +12,7 @@ use mcp_sansio_http1::{
     BodyLength, HeadWriter, IncomingResponse, MessageError, Part, ResponseReader,
 };
 
+use crate::gone::is_gone;
 use crate::runtime::{self, BoxedStream};
 
 pub(crate) struct Wire {
@@ -48,15 +49,7 @@ impl Wire {
         let was_used = std::mem::replace(&mut self.was_used, true);
         match self.stream.write_all(request).await {
             Ok(()) => self.stream.flush().await,
-            Err(error)
-                if !was_used
-                    && matches!(
-                        error.kind(),
-                        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-                    ) =>
-            {
-                Ok(())
-            }
+            Err(error) if !was_used && is_gone(&error) => Ok(()),
             failed => failed,
         }
     }
@@ -129,14 +122,7 @@ impl Wire {
         loop {
             let read = match self.stream.read(self.reader.spare()).await {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-                    ) =>
-                {
-                    0
-                }
+                Err(error) if is_gone(&error) => 0,
                 read => read?,
             };
             self.reader.commit(read);
