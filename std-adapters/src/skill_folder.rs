@@ -239,23 +239,21 @@ impl Reader<'_> {
     fn file(&mut self, path: &Path, real: &Path) -> Result<Vec<u8>, SkillFolderError> {
         let SkillLimits { max_file, max_files, max_size } = *self.limits;
         let failed = |error| SkillFolderError::new(path, error);
-        let exceeded = |what: &str, limit: &dyn fmt::Display, field: &str| {
-            let reason = format!("{what} {limit}: remove some, or set SkillLimits::{field}");
-            Err(SkillFolderError::new(path, reason))
-        };
         let mut content = Vec::new();
         let file = File::open(real).map_err(failed)?;
         file.take(max_file.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
         self.files += 1;
         self.size += content.len() as u64;
-        if content.len() as u64 > max_file {
-            return exceeded("the bytes of the file are more than", &max_file, "max_file");
-        }
-        if self.files > max_files {
-            return exceeded("the files of the skills are more than", &max_files, "max_files");
-        }
-        if self.size > max_size {
-            return exceeded("the bytes of all skills are more than", &max_size, "max_size");
+        for (what, number, limit, field) in [
+            ("bytes of the file", content.len() as u64, max_file, "max_file"),
+            ("files of the skills", self.files as u64, max_files as u64, "max_files"),
+            ("bytes of all skills", self.size, max_size, "max_size"),
+        ] {
+            if number > limit {
+                let advice = format!("remove some, or set SkillLimits::{field}");
+                let reason = format!("the {what} are more than {limit}: {advice}");
+                return Err(SkillFolderError::new(path, reason));
+            }
         }
         Ok(content)
     }

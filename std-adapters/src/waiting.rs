@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 
 /// A file whose reads and writes wait, also in non-blocking mode. That is a mode of the open file:
 /// another process that has it may set it at any time, and needs it.
@@ -21,10 +21,7 @@ impl<F: AsFd> Waiting<F> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 called => return called,
             }
-            match poll(&mut [PollFd::new(&self.0, until)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            retry_on_intr(|| poll(&mut [PollFd::new(&self.0, until)], None))?;
         }
     }
 }

@@ -144,7 +144,7 @@ pub(crate) fn current() -> &'static dyn Runtime {
 
 fn known() -> &'static dyn Runtime {
     #[cfg(all(feature = "smol", feature = "tokio"))]
-    if !super::tokio::polls_this() {
+    if ::tokio::runtime::Handle::try_current().is_err() {
         return &super::smol::Smol;
     }
     #[cfg(feature = "tokio")]

@@ -102,10 +102,7 @@ where
     ) -> Poll<io::Result<usize>> {
         loop {
             if !self.is_readable {
-                match self.stream.poll_readable(cx) {
-                    Poll::Ready(ready) => ready?,
-                    Poll::Pending => return Poll::Pending,
-                }
+                ready!(self.stream.poll_readable(cx))?;
                 self.is_readable = true;
             }
             let read = self.stream.get_ref().read(buf);
@@ -181,11 +178,7 @@ fn poll_accept<L, T>(
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             accepted => return Poll::Ready(accepted),
         }
-        match listener.poll_readable(cx) {
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Pending => return Poll::Pending,
-        }
+        ready!(listener.poll_readable(cx))?;
     }
 }
 

@@ -24,11 +24,7 @@ impl Timer {
 
     /// A time beyond the range of the clock never comes.
     pub(crate) fn after(duration: Duration) -> Self {
-        Self { at: now().checked_add(duration), sleep: Mutex::new(None) }
-    }
-
-    fn set_at(&mut self, at: Instant) {
-        (self.at, self.sleep) = (Some(at), Mutex::new(None));
+        Self { at: now().checked_add(duration), ..Self::never() }
     }
 }
 
@@ -44,32 +40,24 @@ impl Future for Timer {
 
 /// Timer that is set to an earlier time at once, but to a later one only when it fires. A busy
 /// connection sets it once in half a minute, not once for each request.
-pub(crate) struct LazyTimer {
-    timer: Timer,
-    /// Time that `timer` is set to.
-    at: Option<Instant>,
-}
+pub(crate) struct LazyTimer(Timer);
 
 impl LazyTimer {
     pub(crate) const fn new() -> Self {
-        Self { timer: Timer::never(), at: None }
+        Self(Timer::never())
     }
 
     /// Returns whether this time has come. Otherwise the task is woken then, or earlier.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
         loop {
-            let at = match self.at {
-                Some(at) if at <= due => at,
-                _ => {
-                    self.timer.set_at(due);
-                    due
-                }
-            };
-            self.at = Some(at);
-            match Pin::new(&mut self.timer).poll(cx) {
-                Poll::Pending => return false,
-                Poll::Ready(()) => self.at = None,
+            let at = self.0.at.filter(|at| *at <= due).unwrap_or(due);
+            if self.0.at != Some(at) {
+                self.0 = Timer { at: Some(at), ..Timer::never() };
             }
+            if Pin::new(&mut self.0).poll(cx).is_pending() {
+                return false;
+            }
+            self.0 = Timer::never();
             if at == due {
                 return true;
             }

@@ -25,12 +25,6 @@ use crate::asynchronous::{Accepted, Listener};
 /// The runtime of what is polled in one of tokio.
 pub(super) struct Tokio;
 
-/// Returns whether a runtime of tokio polls this.
-#[cfg(feature = "smol")]
-pub(super) fn polls_this() -> bool {
-    tokio::runtime::Handle::try_current().is_ok()
-}
-
 impl Runtime for Tokio {
     fn sleep_until(&self, at: Instant) -> RuntimeFuture<()> {
         Box::pin(tokio::time::sleep_until(at.into()))

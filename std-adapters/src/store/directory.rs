@@ -297,13 +297,11 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Waits for the lock, which is held until the file is closed.
 #[cfg(unix)]
 fn lock(path: &Path) -> io::Result<File> {
+    use rustix::fs::{FlockOperation, flock};
+
     let file = private(OpenOptions::new().create(true)).truncate(false).open(path)?;
-    loop {
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive) {
-            Err(rustix::io::Errno::INTR) => {}
-            locked => return locked.map(|()| file).map_err(Into::into),
-        }
-    }
+    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
+    Ok(file)
 }
 
 /// Waits until this is the only process that has the file open.
