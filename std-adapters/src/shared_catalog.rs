@@ -106,6 +106,38 @@ pub enum CatalogSource<'c> {
     Shared(SharedCatalog),
 }
 
+impl<'c> CatalogSource<'c> {
+    pub(crate) fn snapshot(&self) -> Snapshot<'c> {
+        let current = match self {
+            Self::Constant(catalog) => Current::Constant(catalog),
+            Self::Shared(catalog) => Current::Owned(catalog.snapshot()),
+        };
+        Snapshot { current, is_chosen: false }
+    }
+}
+
+/// The catalog of the moment in which a request has arrived.
+pub(crate) struct Snapshot<'c> {
+    current: Current<'c>,
+    /// Whether it was chosen for a principal.
+    pub(crate) is_chosen: bool,
+}
+
+enum Current<'c> {
+    Constant(&'c Catalog<'c>),
+    Owned(Arc<OwnedCatalog>),
+}
+
+impl Snapshot<'_> {
+    pub(crate) fn catalog(&self) -> Catalog<'_> {
+        let catalog = match &self.current {
+            Current::Constant(catalog) => **catalog,
+            Current::Owned(catalog) => catalog.catalog(),
+        };
+        if self.is_chosen { catalog.private() } else { catalog }
+    }
+}
+
 impl<'c> From<&'c Catalog<'c>> for CatalogSource<'c> {
     fn from(catalog: &'c Catalog<'c>) -> Self {
         Self::Constant(catalog)

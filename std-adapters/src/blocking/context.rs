@@ -1,5 +1,6 @@
 //! A server and its output. Calls write pending bytes out whenever the buffer is full.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future as _;
 use std::io::{self, Write};
@@ -12,14 +13,12 @@ use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Catalog, Change, ClientRequest, Delivery, Encode, Instant, InvalidPayload, Link, LogMessage,
-    OrToolError as _, Outcome as _, OwnedJson, Progress, Request, RequestHandle, RpcError,
-    SendError, Server, ServerEvent, Spare, Target, ToolContext, ToolError, Turn, TurnLink, Tx,
+    OrToolError as _, OwnedJson, Progress, Request, RequestHandle, RpcError, SendError, Server,
+    ServerEvent, Spare, Target, ToolContext, ToolError, Turn, TurnLink, Tx,
 };
 use mcp_sansio_engine::internal::AskedInput;
 
 use super::{RequestContext, waker, write_all};
-use crate::KeyRing;
-use crate::observer::ObservedRequest;
 use crate::rounds::{Asking, Round, send_input_required, state_seal};
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
@@ -259,13 +258,6 @@ pub enum Error {
     InvalidArguments,
 }
 
-impl Error {
-    /// Returns whether the client has closed its end.
-    pub(super) fn is_closed(&self) -> bool {
-        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -327,9 +319,7 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
-        let handler = SyncTools::new(handler);
-        let Self { request, target, keys, observed, .. } = self;
-        self.connection.run_tool(request, target, &handler, *keys, *observed, Waker::noop())
+        self.run_tool(&SyncTools::new(handler), Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -337,12 +327,87 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        let Self { request, target, keys, observed, .. } = self;
-        self.connection.run_tool(request, target, handler, *keys, *observed, &wakes_thread())
+        self.run_tool(handler, &wakes_thread())
+    }
+
+    fn run_tool<H: AsyncToolHandler>(&mut self, handler: &H, waker: &Waker) -> Result<(), Error> {
+        let (request, keys) = (self.request, self.keys);
+        let handle = request.handle;
+        let mut round = match self.connection.asking.take_round(handle) {
+            Some(round) => round,
+            None => match Round::of(request, || state_seal(keys, None)) {
+                Ok(round) => round,
+                Err(why) => return self.respond_error(&RpcError::invalid_params(why)),
+            },
+        };
+        while self.attempt(handler, &round, waker)? {
+            if request.revision.is_modern() {
+                let finished = round.finish(request, || state_seal(keys, None));
+                let Some((missing, state)) = finished else {
+                    return self.respond_error(&CANNOT_ASK);
+                };
+                let sent = self.connection.send(|server, tx| {
+                    send_input_required(server, handle, &missing, state.as_deref(), tx)
+                });
+                return match sent {
+                    Err(Error::NotSent(_)) => self.respond_error(&CANNOT_ASK),
+                    sent => sent,
+                };
+            }
+            let missing = round.take_missing();
+            if missing.is_empty() {
+                return self.respond_error(&CANNOT_ASK);
+            }
+            round = match self.connection.ask(request, round, missing)? {
+                Some(next) => next,
+                None => return Ok(()),
+            };
+        }
+        self.connection.limit_pending()
+    }
+
+    /// Calls a tool once and sends the result. Returns whether it requires input first.
+    fn attempt<H: AsyncToolHandler>(
+        &mut self,
+        handler: &H,
+        round: &Round,
+        waker: &Waker,
+    ) -> Result<bool, Error> {
+        let Self { request, target, observed, .. } = *self;
+        let Context { turn, output, clock, .. } = &mut *self.connection;
+        let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut **output, bytes);
+        let link = TurnLink::new(turn, pump, *clock);
+        let found = match &target {
+            Target::Tool(tool) => read_found::<CallOf<H::Tools>>(tool, request),
+            _ => None,
+        };
+        let result = match found.or_else(|| CallOf::<H::Tools>::from_request(request)) {
+            None => return Ok(false),
+            Some(Err(faults)) => Err(ToolError::from(faults)),
+            Some(Ok(call)) => {
+                let context = ToolContext::<dyn Link>::new(request, &link).inputs(round);
+                let mut future = pin!(handler.call(call, context));
+                let result = loop {
+                    match future.as_mut().poll(&mut task::Context::from_waker(waker)) {
+                        Poll::Ready(result) => break result,
+                        Poll::Pending => thread::park(),
+                    }
+                };
+                if result.as_ref().is_err_and(ToolError::is_input_required) {
+                    return Ok(true);
+                }
+                checked::<H::Tools, _>(request, result)
+            }
+        };
+        if let (Some(observed), Err(error)) = (observed, &result) {
+            observed.failed(error);
+        }
+        link.respond(request.handle, &result)?;
+        Ok(false)
     }
 }
 
-impl Context<'_> {
+impl<'s> Context<'s> {
     /// Calls a tool, if the request is a valid call of one, and sends the result. Responds to
     /// invalid arguments, and does nothing for other requests, which a catalog has responded to or
     /// found the [`Target`](mcp_sansio::Target) of.
@@ -358,8 +423,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &mut H,
     ) -> Result<(), Error> {
-        let handler = SyncTools::new(handler);
-        self.run_tool(request, &Target::Other, &handler, None, None, Waker::noop())
+        self.about(request).call_tool(handler)
     }
 
     /// As [`call_tool`](Self::call_tool), for tools that take time. The thread sleeps while the
@@ -373,98 +437,19 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
     ) -> Result<(), Error> {
-        self.run_tool(request, &Target::Other, handler, None, None, &wakes_thread())
+        self.about(request).call_async_tool(handler)
     }
 
-    pub(super) fn run_tool<H: AsyncToolHandler>(
-        &mut self,
-        request: &Request<'_>,
-        target: &Target<'_>,
-        handler: &H,
-        keys: Option<&KeyRing>,
-        observed: Option<&ObservedRequest<'_>>,
-        waker: &Waker,
-    ) -> Result<(), Error> {
-        let handle = request.handle;
-        let mut round = match self.asking.take_round(handle) {
-            Some(round) => round,
-            None => match Round::of(request, || state_seal(keys, None)) {
-                Ok(round) => round,
-                Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
-            },
-        };
-        while self.attempt(request, target, handler, &round, observed, waker)? {
-            if request.revision.is_modern() {
-                let finished = round.finish(request, || state_seal(keys, None));
-                let Some((missing, state)) = finished else {
-                    return self.respond_error(handle, &CANNOT_ASK);
-                };
-                let sent = self.send(|server, tx| {
-                    send_input_required(server, handle, &missing, state.as_deref(), tx)
-                });
-                return match sent {
-                    Err(Error::NotSent(_)) => self.respond_error(handle, &CANNOT_ASK),
-                    sent => sent,
-                };
-            }
-            let missing = round.take_missing();
-            if missing.is_empty() {
-                return self.respond_error(handle, &CANNOT_ASK);
-            }
-            round = match self.ask(request, round, missing)? {
-                Some(next) => next,
-                None => return Ok(()),
-            };
+    /// Returns the context of a request for which no catalog is known.
+    fn about<'r>(&'r mut self, request: &'r Request<'r>) -> RequestContext<'r, 's> {
+        RequestContext {
+            request,
+            target: Target::Other,
+            unread: Cell::new(None),
+            keys: None,
+            observed: None,
+            connection: self,
         }
-        self.limit_pending()
-    }
-
-    /// Calls a tool once and sends the result. Returns whether it requires input first.
-    fn attempt<H: AsyncToolHandler>(
-        &mut self,
-        request: &Request<'_>,
-        target: &Target<'_>,
-        handler: &H,
-        round: &Round,
-        observed: Option<&ObservedRequest<'_>>,
-        waker: &Waker,
-    ) -> Result<bool, Error> {
-        let handle = request.handle;
-        let found = match target {
-            Target::Tool(tool) => read_found::<CallOf<H::Tools>>(tool, request),
-            _ => None,
-        };
-        let call = match found.or_else(|| CallOf::<H::Tools>::from_request(request)) {
-            Some(Ok(call)) => call,
-            Some(Err(faults)) => {
-                let error = ToolError::from(faults);
-                if let Some(observed) = observed {
-                    observed.failed(&error);
-                }
-                self.send(|server, tx| error.send(server, handle, tx))?;
-                return Ok(false);
-            }
-            None => return Ok(false),
-        };
-        let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
-        let link = TurnLink::new(self.turn, pump, self.clock);
-        let mut future =
-            pin!(handler.call(call, ToolContext::<dyn Link>::new(request, &link).inputs(round)));
-        let result = loop {
-            match future.as_mut().poll(&mut task::Context::from_waker(waker)) {
-                Poll::Ready(result) => break result,
-                Poll::Pending => thread::park(),
-            }
-        };
-        let is_input_required = result.as_ref().is_err_and(ToolError::is_input_required);
-        if !is_input_required {
-            let result = checked::<H::Tools, _>(request, result);
-            if let (Some(observed), Err(error)) = (observed, &result) {
-                observed.failed(error);
-            }
-            link.respond(handle, &result)?;
-        }
-        Ok(is_input_required)
     }
 
     /// Sends the input requests. Returns the next round at once if none of them can be sent.

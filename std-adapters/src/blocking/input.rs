@@ -1,5 +1,6 @@
 //! Input that can be waited for with a timeout.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -34,8 +35,8 @@ pub trait Input: Read {
 pub struct Threaded {
     messages: Receiver<Message>,
     sender: SyncSender<Message>,
-    /// The chunk that is being read.
-    chunk: Option<io::Cursor<Vec<u8>>>,
+    /// The rest of the chunk that is being read.
+    chunk: VecDeque<u8>,
     has_ended: bool,
 }
 
@@ -63,7 +64,7 @@ impl Threaded {
                 }
             }
         });
-        Self { messages, sender, chunk: None, has_ended: false }
+        Self { messages, sender, chunk: VecDeque::new(), has_ended: false }
     }
 
     /// Returns what ends a [`wait`](Input::wait).
@@ -74,17 +75,13 @@ impl Threaded {
     }
 
     fn has_rest(&self) -> bool {
-        self.has_ended
-            || self
-                .chunk
-                .as_ref()
-                .is_some_and(|chunk| (chunk.position() as usize) < chunk.get_ref().len())
+        self.has_ended || !self.chunk.is_empty()
     }
 
     fn take(&mut self, chunk: io::Result<Vec<u8>>) -> io::Result<()> {
         let chunk = chunk?;
         self.has_ended = chunk.is_empty();
-        self.chunk = Some(io::Cursor::new(chunk));
+        self.chunk = chunk.into();
         Ok(())
     }
 }
@@ -105,7 +102,7 @@ impl Read for Threaded {
                 self.take(chunk)?;
             }
         }
-        self.chunk.as_mut().map_or(Ok(0), |chunk| chunk.read(buffer))
+        self.chunk.read(buffer)
     }
 }
 

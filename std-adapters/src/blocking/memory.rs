@@ -1,6 +1,7 @@
 //! A server in the memory of its client, in virtual time: for tests.
 
-use std::io;
+use std::collections::VecDeque;
+use std::io::{self, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -50,7 +51,7 @@ pub struct Memory<'c, H> {
     connection: Connection<'c, GrowingServerState, Vec<u8>, Vec<u8>>,
     handler: H,
     /// Bytes that the client has not read yet.
-    output: Vec<u8>,
+    output: VecDeque<u8>,
     asking: Asking,
     /// Milliseconds, which the clock of the client shares.
     now: Arc<AtomicU64>,
@@ -68,7 +69,7 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
                 TxBuffer::with_limit(Vec::new(), MAX_PENDING),
             ),
             handler,
-            output: Vec::new(),
+            output: VecDeque::new(),
             asking: Asking::default(),
             now: Arc::default(),
             timer_not_before: Instant::from_millis(0),
@@ -97,8 +98,7 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
     /// Handles all messages in `input` and in the connection. Returns the number of bytes of
     /// `input` that were read, and the time of the next timeout.
     fn run(&mut self, input: &[u8]) -> Result<(usize, Option<Instant>), Error> {
-        let clock = self.clock();
-        let mut taken = 0;
+        let (clock, mut rest) = (self.clock(), input);
         loop {
             match self.connection.next(clock()) {
                 Step::Event(event, mut turn) => {
@@ -108,23 +108,18 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
                 }
                 Step::Again => {}
                 Step::Io { write: [], mut read, until } => {
-                    let rest = input.get(taken..).unwrap_or_default();
-                    let room = read.spare().len().min(rest.len());
-                    if room == 0 {
-                        return Ok((taken, until));
+                    let taken = rest.read(read.spare())?;
+                    if taken == 0 {
+                        return Ok((input.len() - rest.len(), until));
                     }
-                    for (to, from) in read.spare().iter_mut().zip(rest) {
-                        *to = *from;
-                    }
-                    read.commit(room);
-                    taken += room;
+                    read.commit(taken);
                 }
                 Step::Io { write, .. } => {
-                    self.output.extend_from_slice(write);
+                    self.output.extend(write);
                     let written = write.len();
                     self.connection.wrote(written);
                 }
-                Step::Closed => return Ok((taken, None)),
+                Step::Closed => return Ok((input.len() - rest.len(), None)),
             }
         }
     }
@@ -178,10 +173,7 @@ impl<'c, H: Handler + Send + 'c> Transport for Memory<'c, H> {
             let rest = out.get(written..).unwrap_or_default();
             let (taken, until) = self.run(rest).map_err(io::Error::other)?;
             written += taken;
-            let read = self.output.len().min(into.len());
-            for (to, from) in into.iter_mut().zip(self.output.drain(..read)) {
-                *to = from;
-            }
+            let read = self.output.read(into)?;
             let is_over = limit.is_some_and(|limit| (self.clock())() >= limit);
             if written > 0 || read > 0 || is_over {
                 return Ok(Transferred { written, read, ended: false });

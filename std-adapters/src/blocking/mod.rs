@@ -141,7 +141,8 @@ fn run(
     handler: &mut impl Handler,
 ) -> Result<(), Error> {
     match run_until_end(config, input, output, handler) {
-        Err(error) if error.is_closed() => Ok(()),
+        // The client has closed its end.
+        Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
     }
 }

@@ -3,10 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use mcp_sansio::{
-    Catalog, OwnedCatalog, OwnedRequest, Request, ResponseKind, RpcError, Server, Target,
-    TargetPlace, Tx,
-};
+use mcp_sansio::{OwnedRequest, Request, ResponseKind, RpcError, Server, Target, TargetPlace, Tx};
 use mcp_sansio_engine::site::Principal;
 
 use super::app::Settings;
@@ -22,6 +19,7 @@ use crate::observer::{Ended, Hooks, ObservedRequest, Refusal};
 use crate::panics::caught;
 use crate::rounds::Round;
 use crate::runtime::turns::{Turn, Turns};
+use crate::shared_catalog::Snapshot;
 
 /// Result of admitting a request: `response` has to be sent, a part of it may be written.
 pub(crate) struct Admission<K> {
@@ -68,12 +66,12 @@ impl Settings {
             let id = server.request_id(request.handle);
             Box::new(hooks.request(number, id, request, client_of(&origin)))
         });
+        let refused = |error, observed, why| {
+            Admission::without_handler(request, PendingResponse::Refused(error), observed, why)
+        };
         let slot = match slot {
             Ok(slot) => slot,
-            Err((text, why)) => {
-                let response = PendingResponse::Refused(RpcError::internal(text));
-                return Admission::without_handler(request, response, observed, Some(why));
-            }
+            Err((text, why)) => return refused(RpcError::internal(text), observed, Some(why)),
         };
         let client = || self.tasks.client(request, &origin, slot.connection());
         let (mut awaited, mut is_elsewhere) = (OnceLock::new(), false);
@@ -90,7 +88,7 @@ impl Settings {
         let (mut found, mut listed) = (None, None);
         let snapshot = match is_about_tasks {
             true => Ok(None),
-            false => caught(|| self.snapshot_of(&origin)),
+            false => caught(|| self.snapshot_for(principal_of(&origin))),
         };
         let snapshot = match snapshot {
             Ok(snapshot) => snapshot,
@@ -131,17 +129,11 @@ impl Settings {
         }
         let task = match TaskWork::new(self, request, found.as_ref(), client, server) {
             Ok(task) => task,
-            Err(error) => {
-                let response = PendingResponse::Refused(error);
-                return Admission::without_handler(request, response, observed, None);
-            }
+            Err(error) => return refused(error, observed, None),
         };
         let round = match Round::of(request, || self.state_seal(&origin)) {
             Ok(round) => round,
-            Err(why) => {
-                let response = PendingResponse::Refused(RpcError::invalid_params(why));
-                return Admission::without_handler(request, response, observed, None);
-            }
+            Err(why) => return refused(RpcError::invalid_params(why), observed, None),
         };
         let request = Arc::new(ActiveRequest {
             handle: request.handle,
@@ -171,18 +163,15 @@ impl Settings {
     }
 
     /// Returns the catalog for requests of this principal, which the application may choose.
-    pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot> {
+    pub(crate) fn snapshot_for(&self, principal: Option<&Principal>) -> Option<Snapshot<'static>> {
         match (principal, &self.catalog_of) {
             (Some(principal), Some(choose)) => {
-                Some(Snapshot { is_chosen: true, ..choose(principal).snapshot() })
+                let mut snapshot = choose(principal).snapshot();
+                snapshot.is_chosen = true;
+                Some(snapshot)
             }
             _ => self.catalog.as_ref().map(CatalogSource::snapshot),
         }
-    }
-
-    /// Returns the catalog for a request.
-    pub(crate) fn snapshot_of(&self, origin: &Origin) -> Option<Snapshot> {
-        self.snapshot_for(principal_of(origin))
     }
 }
 
@@ -282,46 +271,14 @@ impl Drop for Slot {
     }
 }
 
-// The catalog of the moment in which a request arrives.
+// The catalog of a request.
 
 /// Chooses the catalog of a principal.
 pub(crate) type CatalogOf = dyn Fn(&Principal) -> CatalogSource<'static> + Send + Sync;
 
-impl CatalogSource<'static> {
-    fn snapshot(&self) -> Snapshot {
-        let current = match self {
-            Self::Constant(catalog) => Current::Constant(catalog),
-            Self::Shared(catalog) => Current::Owned(catalog.snapshot()),
-        };
-        Snapshot { current, is_chosen: false }
-    }
-}
-
-/// The catalog of the moment in which a request arrived.
-pub(crate) struct Snapshot {
-    current: Current,
-    /// Whether it was chosen for a principal.
-    is_chosen: bool,
-}
-
-enum Current {
-    Constant(&'static Catalog<'static>),
-    Owned(Arc<OwnedCatalog>),
-}
-
-impl Snapshot {
-    pub(crate) fn catalog(&self) -> Catalog<'_> {
-        let catalog = match &self.current {
-            Current::Constant(catalog) => **catalog,
-            Current::Owned(catalog) => catalog.catalog(),
-        };
-        if self.is_chosen { catalog.private() } else { catalog }
-    }
-}
-
 /// The target of a request, with the catalog that has it.
 pub(crate) struct Found {
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: Snapshot<'static>,
     place: TargetPlace,
 }
 

@@ -1,19 +1,18 @@
 //! The context of a handler.
 
 use std::future::poll_fn;
-use std::mem::take;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::task::{self, Poll};
+use std::task::Poll;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Prompts, ToolHandler, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Encode, InputLink as _, Link, OrToolError as _, OwnedJson, OwnedRequest, Request,
-    RequestHandle, Revision, RpcError, Target, ToolContext, ToolError,
+    Encode, Link, OrToolError as _, OwnedJson, OwnedRequest, Request, RequestHandle, Revision,
+    RpcError, Target, ToolContext, ToolError,
 };
 use mcp_sansio_engine::PeerAddress;
 use mcp_sansio_engine::internal::{
@@ -21,7 +20,7 @@ use mcp_sansio_engine::internal::{
 };
 use mcp_sansio_engine::site::{OwnedHead, Principal, Scopes, ServerKey};
 
-use super::admission::{Found, Slot, Snapshot};
+use super::admission::{Found, Slot};
 use super::broadcast::Broadcaster;
 use super::reply::{HandlerResult, IntoReply as _, PendingResponse, Reply};
 use super::source::RequestSource;
@@ -30,6 +29,8 @@ use crate::lock::lock;
 use crate::observer::{Ended, ObservedRequest};
 use crate::panics::{Panic, caught};
 use crate::rounds::Round;
+use crate::runtime::tasks::Tasks;
+use crate::shared_catalog::Snapshot;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
@@ -52,7 +53,7 @@ pub(crate) struct ActiveRequest {
     /// Of a call that may become a task.
     pub(crate) task: Option<Box<TaskWork>>,
     /// The catalog of a request for a list that is not the same for all.
-    pub(crate) listed: Option<Snapshot>,
+    pub(crate) listed: Option<Snapshot<'static>>,
     /// The task whose result this request waits for (2025-11-25).
     pub(crate) awaited: OnceLock<(TaskKey, TaskId)>,
     /// Whether it is about tasks of other servers.
@@ -76,7 +77,7 @@ pub(crate) struct HttpOrigin {
 
 /// Whether the principal of a request for a list may see a part of it. A catalog without scopes has
 /// the same lists for all.
-pub(crate) fn is_part(snapshot: &Snapshot, origin: &Origin) -> bool {
+pub(crate) fn is_part(snapshot: &Snapshot<'_>, origin: &Origin) -> bool {
     let has_filter = origin.as_ref().is_some_and(|origin| origin.filter.is_some());
     has_filter && snapshot.catalog().has_scopes()
 }
@@ -474,58 +475,32 @@ impl Context {
         request: &Request<'_>,
         input_requests: Vec<(String, OwnedJson)>,
     ) -> Vec<(String, Response)> {
-        let asked = |(key, input_request)| Asked {
-            context: self,
-            key,
-            input_request,
-            place: None,
-            response: None,
-        };
-        let mut asked: Vec<Asked<'_>> = input_requests.into_iter().map(asked).collect();
+        let (mut asked, mut responses) = (Tasks::new(), Vec::new());
+        for (key, input_request) in input_requests {
+            let response = self.response(request, key.clone(), input_request);
+            asked.insert(key, response);
+        }
         poll_fn(|cx| {
-            let waiting = asked.iter_mut().filter(|asked| asked.response.is_none());
-            match waiting.filter_map(|asked| asked.poll(request, cx)).count() {
-                0 => Poll::Ready(()),
-                _ => Poll::Pending,
+            while let Poll::Ready(ended) = asked.poll_next(cx) {
+                let response = |ended: Result<_, _>| ended.unwrap_or(Err(ToolError::GONE));
+                responses.extend(ended.map(|(key, ended)| (key, response(ended))));
             }
+            if asked.is_empty() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        let response = |asked: &mut Asked<'_>| Some((take(&mut asked.key), asked.response.take()?));
-        asked.iter_mut().filter_map(response).collect()
+        responses
+    }
+
+    async fn response(
+        &self,
+        request: &Request<'_>,
+        key: String,
+        input_request: OwnedJson,
+    ) -> Response {
+        let input_request = input_request.to::<InputRequest<'_>>().or_internal()?;
+        let response = self.tool(request).request_input(&key, input_request).await?;
+        Ok(response.as_json().into())
     }
 }
 
 mcp_sansio::opaque_debug!(Context |it| { request: it.unread_request().params.as_json() });
-
-/// An input request that waits for its response. Dropping it withdraws the request.
-struct Asked<'c> {
-    context: &'c Context,
-    key: String,
-    input_request: OwnedJson,
-    place: Option<u64>,
-    response: Option<Response>,
-}
-
-impl Asked<'_> {
-    /// Returns `Some` while there is no response.
-    fn poll(&mut self, request: &Request<'_>, cx: &mut task::Context<'_>) -> Option<()> {
-        let Self { context, key, input_request, place, response } = self;
-        let polled = match input_request.to::<InputRequest<'_>>() {
-            Ok(input_request) => context.poll_input(cx, request, key, &input_request, place),
-            Err(error) => Poll::Ready(Err(error).or_internal()),
-        };
-        match polled {
-            Poll::Ready(done) => *response = Some(done),
-            Poll::Pending => return Some(()),
-        }
-        None
-    }
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.context.leave_input(place);
-        }
-    }
-}

@@ -11,11 +11,12 @@ use mcp_sansio::{
 };
 use mcp_sansio_engine::internal::{failure, is_error, result_of};
 
-use super::admission::{Slot, Snapshot};
+use super::admission::Slot;
 use super::app::Settings;
 use super::context::{ActiveRequest, Context};
 use super::task_hub::{TaskListen, TaskResponse};
 use crate::rounds::send_input_required;
+use crate::shared_catalog::Snapshot;
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Clone, Debug)]
@@ -105,7 +106,7 @@ pub(crate) enum PendingResponse {
     /// A list from the catalog, or the error for a name that is not in it.
     FromCatalog {
         request: Box<OwnedRequest>,
-        snapshot: Snapshot,
+        snapshot: Snapshot<'static>,
         _slot: Slot,
     },
     /// The entries of a list that take no scopes, or these.
@@ -154,12 +155,12 @@ impl PendingResponse {
     pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         match self {
             Self::Reply(json) if is_error(json.as_json()) => ResponseKind::ToolFailed,
-            Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,
+            Self::Reply(_) | Self::FromCatalog { .. } | Self::Part(..) | Self::Listen(_) => {
+                ResponseKind::Result
+            }
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
             Self::Task(response) => response.kind(revision),
-            Self::Part(..) => ResponseKind::Result,
-            Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
     }
