@@ -260,13 +260,6 @@ impl<T, M: Live> Driver<T, M> {
         self.keeps_tasks = true;
     }
 
-    fn disconnected(&mut self, how: Disconnect<'_>) {
-        self.requests.end(());
-        if let Some(connection) = &mut self.observed {
-            connection.disconnected(how);
-        }
-    }
-
     /// Returns the time at which the connection counts as idle.
     fn idle_at(&self) -> Option<Instant> {
         let timeout = self.idle_timeout?;
@@ -297,13 +290,16 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
             Err(error) if is_gone(&error) => Poll::Ready(Some(Ok(ConnectionEnd::Closed))),
             Err(error) => Poll::Ready(Some(Err(error))),
         }));
-        self.disconnected(match &result {
-            Ok(ConnectionEnd::Closed) => Disconnect::Closed,
-            Ok(ConnectionEnd::Idle) => Disconnect::Idle,
-            Ok(ConnectionEnd::Unresponsive) => Disconnect::Unresponsive,
-            Ok(ConnectionEnd::ShutDown) => Disconnect::ShutDown,
-            Err(error) => Disconnect::Failed(error),
-        });
+        self.requests.end(());
+        if let Some(connection) = &mut self.observed {
+            connection.disconnected(match &result {
+                Ok(ConnectionEnd::Closed) => Disconnect::Closed,
+                Ok(ConnectionEnd::Idle) => Disconnect::Idle,
+                Ok(ConnectionEnd::Unresponsive) => Disconnect::Unresponsive,
+                Ok(ConnectionEnd::ShutDown) => Disconnect::ShutDown,
+                Err(error) => Disconnect::Failed(error),
+            });
+        }
         Poll::Ready(result)
     }
 
@@ -315,7 +311,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Driver<T, M> {
         }
         // Unless it is a shutdown, nothing limits them but their own time.
         self.ends_at = self.ends_at.filter(|_| self.is_closing);
-        self.io.drop_stream();
+        self.io.stream = None;
         self.shared.close();
         // It does not count as a connection any more, but is still to be told of a shutdown.
         self.registration.uncount();
@@ -579,10 +575,6 @@ impl<T> StreamIo<T> {
     fn new(stream: T) -> Self {
         let active = runtime::now();
         Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
-    }
-
-    fn drop_stream(&mut self) {
-        self.stream = None;
     }
 
     /// Records activity.

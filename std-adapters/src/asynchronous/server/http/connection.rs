@@ -100,7 +100,7 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
         };
         idle = Some(limits.idle_timeout.unwrap_or(IDLE_TIMEOUT));
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
-        let mut response = ResponseWriter::new()
+        let response = ResponseWriter::new()
             .http_1_0(head.is_http_1_0)
             .keep_alive(keeps_alive)
             .head_only(wire.reader.is_head());
@@ -109,15 +109,14 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
             Some(other) if !Arc::ptr_eq(&other.0, &server.0) => (other, None),
             _ => (server, Some(table)),
         };
-        let begun = respond(server, table, wire, head, &mut response);
-        // In memory that an idle connection does not have.
-        if let Some(rest) =
-            begun.map(|begun| Box::pin(go_on(server, table, wire, begun, &mut response)))
-        {
-            rest.await?;
+        let mut serving = Serving { server, table, wire: &mut *wire, response };
+        if let Some(begun) = serving.respond(head) {
+            // In memory that an idle connection does not have.
+            Box::pin(serving.go_on(begun)).await?;
         }
+        let keeps_alive = serving.response.keeps_alive();
         wire.flush().await?;
-        if !response.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
+        if !keeps_alive || !wire.is_whole() || !wire.reader.next_request() {
             return wire.close().await;
         }
     }
@@ -131,184 +130,170 @@ enum Begun {
     Exchange(HttpExchange, Vec<u8>),
 }
 
-/// Writes the response to a request, or returns what is left to do.
-fn respond<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
-    table: Option<&Mutex<Table<M>>>,
-    wire: &mut Wire<'_, T>,
-    head: Head,
-    response: &mut ResponseWriter,
-) -> Option<Begun> {
-    let Some(table) = table.filter(|_| wire.reader.has_whole_body()) else {
-        return Some(Begun::Head(head));
-    };
-    let body = match wire.reader.next_part() {
-        Ok(Some(Part::Body(body))) => body,
-        _ => &[],
-    };
-    let (exchange, fed) = server.serve_whole(table, head.head, body, |site, now, key| {
-        output(site, now, key, response, &mut wire.out);
-        response.is_done()
-    });
-    let rest = body.get(fed..).unwrap_or_default();
-    let begun = (!exchange.is_closed).then(|| Begun::Exchange(exchange, rest.to_vec()));
-    wire.end_body();
-    // Its end, too.
-    wire.skip_body();
-    begun
+/// A request of a connection, and its response.
+struct Serving<'c, 'w, T, M: Live> {
+    server: &'c HttpServer,
+    /// `None` if another thread runs its handler.
+    table: Option<&'c Mutex<Table<M>>>,
+    wire: &'c mut Wire<'w, T>,
+    response: ResponseWriter,
 }
 
-/// Reads the rest of the body of a request, and writes its response.
-async fn go_on<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
-    table: Option<&Mutex<Table<M>>>,
-    wire: &mut Wire<'_, T>,
-    begun: Begun,
-    response: &mut ResponseWriter,
-) -> io::Result<()> {
-    let mut exchange = match begun {
-        Begun::Exchange(mut exchange, rest) => {
-            // It waits for the check of its credentials, or for room.
-            if !rest.is_empty() {
-                wire.return_input();
-                feed_rest(server, table, &mut exchange, rest, true).await;
-            }
-            exchange
-        }
-        Begun::Head(head) => {
-            let (mut exchange, mut wants_body) = server.open(head.head);
-            if !wants_body {
-                wire.return_input();
-                wants_body = exchange.wants_body().await;
-            }
-            if wants_body {
-                if head.expects_continue {
-                    wire.out.extend_from_slice(CONTINUE);
-                    wire.flush().await?;
-                }
-                let failed = feed(server, table, wire, &mut exchange, head.content_length).await?;
-                if let Some(error) = failed {
-                    refuse(&refusal(error), response, &mut wire.out);
-                    return Ok(());
-                }
-            }
-            exchange
-        }
-    };
-    // The connection is closed after the response, unless an unread body has been received.
-    if !wire.skip_body() {
-        response.close();
-    }
-    let responded = poll_fn(|cx| {
-        loop {
-            let mut moved = false;
-            if wire.out.is_empty() && !response.is_done() {
-                moved = poll_output(&mut exchange, response, &mut wire.out, cx);
-            }
-            let had = !wire.out.is_empty();
-            if let Poll::Ready(written) = wire.poll_write(cx) {
-                written?;
-                // There is room for more.
-                moved |= had;
-                if response.is_done() && wire.out.is_empty() {
-                    return Poll::Ready(Ok(()));
-                }
-            }
-            if moved {
-                continue;
-            }
-            // Not before all output is seen: a client with a whole response sends its next request.
-            if wire.poll_gone(cx) || wire.poll_stuck(cx) {
-                return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
-            }
-            if !wire.is_whole() {
-                response.close();
-            }
-            return Poll::Pending;
-        }
-    });
-    let result = responded.await;
-    if !exchange.is_closed {
-        server.attend(table, || drop(exchange));
-    }
-    result
-}
-
-/// Feeds the body, until it is complete or there is a response.
-async fn feed<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
-    server: &HttpServer,
-    table: Option<&Mutex<Table<M>>>,
-    wire: &mut Wire<'_, T>,
-    exchange: &mut HttpExchange,
-    length: Option<usize>,
-) -> io::Result<Option<MessageError>> {
-    let (mut total, mut has_ended) = (0, false);
-    loop {
-        match wire.reader.next_part() {
-            Ok(Some(Part::Body(piece))) => {
-                total += piece.len();
-                has_ended = length == Some(total);
-                let mut fed = 0;
-                let table = table.filter(|_| has_ended);
-                let mut feed = |cx: &mut Context<'_>| {
-                    server.attend(table, || exchange.poll_feed(cx, piece, &mut fed, has_ended))
-                };
-                if !poll_fn(|cx| Poll::Ready(feed(cx).is_ready())).await {
-                    let rest = piece.get(fed..).unwrap_or_default().to_vec();
-                    wire.return_input();
-                    feed_rest(server, table, exchange, rest, has_ended).await;
-                }
-                continue;
-            }
-            Ok(Some(Part::End)) => {
-                wire.end_body();
-                if !has_ended {
-                    server.attend(table, || exchange.end_body());
-                }
-                return Ok(None);
-            }
-            Ok(_) => {}
-            Err(error) => return Ok(Some(error)),
-        }
-        let read = poll_fn(|cx| {
-            if let Poll::Ready(false) = exchange.poll_wants_body(cx) {
-                return Poll::Ready(Ok(None));
-            }
-            wire.poll_read(cx).map_ok(Some)
+impl<T: AsyncRead + AsyncWrite + Unpin, M: Live> Serving<'_, '_, T, M> {
+    /// Writes the response to a request, or returns what is left to do.
+    fn respond(&mut self, head: Head) -> Option<Begun> {
+        let Self { server, table, wire, response } = self;
+        let Some(table) = table.filter(|_| wire.reader.has_whole_body()) else {
+            return Some(Begun::Head(head));
+        };
+        let body = match wire.reader.next_part() {
+            Ok(Some(Part::Body(body))) => body,
+            _ => &[],
+        };
+        let (exchange, fed) = server.serve_whole(table, head.head, body, |site, now, key| {
+            output(site, now, key, response, &mut wire.out);
+            response.is_done()
         });
-        match read.await? {
-            None => return Ok(None),
-            Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Some(_) => {}
+        let rest = body.get(fed..).unwrap_or_default();
+        let begun = (!exchange.is_closed).then(|| Begun::Exchange(exchange, rest.to_vec()));
+        wire.end_body();
+        // Its end, too.
+        wire.skip_body();
+        begun
+    }
+
+    /// Reads the rest of the body of a request, and writes its response.
+    async fn go_on(&mut self, begun: Begun) -> io::Result<()> {
+        let mut exchange = match begun {
+            Begun::Exchange(mut exchange, rest) => {
+                // It waits for the check of its credentials, or for room.
+                if !rest.is_empty() {
+                    self.feed_rest(&mut exchange, rest, true).await;
+                }
+                exchange
+            }
+            Begun::Head(head) => {
+                let (mut exchange, mut wants_body) = self.server.open(head.head);
+                if !wants_body {
+                    self.wire.return_input();
+                    wants_body = exchange.wants_body().await;
+                }
+                if wants_body {
+                    if head.expects_continue {
+                        self.wire.out.extend_from_slice(CONTINUE);
+                        self.wire.flush().await?;
+                    }
+                    if let Some(error) = self.feed(&mut exchange, head.content_length).await? {
+                        refuse(&refusal(error), &mut self.response, &mut self.wire.out);
+                        return Ok(());
+                    }
+                }
+                exchange
+            }
+        };
+        let Self { server, table, wire, response } = self;
+        // The connection is closed after the response, unless an unread body has been received.
+        if !wire.skip_body() {
+            response.close();
+        }
+        let key = exchange.key;
+        let responded = poll_fn(|cx| {
+            loop {
+                let mut moved = false;
+                if wire.out.is_empty() && !response.is_done() {
+                    let polled = exchange.poll(cx, |site, now| {
+                        output(site, now, key, response, &mut wire.out);
+                        (!wire.out.is_empty() || response.is_done()).then_some(())
+                    });
+                    moved = polled.is_ready();
+                }
+                let had = !wire.out.is_empty();
+                if let Poll::Ready(written) = wire.poll_write(cx) {
+                    written?;
+                    // There is room for more.
+                    moved |= had;
+                    if response.is_done() && wire.out.is_empty() {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                if moved {
+                    continue;
+                }
+                // Not before all output is seen: a client with a whole response sends its next
+                // request.
+                if wire.poll_gone(cx) || wire.poll_stuck(cx) {
+                    return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
+                }
+                if !wire.is_whole() {
+                    response.close();
+                }
+                return Poll::Pending;
+            }
+        });
+        let result = responded.await;
+        if !exchange.is_closed {
+            server.attend(*table, || drop(exchange));
+        }
+        result
+    }
+
+    /// Feeds the body, until it is complete or there is a response.
+    async fn feed(
+        &mut self,
+        exchange: &mut HttpExchange,
+        length: Option<usize>,
+    ) -> io::Result<Option<MessageError>> {
+        let (mut total, mut has_ended) = (0, false);
+        loop {
+            let Self { server, table, wire, .. } = self;
+            match wire.reader.next_part() {
+                Ok(Some(Part::Body(piece))) => {
+                    total += piece.len();
+                    has_ended = length == Some(total);
+                    let mut fed = 0;
+                    let table = table.filter(|_| has_ended);
+                    let mut feed = |cx: &mut Context<'_>| {
+                        server.attend(table, || exchange.poll_feed(cx, piece, &mut fed, has_ended))
+                    };
+                    if !poll_fn(|cx| Poll::Ready(feed(cx).is_ready())).await {
+                        let rest = piece.get(fed..).unwrap_or_default().to_vec();
+                        self.feed_rest(exchange, rest, has_ended).await;
+                    }
+                    continue;
+                }
+                Ok(Some(Part::End)) => {
+                    wire.end_body();
+                    if !has_ended {
+                        server.attend(*table, || exchange.end_body());
+                    }
+                    return Ok(None);
+                }
+                Ok(_) => {}
+                Err(error) => return Ok(Some(error)),
+            }
+            let read = poll_fn(|cx| {
+                if let Poll::Ready(false) = exchange.poll_wants_body(cx) {
+                    return Poll::Ready(Ok(None));
+                }
+                wire.poll_read(cx).map_ok(Some)
+            });
+            match read.await? {
+                None => return Ok(None),
+                Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Some(_) => {}
+            }
         }
     }
-}
 
-/// Feeds a piece of the body that has to wait.
-async fn feed_rest<M: Live>(
-    server: &HttpServer,
-    table: Option<&Mutex<Table<M>>>,
-    exchange: &mut HttpExchange,
-    piece: Vec<u8>,
-    is_last: bool,
-) {
-    let mut fed = 0;
-    poll_fn(|cx| server.attend(table, || exchange.poll_feed(cx, &piece, &mut fed, is_last))).await;
-}
-
-/// Moves output of an exchange. Returns whether there was any.
-fn poll_output(
-    exchange: &mut HttpExchange,
-    response: &mut ResponseWriter,
-    out: &mut Vec<u8>,
-    cx: &mut Context<'_>,
-) -> bool {
-    let key = exchange.key;
-    let moved = exchange.poll(cx, |site, now| {
-        output(site, now, key, response, out);
-        (!out.is_empty() || response.is_done()).then_some(())
-    });
-    moved.is_ready()
+    /// Feeds a piece of the body that has to wait.
+    async fn feed_rest(&mut self, exchange: &mut HttpExchange, piece: Vec<u8>, is_last: bool) {
+        self.wire.return_input();
+        let (mut fed, table) = (0, self.table.filter(|_| is_last));
+        poll_fn(|cx| {
+            self.server.attend(table, || exchange.poll_feed(cx, &piece, &mut fed, is_last))
+        })
+        .await;
+    }
 }
 
 /// Moves the output that an exchange has.

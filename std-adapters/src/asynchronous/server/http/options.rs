@@ -285,7 +285,12 @@ impl HttpOptions {
     }
 
     /// Returns a limit with the share of a client.
-    const fn limit(&self, total: usize, holder: Option<&Holder>, limits: &Limits) -> PlaceLimit {
+    pub(crate) const fn limit(
+        &self,
+        total: usize,
+        holder: Option<&Holder>,
+        limits: &Limits,
+    ) -> PlaceLimit {
         Holder::limit(holder, total, self.principal_share, limits.address_share)
     }
 
@@ -315,11 +320,6 @@ impl HttpOptions {
         let holder = credentials.holder();
         let limit = self.limit(self.max_waiting_checks, holder.as_ref(), limits);
         Some(Check::new(authorizer.begin(credentials), holder, limit))
-    }
-
-    /// Returns the limit of requests with handlers, with the share of a client.
-    pub(crate) const fn handlers(&self, holder: Option<&Holder>, limits: &Limits) -> PlaceLimit {
-        self.limit(self.max_handlers, holder, limits)
     }
 
     /// Returns the result of a check, with the response to a request that is denied.

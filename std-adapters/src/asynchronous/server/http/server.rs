@@ -90,7 +90,9 @@ impl HttpServer {
         counts: Counts,
         (shard, shards): (u32, u32),
     ) -> io::Result<Self> {
-        getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
+        getrandom::fill(&mut [0; 16]).map_err(|error| {
+            io::Error::other(format!("no random numbers for ids of sessions: {error}"))
+        })?;
         let settings = Arc::clone(&app.settings);
         let random = move || with_number(random_bytes(), shard, shards);
         let options = Arc::clone(options);
@@ -100,17 +102,15 @@ impl HttpServer {
             site = site.counts(counts.of_site());
         }
         if let Some(name) = &options.node {
-            let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
-            let keys = settings.keys.clone().ok_or_else(|| invalid(NO_KEYS.to_owned()))?;
+            let keys = settings.keys.clone().ok_or_else(|| invalid(NO_KEYS))?;
             let clock = || time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-            let node = SiteNode::new(name, keys, clock);
-            let node = node.map_err(|why| invalid(why.to_string()))?.shard(shard);
+            let node = SiteNode::new(name, keys, clock).map_err(invalid)?.shard(shard);
             site = site.node(if options.bus.is_some() { node.on_bus() } else { node });
             if shard == 0 {
                 settings.tasks.join(name, random_bytes());
             }
         } else if options.bus.is_some() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_NODE));
+            return Err(invalid(NO_NODE));
         }
         for (path, json) in options.documents()? {
             site.add_document(path, json);
@@ -305,13 +305,8 @@ impl HttpServer {
         let ends_at = requests.limit_tasks(&self.0.settings, ends_at);
         let is_over = is_over && requests.is_empty();
         let until = until.map(|until| clock().real_time(until));
-        if let Some(due) = until.into_iter().chain(ends_at).min()
-            && timer.poll(cx, due)
-        {
-            self.with(|_, _| ());
-            moved = true;
-        }
-        if has_steps {
+        let due = until.into_iter().chain(ends_at).min();
+        if due.is_some_and(|due| timer.poll(cx, due)) || has_steps {
             self.with(|_, _| ());
             moved = true;
         }
@@ -455,8 +450,8 @@ fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn no_random_numbers(error: getrandom::Error) -> io::Error {
-    io::Error::other(format!("no random numbers for ids of sessions: {error}"))
+fn invalid(why: impl fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }
 
 /// Time in which connections take the ends of their responses after the limit of a shutdown.

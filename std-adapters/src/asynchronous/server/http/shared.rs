@@ -288,11 +288,9 @@ impl Shared {
                 return None;
             }
         };
-        let holder = turn.holder();
-        let place = self
-            .counts
-            .handlers
-            .take(holder.clone(), self.options.handlers(holder.as_ref(), &self.settings.limits));
+        let (holder, limits) = (turn.holder(), &self.settings.limits);
+        let limit = self.options.limit(self.options.max_handlers, holder.as_ref(), limits);
+        let place = self.counts.handlers.take(holder.clone(), limit);
         let load = turn.is_session().then(|| {
             let found = servers.entry(server).or_default();
             &*found.load.get_or_insert_with(|| Load::new(&self.settings))

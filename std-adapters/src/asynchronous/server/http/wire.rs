@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::mem::{replace, take};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::thread::LocalKey;
 use std::time::{Duration, Instant};
 
@@ -185,7 +185,9 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
     /// Reads into the memory of the thread, unless there is input that is incomplete.
     fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if !self.has_input && self.reader.is_empty() {
-            self.reader.replace_storage(lend_input());
+            let mut input = lend(&INPUT);
+            input.resize(INPUT_LEN, 0);
+            self.reader.replace_storage(input);
             self.has_input = true;
         }
         let read = Pin::new(&mut self.stream).poll_read(cx, self.reader.spare());
@@ -200,7 +202,7 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
     /// Gives the memory of the thread back, and keeps what is incomplete: call it before a wait.
     pub(crate) fn return_input(&mut self) {
         if take(&mut self.has_input) {
-            return_input(self.reader.replace_storage(Vec::new()));
+            give_back(&INPUT, self.reader.replace_storage(Vec::new()));
         }
     }
 
@@ -266,14 +268,12 @@ impl<'t, T: AsyncRead + AsyncWrite + Unpin> Wire<'t, T> {
             return_output(take(&mut self.out));
         }
         if !self.is_flushed {
-            match Pin::new(&mut self.stream).poll_flush(cx) {
-                Poll::Ready(Ok(())) => self.is_flushed = true,
-                Poll::Pending => {
-                    self.stuck.get_or_insert_with(Stuck::new);
-                    return Poll::Pending;
-                }
-                failed => return failed,
+            let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+            if flushed.is_pending() {
+                self.stuck.get_or_insert_with(Stuck::new);
             }
+            ready!(flushed)?;
+            self.is_flushed = true;
         }
         self.stuck = None;
         Poll::Ready(Ok(()))
@@ -372,18 +372,6 @@ thread_local! {
     static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static HEADS: RefCell<Vec<Option<Heads>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Lends memory that is read into.
-pub(super) fn lend_input() -> Vec<u8> {
-    let mut input = lend(&INPUT);
-    input.resize(INPUT_LEN, 0);
-    input
-}
-
-/// Takes back what [`lend_input`] has lent.
-pub(super) fn return_input(input: Vec<u8>) {
-    give_back(&INPUT, input);
 }
 
 /// Lends memory that is written into.
