@@ -91,10 +91,7 @@ where
     let future = pin!(None);
     let mut handler = Handler { app, request, source, future, is_begun: false };
     if let Some(adopted) = work.again.take() {
-        let (task, _) = work.begin(adopted, app.broadcaster());
-        if let Some(id) = work.id() {
-            request.tell(|observed| observed.became(id));
-        }
+        let (task, _) = work.begin(adopted, request, app.broadcaster());
         handler.run(work, task).await;
         return None;
     }
@@ -132,10 +129,7 @@ where
         return Some(handler.call(permit).await);
     }
     drop(permit);
-    let (task, created) = work.begin(new, app.broadcaster());
-    if let Some(id) = work.id() {
-        request.tell(|observed| observed.became(id));
-    }
+    let (task, created) = work.begin(new, request, app.broadcaster());
     source.answer(request, created);
     handler.run(work, task).await;
     None
@@ -387,10 +381,6 @@ impl<K: Copy + Ord, M: Live> Requests<K, M> {
     /// Ends all tasks, which fail.
     fn end_tasks(&mut self) {
         for place in self.lives.places_where(|(_, request)| request.task().is_some()) {
-            if let Some((server, request)) = self.lives.name(place) {
-                let (server, handle) = (*server, request.handle);
-                self.release(server, handle);
-            }
             self.drop_life(place, Ended::Gone);
         }
     }
@@ -410,10 +400,11 @@ impl<K: Copy + Ord, M: Live> Requests<K, M> {
     }
 
     fn drop_life(&mut self, place: Place, how: Ended) {
-        match self.lives.remove(place) {
-            Some(((_, request), Err(panic))) => request.panicked(&panic),
-            Some(((_, request), Ok(()))) => request.ended(how),
-            None => {}
+        let Some(((server, request), dropped)) = self.lives.remove(place) else { return };
+        self.release(server, request.handle);
+        match dropped {
+            Err(panic) => request.panicked(&panic),
+            Ok(()) => request.ended(how),
         }
     }
 

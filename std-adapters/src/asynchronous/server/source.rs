@@ -138,10 +138,14 @@ impl Link for Context {
         place: &mut Option<u64>,
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
-        if let Some((task, key)) = self.active.task() {
-            return task.poll_send(cx, key, (&self.active, &*self.source), place, attempt);
+        let task = self.active.task().filter(|_| self.active.origin.is_some());
+        let Some((task, key)) = task else {
+            return self.source.poll_send(cx, &self.active, place, attempt);
+        };
+        match task.channel(key, &self.active) {
+            Some((request, source)) => source.poll_send(cx, &request, place, attempt),
+            None => Poll::Ready(Ok(())),
         }
-        self.source.poll_send(cx, &self.active, place, attempt)
     }
 
     fn leave(&self, place: u64) {

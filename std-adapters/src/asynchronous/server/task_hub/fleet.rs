@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use mcp_sansio::tasks::{TaskError, TaskId, TaskTime};
+use mcp_sansio::tasks::{TaskError, TaskId, TaskTime, TasksConfig};
 use mcp_sansio::{
     Encode, Method, OrToolError as _, OwnedJson, RawJson, Request, Revision, RpcError, SESSION_LEN,
     Server, Target, ToolError,
@@ -56,9 +56,12 @@ impl TaskHub {
             }
             FleetStep::Sweep => store.run(move |store| hub.sweep(store, &node)).await,
             FleetStep::Compare(id) => {
-                let compared = store.run(move |store| hub.compare(store, id)).await;
+                let compare = move |store: &TaskStore| {
+                    hub.change(store, id, |record| hub.with(|it, time| it.compare(time, record)))
+                };
+                let compared = store.run(compare).await;
                 self.publish_foreign(id, broadcaster);
-                compared.map(|()| Vec::new())
+                compared.map(|_| Vec::new())
             }
             FleetStep::Tell(_) | FleetStep::Wait(_) => Ok(Vec::new()),
         }
@@ -84,12 +87,6 @@ impl TaskHub {
 
     pub(super) fn node(&self) -> Option<String> {
         self.lock().node().map(str::to_owned)
-    }
-
-    /// Compares a task with its record.
-    fn compare(&self, store: &TaskStore, id: TaskId) -> Result<(), StoreError> {
-        self.change(store, id, |record| self.with(|hub, time| hub.compare(time, record)))?;
-        Ok(())
     }
 
     /// Changes the record of a task, if there is one. Returns it as it is then.
@@ -203,14 +200,12 @@ impl TaskHub {
             let _ = store.store.remove(&own);
             return Ok(None);
         };
-        let task = (claim == Claim::Taken).then(|| self.adopt(&record)).flatten();
-        Ok(task.map(|task| (record, task)))
-    }
-
-    fn adopt(self: &Arc<Self>, record: &TaskRecord) -> Option<NewTask> {
-        let owner = self.owner_of_record(record);
-        let (key, info) = self.with(|hub, time| hub.adopt(time, owner, record))?;
-        Some(NewTask::adopted(self, key, info))
+        if claim != Claim::Taken {
+            return Ok(None);
+        }
+        let owner = self.owner_of_record(&record);
+        let adopted = self.with(|hub, time| hub.adopt(time, owner, &record));
+        Ok(adopted.map(|adopted| (record, NewTask::new(self, adopted, true))))
     }
 
     /// Returns whether a request is about tasks that other servers have, or may have.
@@ -293,11 +288,9 @@ impl TaskHub {
         for id in ids.iter().filter(|id| self.lock().is_elsewhere(**id)) {
             records.extend(store.get(*id)?);
         }
-        let owned = records.iter().map(|record| (self.owner_of_record(record), record));
-        let owned: Vec<_> = owned.collect();
         Ok(self.with(|hub, time| {
-            let load = |(owner, record)| hub.load(time, owner, record);
-            let loaded: Vec<_> = owned.into_iter().filter_map(load).collect();
+            let load = |record| hub.load(time, self.owner_of_record(record), record);
+            let loaded: Vec<_> = records.iter().filter_map(load).collect();
             let result = call(hub, time);
             loaded.into_iter().for_each(|task| hub.release(task));
             result
@@ -350,22 +343,30 @@ impl TaskHub {
 
     /// Adds a task to a list, of which the owner may have so many in the fleet.
     fn enlist(&self, store: &TaskStore, list: &str, record: &TaskRecord) -> Result<(), StoreError> {
-        let now = self.time().unix_ms;
-        let mut is_full = false;
+        let TasksConfig { max_per_owner, max_ttl, .. } = self.options.config;
         let until = record.created_unix_ms.saturating_add(record.ttl_ms);
-        let left =
-            Duration::from_millis(until.saturating_sub(now)).max(self.options.config.max_ttl);
+        let left = Duration::from_millis(until.saturating_sub(self.time().unix_ms)).max(max_ttl);
+        let is_put = self.change_list(store, list, left, |entries| {
+            entries.push((record.id, until));
+            entries.len() <= max_per_owner
+        })?;
+        is_put.then_some(()).ok_or_else(|| StoreError::Unavailable(TaskError::FullForOwner.into()))
+    }
+
+    /// Changes the entries of a list, unless `change` returns false. Returns whether it was put.
+    fn change_list(
+        &self,
+        store: &TaskStore,
+        list: &str,
+        left: Duration,
+        mut change: impl FnMut(&mut Vec<Entry>) -> bool,
+    ) -> Result<bool, StoreError> {
+        let now = self.time().unix_ms;
         store.store.update(list, Some(left), &mut |found| {
             let known = found.and_then(|sealed| store.keys.open_record(list, sealed));
-            let known: Vec<_> = entries_of(known.unwrap_or_default(), now).collect();
-            is_full = known.len() >= self.options.config.max_per_owner;
-            let entries = known.into_iter().chain([(record.id, until)]);
-            (!is_full).then(|| store.keys.seal_record(list, bytes_of(entries)))
-        })?;
-        match is_full {
-            true => Err(StoreError::Unavailable(TaskError::FullForOwner.into())),
-            false => Ok(()),
-        }
+            let mut entries = entries_of(known.unwrap_or_default(), now).collect();
+            change(&mut entries).then(|| store.keys.seal_record(list, bytes_of(&entries)))
+        })
     }
 
     /// Saves a new task, so that other servers find it.
@@ -390,14 +391,13 @@ impl TaskHub {
             let _ = store.store.remove(&run_of(&node, id));
         }
         let _ = store.remove(id);
-        let now = self.time().unix_ms;
-        let _ = list.map(|list| {
-            store.store.update(list, Some(self.options.config.max_ttl), &mut |found| {
-                let known = store.keys.open_record(list, found?)?;
-                let others = entries_of(known, now).filter(|(other, _)| *other != id);
-                Some(store.keys.seal_record(list, bytes_of(others)))
-            })
-        });
+        if let Some(list) = list {
+            let _ = self.change_list(store, list, self.options.config.max_ttl, |entries| {
+                let known = entries.len();
+                entries.retain(|(other, _)| *other != id);
+                entries.len() < known
+            });
+        }
     }
 
     /// Saves how a task has ended. Returns `false` if another end is in the store, or another
@@ -540,21 +540,19 @@ pub(super) fn call_of(request: &ActiveRequest) -> Option<TaskCall> {
 /// Returns the list in which the tasks of a client are, if it has one.
 pub(super) fn list_of(origin: &Origin) -> Option<String> {
     let owner = owner_text(origin);
-    let session = || Some(format!("session:{:016x}", session_of(origin)?));
+    let session = || Some(format!("session:{:016x}", origin.as_ref()?.session?));
     Some(format!("{LISTS}{}", owner.or_else(session)?))
-}
-
-/// Returns the number of the session of a request.
-fn session_of(origin: &Origin) -> Option<u64> {
-    origin.as_ref()?.session
 }
 
 fn id_of(request: &Request<'_>) -> Option<TaskId> {
     TaskId::parse(request.params.get("taskId")?.as_string()?)
 }
 
-/// Returns the ids of a list whose time is not over, and the ends of their times.
-fn entries_of(bytes: &[u8], now: u64) -> impl Iterator<Item = (TaskId, u64)> {
+/// A task of a list, and the end of its time.
+type Entry = (TaskId, u64);
+
+/// Returns the entries of a list whose time is not over.
+fn entries_of(bytes: &[u8], now: u64) -> impl Iterator<Item = Entry> {
     let entries = bytes.as_chunks::<24>().0.iter().map(|entry| {
         let (id, until) = entry.split_first_chunk().unwrap_or((&[0; 16], &[]));
         (TaskId::new(*id), until.first_chunk().map_or(0, |until| u64::from_be_bytes(*until)))
@@ -562,9 +560,9 @@ fn entries_of(bytes: &[u8], now: u64) -> impl Iterator<Item = (TaskId, u64)> {
     entries.filter(move |(_, until)| now < *until)
 }
 
-fn bytes_of(entries: impl Iterator<Item = (TaskId, u64)>) -> Vec<u8> {
-    let bytes = entries.flat_map(|(id, until)| [&id.as_bytes()[..], &until.to_be_bytes()].concat());
-    bytes.collect()
+fn bytes_of(entries: &[Entry]) -> Vec<u8> {
+    let bytes = |(id, until): &Entry| [&id.as_bytes()[..], &until.to_be_bytes()].concat();
+    entries.iter().flat_map(bytes).collect()
 }
 
 fn lease_of(node: &str) -> String {

@@ -136,7 +136,7 @@ pub(crate) struct TaskHub {
 
 type State = internal::TaskHub<Weak<dyn RequestSource>, Channel>;
 /// A request, and the way to its client.
-type Channel = (Arc<ActiveRequest>, Arc<dyn RequestSource>);
+pub(crate) type Channel = (Arc<ActiveRequest>, Arc<dyn RequestSource>);
 
 /// The next step for a request about tasks.
 pub(crate) enum AboutTasks {
@@ -292,10 +292,9 @@ impl TaskHub {
     ) -> Result<ResultOf<'r>, PendingResponse> {
         let waiter = self.waiter(request, address_share);
         let channel = (Arc::clone(request), Arc::clone(source));
-        let elsewhere = elsewhere.map(|record| (self.owner_of_record(&record), record));
         let (task, number) = self.with(|hub, time| {
-            let loaded = elsewhere.and_then(|(owner, record)| hub.load(time, owner, &record));
-            let task = loaded.unwrap_or(task);
+            let load = |record: &TaskRecord| hub.load(time, self.owner_of_record(record), record);
+            let task = elsewhere.as_ref().and_then(load).unwrap_or(task);
             (task, hub.wait(task, waiter, channel))
         });
         let number = number.map_err(PendingResponse::Task)?;
@@ -343,14 +342,10 @@ impl TaskHub {
                 result = result.and(store.save(&record));
                 lost(&record);
             }
-            restored += usize::from(self.restore_one(&record));
+            let owner = self.owner_of_record(&record);
+            restored += usize::from(self.with(|hub, time| hub.restore(time, owner, &record)));
         }
         result.map(|()| restored)
-    }
-
-    fn restore_one(&self, record: &TaskRecord) -> bool {
-        let owner = self.owner_of_record(record);
-        self.with(|hub, time| hub.restore(time, owner, record))
     }
 
     /// Returns whose task a record is of.

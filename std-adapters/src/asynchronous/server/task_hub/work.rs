@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskMode};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, OwnedJson, Progress, Request, Revision, RpcError, SendError, Server,
-    Target, ToolError,
+    Amount, ClientFeatures, OwnedJson, Progress, Request, Revision, RpcError, Server, Target,
+    ToolError,
 };
 use mcp_sansio_engine::internal::is_error;
 
 use super::fleet::{Again, call_of, list_of};
-use super::{State, TaskClient, TaskHub, TaskResponse, TaskResult};
+use super::{Channel, State, TaskClient, TaskHub, TaskResponse, TaskResult};
 use crate::asynchronous::server::admission::Found;
 use crate::asynchronous::server::app::Settings;
 use crate::asynchronous::server::broadcast::Broadcaster;
 use crate::asynchronous::server::context::{ActiveRequest, owner_text};
 use crate::asynchronous::server::reply::{HandlerResult, PANICKED, PendingResponse, Reply};
-use crate::asynchronous::server::source::{Attempt, RequestSource};
+use crate::asynchronous::server::source::RequestSource;
 use crate::lock::lock;
 use crate::observer::Ended;
 use crate::panics::Panic;
@@ -104,7 +104,7 @@ impl TaskWork {
             self.hub.with(|hub, time| hub.create(time, id, client, ttl_ms, features, session))
         });
         match created {
-            Ok((key, info)) => Ok(Some(NewTask::new(&self.hub, (key, info), info.ttl_ms(), false))),
+            Ok(created) => Ok(Some(NewTask::new(&self.hub, created, false))),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
             }
@@ -112,14 +112,17 @@ impl TaskWork {
         }
     }
 
-    /// Makes the call the task. Returns the response.
+    /// Makes the call the task, and tells the observer. Returns the response.
     pub(crate) fn begin<'l>(
         &self,
         mut new: NewTask,
+        request: &ActiveRequest,
         broadcaster: &'l Broadcaster,
     ) -> (LiveTask<'l>, PendingResponse) {
         new.is_told = true;
-        let _ = self.task.set((new.key, new.info.id()));
+        let id = new.info.id();
+        let _ = self.task.set((new.key, id));
+        request.tell(|observed| observed.became(id));
         let response = TaskResponse::created(new.info).into();
         (LiveTask { new, broadcaster, is_over: false }, response)
     }
@@ -249,29 +252,16 @@ impl TaskWork {
         self.hub.lock().poll_input(cx.waker(), task, number)
     }
 
-    /// Sends a message of a task to its session (2025-11-25): over HTTP only with a `tasks/result`
-    /// of the same session, since nothing else may read it.
-    pub(crate) fn poll_send(
-        &self,
-        cx: &mut task::Context<'_>,
-        task: TaskKey,
-        (active, source): (&ActiveRequest, &dyn RequestSource),
-        place: &mut Option<u64>,
-        attempt: &mut Attempt<'_>,
-    ) -> Poll<Result<(), SendError>> {
-        if let Some(origin) = &active.origin {
-            let channel = self.hub.lock().channel(task).filter(|(request, _)| {
-                // Servers of one application have equal keys.
-                request.slot.connection() == active.slot.connection()
-                    && request.origin.as_ref().is_some_and(|other| other.server == origin.server)
-            });
-            return match channel {
-                Some((request, source)) => source.poll_send(cx, &request, place, attempt),
-                None => Poll::Ready(Ok(())),
-            };
-        }
-        let _ = task;
-        source.poll_send(cx, active, place, attempt)
+    /// Returns the request with which a message of a task goes to its session (2025-11-25): over
+    /// HTTP only a `tasks/result` of the same session, since nothing else may read it.
+    pub(crate) fn channel(&self, task: TaskKey, active: &ActiveRequest) -> Option<Channel> {
+        let server = |request: &ActiveRequest| request.origin.as_ref().map(|it| it.server);
+        // Servers of one application have equal keys.
+        let is_same = |request: &ActiveRequest| {
+            request.slot.connection() == active.slot.connection()
+                && server(request) == server(active)
+        };
+        self.hub.lock().channel(task).filter(|(request, _)| is_same(request))
     }
 
     pub(crate) fn leave_input(&self, task: TaskKey, place: u64) {
@@ -301,22 +291,12 @@ enum Record {
 }
 
 impl NewTask {
-    fn new(
-        hub: &Arc<TaskHub>,
-        (key, info): (TaskKey, TaskInfo),
-        left_ms: u64,
-        is_told: bool,
-    ) -> Self {
+    /// `is_told` says that clients know the task, since this server calls its handler again.
+    pub(super) fn new(hub: &Arc<TaskHub>, (key, info): (TaskKey, TaskInfo), is_told: bool) -> Self {
+        let age = hub.time().unix_ms.saturating_sub(info.created_unix_ms());
+        let left = Duration::from_millis(info.ttl_ms().saturating_sub(age));
         let (hub, record) = (Arc::clone(hub), Arc::default());
-        let expires = Timer::after(Duration::from_millis(left_ms));
-        Self { hub, key, info, expires, is_told, record }
-    }
-
-    /// A task that clients know, of which this server calls the handler again.
-    pub(super) fn adopted(hub: &Arc<TaskHub>, key: TaskKey, info: TaskInfo) -> Self {
-        let left =
-            info.ttl_ms().saturating_sub(hub.time().unix_ms.saturating_sub(info.created_unix_ms()));
-        Self::new(hub, (key, info), left, true)
+        Self { hub, key, info, expires: Timer::after(left), is_told, record }
     }
 
     /// Saves the record of the task, if there is a store.
