@@ -177,11 +177,6 @@ impl<D: ErrorType> Line<D> {
     const fn new(driver: D) -> Self {
         Self { driver, written: 0, is_flushed: true, input: None }
     }
-
-    /// Forgets what the connection does not know.
-    fn forget(&mut self) {
-        (self.written, self.input) = (0, None);
-    }
 }
 
 impl<D: Read + ReadReady + Write> Line<D> {

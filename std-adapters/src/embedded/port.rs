@@ -161,7 +161,8 @@ where
     /// Resets the connection for the next peer, after [`Step::Closed`] or an error of the port.
     pub fn reset(&mut self) {
         self.connection.reset();
-        self.line.forget();
+        // The connection does not know of these.
+        (self.line.written, self.line.input) = (0, None);
     }
 
     /// Returns the connection, to hand in outcomes.

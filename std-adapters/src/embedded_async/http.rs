@@ -109,7 +109,6 @@ use core::time::Duration;
 
 use ::embassy_futures::select::{Either, select};
 use ::embedded_io_async::{Read, Write};
-use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::Refusal;
 use mcp_sansio::{
     Catalog, Change, ErrorCode, Instant, Link, Messages, RequestHandle, SendError, Server,
@@ -117,7 +116,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_http1::{CONTINUE, Collected, Exchange, IncomingRequest, MAX_HEAD, RequestReader};
 
-use super::wire::{AtEnd, CHUNK, Wire, until};
+use super::wire::{AtEnd, Wire, until};
 use super::{Clock, ConnectionEnd, Error, Handler, Seat, handle};
 
 /// The configuration of a server, its access rules and time limits: for a `static`, so that it is
@@ -149,36 +148,30 @@ impl<'c> HttpOptions<'c> {
 
     /// Sets the catalog, which responds to list requests and unknown names. Without one, the
     /// handler gets every request.
-    pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
-        let catalog = &catalog.checked_when_read();
-        self.catalog = Some(*catalog);
-        self
+    pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
+        Self { catalog: Some(catalog.checked_when_read()), ..self }
     }
 
     /// Sets the path, the accepted hosts and the tokens. Default: `/mcp`, for clients on the same
     /// machine.
-    pub const fn access(mut self, access: Access<'c>) -> Self {
-        self.access = access;
-        self
+    pub const fn access(self, access: Access<'c>) -> Self {
+        Self { access, ..self }
     }
 
     /// Sets in which time a request must come, from its first byte on. Default: 10 s.
-    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.request_timeout = timeout;
-        self
+    pub const fn request_timeout(self, timeout: Duration) -> Self {
+        Self { request_timeout: timeout, ..self }
     }
 
     /// Sets for how long a connection may wait for its next request. Default: 10 s. It is 0.2 s
     /// while all connections are in use.
-    pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
-        self
+    pub const fn idle_timeout(self, timeout: Duration) -> Self {
+        Self { idle_timeout: timeout, ..self }
     }
 
     /// Sets after which time without taking output a client is given up. Default: 10 s.
-    pub const fn write_timeout(mut self, timeout: Duration) -> Self {
-        self.write_timeout = timeout;
-        self
+    pub const fn write_timeout(self, timeout: Duration) -> Self {
+        Self { write_timeout: timeout, ..self }
     }
 }
 
@@ -271,10 +264,6 @@ impl<const RX: usize, const TX: usize, const S: usize> Place<RX, TX, S> {
         self.change.set(None);
         self.has_begun.set(false);
         self.is_cut.set(false);
-    }
-
-    fn wake_handler(&self) {
-        self.waiting.borrow().iter().for_each(Waker::wake_by_ref);
     }
 
     /// Returns whether the client has closed the connection, or has missed a change.
@@ -406,7 +395,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
             let _: Poll<Infallible> = sleep.as_mut().poll(cx);
             None
         };
-        place.wire.drive(clock, Ok(ConnectionEnd::Closed), || place.wake_handler(), round).await
+        let wake = || place.waiting.borrow().iter().for_each(Waker::wake_by_ref);
+        place.wire.drive(clock, Ok(ConnectionEnd::Closed), wake, round).await
     }
 
     /// Does what no future waits for: timeouts of requests, changes, output.
@@ -432,9 +422,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     fn publish_next(&self, place: &Place<RX, TX, S>) {
         let seen = place.seen.get();
         let queued = || {
-            (seen != self.published.get())
-                .then(|| self.changes.borrow().get(seen % MAX_CHANGES).copied().flatten())
-                .flatten()
+            let changes = self.changes.borrow();
+            changes.get(seen % MAX_CHANGES).copied()?.filter(|_| seen != self.published.get())
         };
         let Some(mut change) = place.change.get().or_else(queued) else { return };
         let (mut is_more, mut has_begun) = (false, place.has_begun.get());
@@ -443,10 +432,9 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
             Ok(())
         });
         place.has_begun.set(has_begun);
-        if sent == Err(SendError::Full) || is_more {
-            place.change.set(Some(change));
-        } else {
-            place.change.set(None);
+        let is_left = sent == Err(SendError::Full) || is_more;
+        place.change.set(is_left.then_some(change));
+        if !is_left {
             place.seen.set(seen.wrapping_add(1));
             place.wire.touch();
         }
@@ -570,7 +558,10 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         if closes || self.is_full() {
             exchange.close();
         }
-        if listens(&request.as_head()) && self.listening().count() + 1 >= N.max(2) {
+        // Its server has compared this field with the method.
+        let method = request.as_head().fields.get("mcp-method");
+        let listens = method == Some("subscriptions/listen");
+        if listens && self.listening().count() + 1 >= N.max(2) {
             exchange.refuse(&Refusal::service_unavailable());
             return None;
         }
@@ -617,19 +608,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     ) -> Result<(), SendError> {
         // It is borrowed if an `Encode` of the program tries to send.
         let Ok(mut exchange) = place.exchange.try_borrow_mut() else { return Err(SendError::Full) };
-        let pending = exchange.tx().pending().len();
-        // Each attempt serializes the frame anew.
-        if *has_begun && pending > CHUNK {
-            return Err(SendError::Full);
-        }
         let (mut server, tx) = exchange.parts(self.options.config);
-        let sent = call(&mut server, tx);
-        let tx = exchange.tx();
-        *has_begun = sent == Err(SendError::Full) && tx.is_mid_frame();
-        if sent != Err(SendError::Full) || tx.pending().len() != pending {
-            place.wire.touch();
-        }
-        sent
+        place.wire.attempt((&mut server, tx), has_begun, call)
     }
 }
 
@@ -721,11 +701,6 @@ impl<H: Handler, const N: usize, const RX: usize, const TX: usize, const S: usiz
         })
         .await
     }
-}
-
-/// Whether a request opens a subscription. Its server has compared this field with the method.
-fn listens(head: &RequestHead<'_>) -> bool {
-    head.fields.get("mcp-method") == Some("subscriptions/listen")
 }
 
 /// The response to a connection for which there is no place.

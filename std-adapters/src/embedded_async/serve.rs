@@ -39,11 +39,6 @@ fn next_step<'p, const RX: usize, const TX: usize, const N: usize, const S: usiz
     if catches_up { core.catch_up(now) } else { core.next(now) }
 }
 
-/// Returns the end of a timeout. `None` if it is beyond the range of the clock.
-fn due_after(moment: Instant, timeout: Duration) -> Option<Instant> {
-    Some(moment.saturating_add(timeout)).filter(|due| due.as_millis() != u64::MAX)
-}
-
 // A connection, which its futures share. Each borrows a part of it for the duration of a call.
 
 /// A server on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
@@ -171,7 +166,7 @@ impl<
     fn notifies(&self) -> bool {
         self.change.get().is_some()
             || self.changes.borrow().iter().any(Option::is_some)
-            || self.slots.iter().any(Slot::is_waiting)
+            || self.slots.iter().any(|slot| slot.waiting.borrow().is_some())
     }
 
     /// Resets everything for a new connection.
@@ -291,9 +286,9 @@ impl<
     fn line_due(&self, is_mid_line: bool) -> Option<Instant> {
         // Otherwise it waits for room.
         let is_silent = is_mid_line && !self.wire.has_input();
-        self.line_timeout
-            .filter(|_| is_silent)
-            .and_then(|timeout| due_after(self.last_read.get(), timeout))
+        let timeout = self.line_timeout.filter(|_| is_silent)?;
+        let due = self.last_read.get().saturating_add(timeout);
+        (due.as_millis() != u64::MAX).then_some(due)
     }
 
     /// Notifies subscribers of the change that waits longest, if there is room.
@@ -368,20 +363,10 @@ impl<
     ) -> Result<(), SendError> {
         // It is borrowed if an `Encode` of the program tries to send.
         let Ok(mut core) = self.core.try_borrow_mut() else { return Err(SendError::Full) };
-        let pending = core.tx().pending().len();
-        // Each attempt serializes the frame anew.
-        let is_in_vain = if *has_begun { pending > CHUNK } else { core.waits_for_room() };
-        if is_in_vain {
+        if !*has_begun && core.waits_for_room() {
             return Err(SendError::Full);
         }
-        let mut turn = core.turn(self.wire.now.get());
-        let (server, tx) = turn.parts();
-        let sent = call(server, tx);
-        *has_begun = sent == Err(SendError::Full) && tx.is_mid_frame();
-        if sent != Err(SendError::Full) || tx.pending().len() != pending {
-            self.wire.touch();
-        }
-        sent
+        self.wire.attempt(core.turn(self.wire.now.get()).parts(), has_begun, call)
     }
 }
 
@@ -415,10 +400,6 @@ impl<const REQUEST: usize> Slot<REQUEST> {
             waiting: RefCell::new(None),
             response: Cell::new(None),
         }
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.waiting.borrow().is_some()
     }
 
     fn wake(&self) {

@@ -9,7 +9,7 @@ use core::task::{Context, Poll, Waker};
 use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
-use mcp_sansio::Instant;
+use mcp_sansio::{Instant, SendError, Server, Tx};
 
 use super::{Clock, Error};
 
@@ -65,6 +65,26 @@ impl<const OUT: usize> Wire<OUT> {
         self.is_polled_again.set(true);
     }
 
+    /// Makes one attempt of a call. `has_begun` says whether a part of its frame is written.
+    pub(super) fn attempt(
+        &self,
+        (server, tx): (&mut Server<'_>, &mut Tx<'_>),
+        has_begun: &mut bool,
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let pending = tx.pending().len();
+        // Each attempt serializes the frame anew.
+        if *has_begun && pending > CHUNK {
+            return Err(SendError::Full);
+        }
+        let sent = call(server, tx);
+        *has_begun = sent == Err(SendError::Full) && tx.is_mid_frame();
+        if sent != Err(SendError::Full) || tx.pending().len() != pending {
+            self.touch();
+        }
+        sent
+    }
+
     /// Lets all futures be polled again, from another task.
     pub(super) fn wake(&self) {
         self.touch();
@@ -101,7 +121,10 @@ impl<const OUT: usize> Wire<OUT> {
     ) -> T {
         let mut closed = Some(closed);
         poll_fn(|cx| {
-            self.is_polled_by(cx.waker());
+            let is_known = |sleeper: &Waker| sleeper.will_wake(cx.waker());
+            if !self.sleeper.borrow().as_ref().is_some_and(is_known) {
+                self.sleeper.replace(Some(cx.waker().clone()));
+            }
             for _ in 0..ROUNDS {
                 self.now.set(clock.now());
                 self.is_polled_again.set(false);
@@ -123,13 +146,6 @@ impl<const OUT: usize> Wire<OUT> {
             Poll::Pending
         })
         .await
-    }
-
-    fn is_polled_by(&self, waker: &Waker) {
-        let sleeper = &mut *self.sleeper.borrow_mut();
-        if !sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            *sleeper = Some(waker.clone());
-        }
     }
 
     /// Lets the task be polled when there is something to do.
