@@ -235,14 +235,10 @@ impl Shared {
     /// Calls a function for each receiver that is still there, where no lock is held. The thread
     /// outlives a receiver that panics, for the bus would say nothing more.
     fn each(&self, call: impl Fn(&dyn BusReceiver)) {
-        let mut all = Vec::new();
-        self.receivers().retain(|receiver| match receiver.upgrade() {
-            Some(receiver) => {
-                all.push(receiver);
-                true
-            }
-            None => false,
-        });
+        let mut receivers = self.receivers();
+        receivers.retain(|receiver| receiver.strong_count() > 0);
+        let all: Vec<_> = receivers.iter().filter_map(Weak::upgrade).collect();
+        drop(receivers);
         for receiver in all {
             let _ = catch_unwind(AssertUnwindSafe(|| call(&*receiver)));
         }

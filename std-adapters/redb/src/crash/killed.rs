@@ -23,25 +23,18 @@ const WRITES: &str = "CRASH_WRITES";
 #[ignore = "is a process that other tests start and that is killed"]
 fn child() {
     let path = PathBuf::from(env::var_os(FILE).expect("another test sets it"));
-    let store = match env::var(WRITES) {
-        Ok(writes) => {
-            let left = Arc::new(AtomicUsize::new(writes.parse().unwrap()));
-            let backend = |file| Ok(Aborting { file: FileBackend::new(file)?, left: left.clone() });
-            RedbStore::new(
-                open_file(&path, backend, |new, path| fs::hard_link(new, path)).unwrap(),
-                LIMIT,
-            )
-            .unwrap()
-        }
-        Err(_) => RedbStore::open(&path, LIMIT).unwrap(),
-    };
-    if env::var_os(WRITES).is_some() {
+    if let Ok(writes) = env::var(WRITES) {
+        let left = Arc::new(AtomicUsize::new(writes.parse().unwrap()));
+        let backend = |file| Ok(Aborting { file: FileBackend::new(file)?, left: left.clone() });
+        let database = open_file(&path, backend, |new, path| fs::hard_link(new, path));
+        let store = RedbStore::new(database.unwrap(), LIMIT).unwrap();
         for change in CHANGES {
             change.make(&store).unwrap();
             acknowledge();
         }
         process::exit(0);
     }
+    let store = RedbStore::open(&path, LIMIT).unwrap();
     // Until it is killed. The number that was interrupted the last time comes first.
     for number in number(&store).unwrap_or(0).. {
         store.put("number", &number.to_be_bytes(), None).unwrap();
