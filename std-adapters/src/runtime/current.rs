@@ -211,7 +211,6 @@ impl Runtime for Unnamed {
 }
 
 /// Calls `call` where it may block. A panic of the call goes on in the caller.
-#[cfg(feature = "asynchronous")]
 pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -227,7 +226,7 @@ pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send +
     }
 }
 
-#[cfg(all(test, feature = "asynchronous"))]
+#[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread::ThreadId;

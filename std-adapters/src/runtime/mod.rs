@@ -13,10 +13,8 @@ pub(crate) mod turns;
 
 #[cfg(feature = "http")]
 pub(crate) use current::poll_on_thread;
-#[cfg(feature = "asynchronous")]
-pub(crate) use current::unblock;
 pub use current::{LocalFuture, Runtime, RuntimeFuture, within};
-pub(crate) use current::{current, elapsed, now};
+pub(crate) use current::{current, elapsed, now, unblock};
 pub(crate) use io::poll_accept;
 pub use io::{BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
