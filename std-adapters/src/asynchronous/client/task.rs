@@ -36,10 +36,8 @@ impl Client {
         let call = self.start(CallOptions::new(), |session, now, options| {
             let Session { engine, app, .. } = session;
             let options = options.progress(true);
-            let options = match engine.asks_for_task(name) {
-                true => options.task(ttl),
-                false => options,
-            };
+            let is_task = engine.asks_for_task(name);
+            let options = if is_task { options.task(ttl) } else { options };
             let call = engine.call(now, methods::TOOLS_CALL, &params, options, app)?;
             engine.hold(now, call, true, app);
             Ok(call)

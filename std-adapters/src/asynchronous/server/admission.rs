@@ -86,11 +86,8 @@ impl Settings {
             }
         }
         let (mut found, mut listed) = (None, None);
-        let snapshot = match is_about_tasks {
-            true => Ok(None),
-            false => caught(|| self.snapshot_for(principal_of(&origin))),
-        };
-        let snapshot = match snapshot {
+        let of = || if is_about_tasks { None } else { self.snapshot_for(principal_of(&origin)) };
+        let snapshot = match caught(of) {
             Ok(snapshot) => snapshot,
             Err(panic) => {
                 let told = observed.map(|observed| {

@@ -281,10 +281,8 @@ impl Client<'_> {
         ttl: Option<Duration>,
     ) -> Result<CallId, Error> {
         let options = CallOptions::new().progress(true);
-        let options = match self.engine.asks_for_task(name) {
-            true => options.task(ttl),
-            false => options,
-        };
+        let is_task = self.engine.asks_for_task(name);
+        let options = if is_task { options.task(ttl) } else { options };
         self.start(methods::TOOLS_CALL, &Named { name, arguments }, options)
     }
 

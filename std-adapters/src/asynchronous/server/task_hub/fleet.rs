@@ -504,10 +504,8 @@ impl Context {
             return Err(ToolError::internal("The server has no store for tasks"));
         };
         let save = move |store: &TaskStore| hub.save_state(store, id, json.as_json().as_str());
-        match store.run(save).await.or_internal()? {
-            true => Ok(()),
-            false => Err(ToolError::GONE),
-        }
+        let is_saved = store.run(save).await.or_internal()?;
+        is_saved.then_some(()).ok_or(ToolError::GONE)
     }
 
     /// Returns what the handler has saved when another server has called it with this request.
