@@ -41,7 +41,7 @@ pub fn client_survives(data: &[u8]) {
         match script.below(12) {
             0 => now += 300,
             1 => now += 100_000,
-            2 => end.respond(),
+            2 => end.answer(),
             _ => {}
         }
         end.handle_timeouts(Instant::from_millis(now));
@@ -86,8 +86,7 @@ impl ClientEnd<'_> {
         if state % 4 == 1 {
             self.machine.set_era(Some(Era::Modern));
         }
-        let Self { machine: client, line, .. } = self;
-        line.send(|tx| client.connect(at, tx)).expect("connecting starts");
+        self.send(|client, tx| client.connect(at, tx)).expect("connecting starts");
         if state < 4 {
             return;
         }
@@ -97,18 +96,17 @@ impl ClientEnd<'_> {
         } else if state > 5 {
             self.hear(format!("{INITIALIZED}\n").replace("REVISION", revision).as_bytes(), 1);
         }
-        let Self { machine: client, line, app, .. } = self;
-        assert!(client.is_open());
+        assert!(self.machine.is_open());
         let options = CallOptions::new().progress(true);
         for (method, params) in [
             ("tools/call", RawJson::from_static(r#"{"name":"t"}"#)),
             ("resources/read", RawJson::from_static(r#"{"uri":"m://1"}"#)),
         ] {
-            line.send(|tx| client.request(at, method, &params, options, tx)).expect("room");
+            self.send(|client, tx| client.request(at, method, &params, options, tx)).expect("room");
         }
         let filter = SubscriptionFilter::new().tools_list_changed(true);
-        let listens = line.send(|tx| client.listen(at, &filter, options, tx));
-        app.calls = 2 + usize::from(listens.is_ok());
+        let listens = self.send(|client, tx| client.listen(at, &filter, options, tx));
+        self.app.calls = 2 + usize::from(listens.is_ok());
     }
 
     fn hear(&mut self, mut bytes: &[u8], now: u64) {
@@ -124,11 +122,10 @@ impl ClientEnd<'_> {
     }
 
     /// Responds to a request of the server.
-    fn respond(&mut self) {
+    fn answer(&mut self) {
         let Some(request) = self.app.requests.pop() else { return };
-        let Self { machine: client, line, .. } = self;
-        line.send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx))
-            .expect("an object");
+        let result = TextResult::new("an \"answer\"");
+        self.send(|client, tx| client.respond(request, &result, tx)).expect("an object");
     }
 
     /// Checks the lines that were sent.

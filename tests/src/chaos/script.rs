@@ -36,3 +36,12 @@ impl<'d> Script<'d> {
         taken
     }
 }
+
+/// Prints a step, when a script is replayed.
+pub(crate) fn show(what: std::fmt::Arguments<'_>) {
+    static SHOWS: std::sync::LazyLock<bool> =
+        std::sync::LazyLock::new(|| std::env::var_os("CHAOS_DATA").is_some());
+    if *SHOWS {
+        println!("{what}");
+    }
+}

@@ -63,16 +63,10 @@ impl<'c> ClientEnd<'c> {
         options: CallOptions,
     ) -> Result<Call, SendError> {
         let params = OwnedJson::from(RawJson::parse(params).expect("JSON"));
-        let call = self
-            .line
-            .send(|tx| self.machine.request(now, method, &params.as_json(), options, tx))?;
-        self.app.waiting.push(Waiting {
-            label: label.into(),
-            call,
-            method: method.into(),
-            params,
-            options,
-        });
+        let call =
+            self.send(|client, tx| client.request(now, method, &params.as_json(), options, tx))?;
+        let (label, method) = (label.into(), method.into());
+        self.app.waiting.push(Waiting { label, call, method, params, options });
         Ok(call)
     }
 
@@ -87,29 +81,19 @@ impl<'c> ClientEnd<'c> {
         filter: &SubscriptionFilter<'_>,
     ) -> Result<Call, SendError> {
         let options = CallOptions::new();
-        let call = self.line.send(|tx| self.machine.listen(now, filter, options, tx))?;
-        let params = OwnedJson::from(RawJson::EMPTY);
-        self.app.waiting.push(Waiting {
-            label: label.into(),
-            call,
-            method: String::new(),
-            params,
-            options,
-        });
+        let call = self.send(|client, tx| client.listen(now, filter, options, tx))?;
+        let (label, method, params) = (label.into(), String::new(), RawJson::EMPTY.into());
+        self.app.waiting.push(Waiting { label, call, method, params, options });
         Ok(call)
     }
 
     /// Cancels a call. Returns whether it was open.
     pub fn cancel(&mut self, label: &str, reason: Option<&str>) -> bool {
-        let at = self
-            .app
-            .waiting
-            .iter()
-            .position(|waiting| waiting.label == label)
-            .expect("a call with that label is open");
-        let Waiting { call, .. } = self.app.waiting.remove(at);
+        let mut labelled = self.app.waiting.extract_if(.., |waiting| waiting.label == label);
+        let Waiting { call, .. } = labelled.next().expect("a call with that label is open");
+        drop(labelled);
         let was_open = self.machine.is_call_open(call);
-        self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full");
+        self.send(|client, tx| client.cancel_call(call, reason, tx)).expect("only Full");
         was_open
     }
 
@@ -137,37 +121,24 @@ impl<'c> Application<Machine<'c>> for ClientApp {
             ),
             ClientEvent::ConnectFailed(error) => format!("open failed: {}", reason(error)),
             ClientEvent::CallFinished { call, outcome } => {
-                let at = self
-                    .waiting
-                    .iter()
-                    .position(|waiting| waiting.call == *call)
-                    .expect("each request ends once");
                 assert!(!client.is_call_open(*call));
-                let waiting = self.waiting.remove(at);
+                let ended = self.waiting.extract_if(.., |waiting| waiting.call == *call).next();
+                let waiting = ended.expect("each request ends once");
                 let label = waiting.label.clone();
                 let words = match outcome {
                     CallOutcome::Result(result) => {
                         let (result, modern) = without_the_revisions(*result);
-                        assert!(
-                            result.is_object()
-                                && modern
-                                    == client
-                                        .revision()
-                                        .is_some_and(|revision| revision.is_modern())
-                        );
+                        let revision = client.revision().expect("the client is connected");
+                        assert!(result.is_object() && modern == revision.is_modern());
                         result.to_string()
                     }
                     CallOutcome::Error(error) => format!("error {}", error.code()),
                     CallOutcome::InputRequired(input) => {
-                        let round = input.round();
-                        let asked: Vec<String> = input
-                            .requests()
-                            .iter()
-                            .map(|(_, request)| name(&request.expect("a request")))
-                            .collect();
                         self.retry(client, line, now, waiting, input);
-                        asked.iter().fold(format!("round {round}"), |words, asked| {
-                            format!("{words} {asked}")
+                        let requests = input.requests();
+                        let asked = requests.iter().map(|(_, request)| request.expect("a request"));
+                        asked.fold(format!("round {}", input.round()), |words, asked| {
+                            format!("{words} {}", name(&asked))
                         })
                     }
                     CallOutcome::Invalid(violation) => format!("invalid: {violation:?}"),
@@ -241,10 +212,8 @@ impl ClientApp {
         let answers: Vec<(String, InputResponse<'_>)> = questions
             .iter()
             .map(|(key, request)| {
-                (
-                    key.chars().collect(),
-                    answer(&request.expect("an input request")).expect("a response"),
-                )
+                let request = request.expect("an input request");
+                (key.to_string(), answer(&request).expect("a response"))
             })
             .collect();
         let answers: Vec<(&str, InputResponse<'_>)> =
@@ -279,14 +248,13 @@ fn answer<'a>(question: &InputRequest<'_>) -> Option<InputResponse<'a>> {
     })
 }
 
-fn name(question: &InputRequest<'_>) -> String {
+fn name(question: &InputRequest<'_>) -> &'static str {
     match question {
         InputRequest::Elicit(_) => "elicitation",
         InputRequest::CreateMessage(_) => "sampling",
         InputRequest::ListRoots => "roots",
         _ => "something",
     }
-    .into()
 }
 
 fn reason(error: &ConnectError<'_>) -> String {

@@ -1,8 +1,9 @@
 //! One end of the line: a machine, its buffers, and its application.
 
-use mcp_sansio::{Instant, RxBuffer};
+use mcp_sansio::{Delivery, Instant, RequestHandle, RxBuffer, SendError, Tx};
 
 use super::line::{Line, rx};
+use crate::delivery::respond;
 use crate::endpoint::Endpoint;
 
 /// A server or a client, its buffers, and its application.
@@ -28,6 +29,30 @@ impl<M: Endpoint, A: Application<M>> End<M, A> {
     #[must_use]
     pub fn new(machine: M, room: usize, app: A) -> Self {
         Self { machine, line: Line::new(room), rx: rx(), app }
+    }
+
+    /// Repeats a call of the machine until it succeeds, draining the buffer while it is full.
+    ///
+    /// # Errors
+    /// Those of the call, other than `Full`.
+    pub fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut M, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let Self { machine, line, .. } = self;
+        line.send(|tx| call(machine, tx))
+    }
+
+    /// Does the same with a call that responds to a request, and tells whether it was open.
+    ///
+    /// # Errors
+    /// Those of the call, other than `Full`.
+    pub fn respond(
+        &mut self,
+        request: RequestHandle,
+        mut call: impl FnMut(&mut M, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.send(|machine, tx| respond(machine, request, tx, &mut call))
     }
 
     /// Handles every frame that has arrived.

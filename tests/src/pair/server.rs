@@ -8,8 +8,9 @@ use mcp_sansio::types::{
     Tool,
 };
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientRequest, Instant, LogMessage, Method, NotAllowed, Progress,
-    RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
+    Call, CallOutcome, Change, ClientRequest, Encode, Instant, LogMessage, Method, NotAllowed,
+    Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerConfig,
+    ServerEvent,
 };
 
 use super::{Application, End, Line};
@@ -42,12 +43,8 @@ impl<'c> ServerEnd<'c> {
 
     /// Publishes a change to all subscribers.
     pub fn publish(&mut self, mut change: Change<'_>) {
-        while self
-            .line
-            .send(|tx| self.machine.publish(&mut change, tx))
-            .expect("only Full")
-            .is_more()
-        {}
+        let mut publish = || self.send(|server, tx| server.publish(&mut change, tx));
+        while publish().expect("only Full").is_more() {}
     }
 }
 
@@ -91,20 +88,15 @@ impl<'c> Application<Machine<'c>> for ServerApp {
                 format!("call: {outcome:?}")
             }
             ServerEvent::CallFinished { call, outcome } => {
-                let at = self
-                    .asked
-                    .iter()
-                    .position(|(asked, _)| asked == call)
-                    .expect("an unexpected response");
-                let (_, parent) = self.asked.remove(at);
+                let asked = self.asked.extract_if(.., |(asked, _)| asked == call).next();
+                let (_, parent) = asked.expect("an unexpected response");
                 let words = match outcome {
                     CallOutcome::Result(result) => result.as_str().to_owned(),
                     CallOutcome::Error(error) => format!("error {}", error.code()),
                     other => panic!("{other:?}"),
                 };
                 if let Some(parent) = parent {
-                    line.send(|tx| server.respond(parent, &TextResult::new(&words), tx))
-                        .expect("room");
+                    respond(server, line, parent, &TextResult::new(&words)).expect("room");
                 }
                 format!("answer {words}")
             }
@@ -138,25 +130,19 @@ impl ServerApp {
         let answered = match request.method {
             Method::ToolsList if !second_page => {
                 let tools = [Tool::new("echo", SCHEMA), Tool::new("count", SCHEMA)];
-                line.send(|tx| {
-                    server.respond(handle, &ListToolsResult::new(&tools).next_cursor("2"), tx)
-                })
+                respond(server, line, handle, &ListToolsResult::new(&tools).next_cursor("2"))
             }
-            Method::ToolsList => line.send(|tx| {
-                server.respond(handle, &ListToolsResult::new(&[Tool::new("fail", SCHEMA)]), tx)
-            }),
-            Method::ResourcesList => line.send(|tx| {
-                server.respond(
-                    handle,
-                    &ListResourcesResult::new(&[Resource::new("m://a", "a")]),
-                    tx,
-                )
-            }),
+            Method::ToolsList => {
+                let tools = [Tool::new("fail", SCHEMA)];
+                respond(server, line, handle, &ListToolsResult::new(&tools))
+            }
+            Method::ResourcesList => {
+                let resources = [Resource::new("m://a", "a")];
+                respond(server, line, handle, &ListResourcesResult::new(&resources))
+            }
             Method::ResourcesTemplatesList => {
                 let templates = [ResourceTemplate::new("m://{x}", "any")];
-                line.send(|tx| {
-                    server.respond(handle, &ListResourceTemplatesResult::new(&templates), tx)
-                })
+                respond(server, line, handle, &ListResourceTemplatesResult::new(&templates))
             }
             Method::ResourcesRead if request.uri().is_some_and(|uri| uri == "m://none") => {
                 let error = RpcError::resource_not_found(request.uri().expect("checked"));
@@ -167,23 +153,20 @@ impl ServerApp {
                     ResourceContents::text("m://a", "l\u{ed}ne\n"),
                     ResourceContents::blob("m://b", &[0, 255, 7]),
                 ];
-                line.send(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx))
+                respond(server, line, handle, &ReadResourceResult::new(&contents))
             }
-            Method::PromptsList => line.send(|tx| {
-                server.respond(handle, &ListPromptsResult::new(&[Prompt::new("greet")]), tx)
-            }),
-            Method::PromptsGet => line.send(|tx| {
-                server.respond(handle, &GetPromptResult::new(&[PromptMessage::user("Hello")]), tx)
-            }),
+            Method::PromptsList => {
+                let prompts = [Prompt::new("greet")];
+                respond(server, line, handle, &ListPromptsResult::new(&prompts))
+            }
+            Method::PromptsGet => {
+                let messages = [PromptMessage::user("Hello")];
+                respond(server, line, handle, &GetPromptResult::new(&messages))
+            }
             Method::CompletionComplete => {
                 let values = [Text::new("yes"), Text::new("yeah")];
-                line.send(|tx| {
-                    server.respond(
-                        handle,
-                        &CompleteResult::new(Completion::new(&values).total(2)),
-                        tx,
-                    )
-                })
+                let completion = Completion::new(&values).total(2);
+                respond(server, line, handle, &CompleteResult::new(completion))
             }
             Method::ToolsCall => return self.tool(server, line, now, request),
             _ => line.send(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
@@ -208,20 +191,20 @@ impl ServerApp {
                     .and_then(RawJson::as_string)
                     .map(Text::from_json)
                     .unwrap_or_default();
-                line.send(|tx| server.respond(handle, &TextResult::from(text), tx))
+                respond(server, line, handle, &TextResult::from(text))
             }
             "count" => {
                 for done in [1, 2, 2, 3] {
                     let progress = Progress::of(done).total(3).message("on");
                     _ = line.send(|tx| server.progress(now, handle, &progress, tx));
                 }
-                line.send(|tx| server.respond(handle, &TextResult::new("counted"), tx))
+                respond(server, line, handle, &TextResult::new("counted"))
             }
             "chatter" => {
                 for level in [LoggingLevel::Debug, LoggingLevel::Info, LoggingLevel::Error] {
                     _ = line.send(|tx| server.log(handle, &LogMessage::new(level, "so"), tx));
                 }
-                line.send(|tx| server.respond(handle, &TextResult::new("said"), tx))
+                respond(server, line, handle, &TextResult::new("said"))
             }
             "structured" => line.send(|tx| {
                 server.respond_structured(handle, RawJson::from_static(r#"{"n":[1,2.50]}"#), tx)
@@ -262,7 +245,7 @@ impl ServerApp {
         });
         let heard = request.input_response("k").map_or("nothing", |answer| answer.as_str());
         let Some(next) = what.get(round) else {
-            return line.send(|tx| server.respond(handle, &TextResult::new(heard), tx));
+            return respond(server, line, handle, &TextResult::new(heard));
         };
         let messages = [SamplingMessage::user("What?")];
         let question = match next.as_plain() {
@@ -290,21 +273,12 @@ impl ServerApp {
         request: &Request<'_>,
     ) {
         let handle = request.handle;
-        let what =
-            request.arguments().get("what").and_then(|what| what.elements().next()?.as_string());
-        match self.ask(
-            server,
-            line,
-            now,
-            what.and_then(|what| what.as_plain()).unwrap_or_default(),
-            Some(handle),
-        ) {
-            Ok(()) => {}
-            Err(error) => {
-                assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability));
-                let error = RpcError::internal("The client cannot be asked that");
-                line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
-            }
+        let what = request.arguments().get("what");
+        let what = what.and_then(|what| what.elements().next()?.as_string()?.as_plain());
+        if let Err(error) = self.ask(server, line, now, what.unwrap_or_default(), Some(handle)) {
+            assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability));
+            let error = RpcError::internal("The client cannot be asked that");
+            line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
         }
     }
 
@@ -336,6 +310,15 @@ impl ServerApp {
         self.asked.push((call, parent));
         Ok(())
     }
+}
+
+fn respond(
+    server: &mut Machine<'_>,
+    line: &mut Line,
+    request: RequestHandle,
+    result: &dyn Encode,
+) -> Result<(), SendError> {
+    line.send(|tx| server.respond(request, result, tx))
 }
 
 const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientConfig, ClientFeatures, Instant, ServerConfig, ServerFeatures as Can};
+use mcp_sansio::{
+    ClientConfig, ClientFeatures, Delivery, Instant, RawJson, RequestHandle, SendError,
+    ServerConfig, ServerFeatures as Can,
+};
 use serde_json::Value;
 
 use super::line::{Line, rx};
@@ -75,10 +78,7 @@ impl<'c> Stage<'c> {
     /// Connects the client.
     pub fn open(&mut self) {
         let now = self.instant();
-        self.client
-            .line
-            .send(|tx| self.client.machine.connect(now, tx))
-            .expect("connecting starts");
+        self.client.send(|client, tx| client.connect(now, tx)).expect("connecting starts");
         self.run();
     }
 
@@ -101,6 +101,11 @@ impl<'c> Stage<'c> {
                 return;
             }
         }
+    }
+
+    /// The server responds to a request with an empty result.
+    pub(super) fn answer(&mut self, request: RequestHandle) -> Result<Delivery, SendError> {
+        self.server.respond(request, |server, tx| server.respond_raw(request, RawJson::EMPTY, tx))
     }
 
     /// Handles the client's deadlines. Its output is recorded but not delivered.
@@ -138,19 +143,16 @@ impl<'c> Stage<'c> {
         for text in std::mem::take(&mut line.said) {
             self.audit.line(speaker, &text);
             let message: Value = serde_json::from_slice(&text).expect("the line is JSON");
-            let offer = message["params"]["protocolVersion"]
-                .as_str()
-                .or(message["result"]["protocolVersion"].as_str());
+            let offer = ["params", "result"]
+                .iter()
+                .find_map(|of| message[of]["protocolVersion"].as_str())
+                .map_or(String::new(), |offer| format!(" {offer}"));
             let what = match (message["method"].as_str(), &message["error"]["code"]) {
                 (Some(method), _) => method.to_owned(),
                 (None, Value::Null) => "result".to_owned(),
                 (None, code) => format!("error {code}"),
             };
-            self.frames.push(format!(
-                "{arrow} {what}{}{}",
-                if offer.is_some() { " " } else { "" },
-                offer.unwrap_or_default()
-            ));
+            self.frames.push(format!("{arrow} {what}{offer}"));
         }
     }
 

@@ -5,10 +5,10 @@ use std::mem::discriminant;
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
     Call, CallOutcome, Client, ClientEvent, Delivery, Era, InputResponseParams, Instant,
-    NotAllowed, Progress, RawJson, RequestHandle, RpcError, SendError,
+    NotAllowed, Progress, RequestHandle, RpcError, SendError,
 };
 
-use super::client_app::{Again, ClientApp, How};
+use super::client_app::{Again, ClientApp, How, Waiting};
 use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
 use super::end::{End, Op, Role};
 use crate::chaos::script::Script;
@@ -88,24 +88,14 @@ impl Role for ClientApp {
             Act::Retry(again) => {
                 let (method, params) = REQUESTS[again.kind];
                 let how = How::of(0, end.machine.config());
-                let answers = again.answers.then_some(&ANSWERS);
                 let state = again.state.as_deref().map(Text::new);
-                let result = match answers {
-                    Some(answers) => {
-                        let inputs =
-                            InputResponseParams::new(again.round).responses(answers).state(state);
-                        end.attempt(|client, tx| {
-                            client.retry(at, method, &params, &inputs, how.options, tx)
-                        })
-                    }
-                    None => {
-                        let inputs =
-                            InputResponseParams::<RawJson<'_>>::new(again.round).state(state);
-                        end.attempt(|client, tx| {
-                            client.retry(at, method, &params, &inputs, how.options, tx)
-                        })
-                    }
-                };
+                let mut inputs = InputResponseParams::new(again.round).state(state);
+                if again.answers {
+                    inputs = inputs.responses(&ANSWERS);
+                }
+                let result = end.attempt(|client, tx| {
+                    client.retry(at, method, &params, &inputs, how.options, tx)
+                });
                 if !matches!(result, Err(SendError::Full)) && !end.app.again.is_empty() {
                     end.app.again.remove(0);
                 }
@@ -121,14 +111,13 @@ impl Role for ClientApp {
                 end.app.calls.push(how.waiting(call, None, now));
             }
             Act::Cancel { call, reason } => {
-                let known = end.app.calls.iter().position(|waiting| waiting.call == *call);
                 let words = "because of a \"reason\"";
                 let was_open = end.machine.is_call_open(*call);
                 end.attempt(|client, tx| client.cancel_call(*call, reason.then_some(words), tx))?;
                 assert!(!end.machine.is_call_open(*call));
+                let known = end.app.calls.extract_if(.., |waiting| waiting.call == *call).next();
                 assert_eq!(was_open, known.is_some(), "a request ends once");
-                if let Some(at) = known {
-                    end.app.calls.remove(at);
+                if known.is_some() {
                     end.app.given_up += 1;
                     end.app.gone.push(*call);
                 }
@@ -136,16 +125,12 @@ impl Role for ClientApp {
             Act::Respond { request, kind } => {
                 let request = *request;
                 let open = end.app.asked.contains(&request);
-                let answered = match kind {
-                    0 => end.respond(request, |client, tx| client.respond_raw(request, ROOTS, tx)),
-                    1 => end.respond(request, |client, tx| {
-                        client.respond_error(request, &RpcError::internal("never"), tx)
-                    }),
-                    2 => end.respond(request, |client, tx| client.respond(request, &SAMPLED, tx)),
-                    _ => {
-                        end.respond(request, |client, tx| client.respond_raw(request, ANSWERS, tx))
-                    }
-                }?;
+                let answered = end.respond(request, |client, tx| match kind {
+                    0 => client.respond_raw(request, ROOTS, tx),
+                    1 => client.respond_error(request, &RpcError::internal("never"), tx),
+                    2 => client.respond(request, &SAMPLED, tx),
+                    _ => client.respond_raw(request, ANSWERS, tx),
+                })?;
                 assert_eq!(answered, if open { Delivery::Sent } else { Delivery::Gone });
                 end.app.asked.retain(|asked| *asked != request);
             }
@@ -202,10 +187,8 @@ impl Role for ClientApp {
     }
 
     fn after_timeouts(&self, now: u64) {
-        let overdue = self
-            .calls
-            .iter()
-            .find(|waiting| waiting.deadline.is_some_and(|deadline| deadline <= now));
+        let is_over = |waiting: &&Waiting| waiting.deadline.is_some_and(|it| it <= now);
+        let overdue = self.calls.iter().find(is_over);
         assert!(overdue.is_none(), "overdue at {now}: {overdue:?}");
     }
 
@@ -242,13 +225,7 @@ impl End<ClientApp> {
             let ClientEvent::CallFinished { call, outcome: CallOutcome::Closed } = event else {
                 panic!("{event:?}")
             };
-            let at = self
-                .app
-                .calls
-                .iter()
-                .position(|waiting| waiting.call == call)
-                .expect("each request ends once");
-            self.app.gone.push(self.app.calls.remove(at).call);
+            self.app.forget(call);
         }
         assert!(self.app.calls.is_empty(), "calls without an outcome: {:?}", self.app.calls);
         assert_eq!(

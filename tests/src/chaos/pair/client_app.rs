@@ -10,7 +10,7 @@ use mcp_sansio::{
 
 use super::client::Machine;
 use super::corpus::REQUESTS;
-use super::show;
+use crate::chaos::script::show;
 
 /// State of the application.
 #[derive(Default)]
@@ -83,13 +83,9 @@ impl ClientApp {
                         let state = input.state().map(|state| {
                             state.as_plain().expect("the request state is ours").to_owned()
                         });
+                        let (kind, round) = (waiting.kind, input.round());
                         let answers = input.raw_requests().is_some();
-                        self.again.push(Again {
-                            kind: waiting.kind,
-                            round: input.round(),
-                            state,
-                            answers,
-                        });
+                        self.again.push(Again { kind, round, state, answers });
                     }
                     CallOutcome::Invalid(violation) => assert!(
                         matches!(violation, Violation::TooManyRounds | Violation::InputNotAllowed)
@@ -149,12 +145,8 @@ impl ClientApp {
             }
             ClientEvent::RequestCancelled { request, .. }
             | ClientEvent::RequestTimedOut { request } => {
-                let at = self
-                    .asked
-                    .iter()
-                    .position(|asked| asked == request)
-                    .expect("each request ends once");
-                self.asked.remove(at);
+                let ended = self.asked.extract_if(.., |asked| asked == request).next();
+                ended.expect("each request ends once");
                 assert!(!client.is_request_open(*request));
             }
             ClientEvent::Unresponsive => self.given_up += 1,
@@ -183,14 +175,10 @@ impl ClientApp {
         self.calls.iter_mut().find(|waiting| waiting.call == call).expect("the call is open")
     }
 
-    fn forget(&mut self, call: Call) -> Waiting {
-        let at = self
-            .calls
-            .iter()
-            .position(|waiting| waiting.call == call)
-            .expect("each request ends once");
+    pub(super) fn forget(&mut self, call: Call) -> Waiting {
         self.gone.push(call);
-        self.calls.remove(at)
+        let ended = self.calls.extract_if(.., |waiting| waiting.call == call).next();
+        ended.expect("each request ends once")
     }
 }
 

@@ -5,8 +5,7 @@ use std::fmt::Debug;
 use mcp_sansio::{Delivery, Instant, RequestHandle, Revision, RxBuffer, SendError, Tx};
 
 use super::corpus::{ROOMS, rx};
-use super::show;
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
 use crate::delivery::respond;
 use crate::endpoint::Endpoint;
 use crate::pair::{Audit, Line, Speaker};

@@ -31,12 +31,3 @@ pub fn pair_survives(data: &[u8]) -> u64 {
     }
     world.end()
 }
-
-/// Prints a step, when a script is replayed.
-fn show(what: std::fmt::Arguments<'_>) {
-    static SHOWS: std::sync::LazyLock<bool> =
-        std::sync::LazyLock::new(|| std::env::var_os("CHAOS_DATA").is_some());
-    if *SHOWS {
-        println!("{what}");
-    }
-}

@@ -81,30 +81,16 @@ impl Role for ServerApp {
                 let is_job = end.app.jobs.contains(&request);
                 let questions = [("k", ClientRequest::from(&FORM)), ("r", ClientRequest::roots())];
                 let long = "a \"text\"\n".repeat(60);
-                let answered = match kind {
-                    0 | 1 => end.respond(request, |server, tx| {
-                        server.respond(request, &TextResult::new("ok"), tx)
-                    }),
-                    2 => end.respond(request, |server, tx| {
-                        server.respond(request, &TextResult::new(&long), tx)
-                    }),
-                    3 => end.respond(request, |server, tx| server.respond_raw(request, RAW, tx)),
-                    4 => end.respond(request, |server, tx| {
-                        server.respond_error(request, &RpcError::internal("no"), tx)
-                    }),
-                    5 => end.respond(request, |server, tx| {
-                        server.respond_invalid_arguments(request, &"not \"so\"", tx)
-                    }),
-                    6 => end.respond(request, |server, tx| {
-                        server.input_required(request, &[], Some("state"), tx)
-                    }),
-                    7 => end.respond(request, |server, tx| {
-                        server.input_required(request, &questions, None, tx)
-                    }),
-                    _ => end.respond(request, |server, tx| {
-                        server.input_required(request, &questions[..1], Some("state"), tx)
-                    }),
-                };
+                let answered = end.respond(request, |server, tx| match kind {
+                    0 | 1 => server.respond(request, &TextResult::new("ok"), tx),
+                    2 => server.respond(request, &TextResult::new(&long), tx),
+                    3 => server.respond_raw(request, RAW, tx),
+                    4 => server.respond_error(request, &RpcError::internal("no"), tx),
+                    5 => server.respond_invalid_arguments(request, &"not \"so\"", tx),
+                    6 => server.input_required(request, &[], Some("state"), tx),
+                    7 => server.input_required(request, &questions, None, tx),
+                    _ => server.input_required(request, &questions[..1], Some("state"), tx),
+                });
                 match answered? {
                     Delivery::Sent => assert!(is_job, "a request ends once"),
                     other => assert!(other == Delivery::Gone && !is_job, "{other:?}"),
@@ -151,25 +137,18 @@ impl Role for ServerApp {
                     r#"{{"messages":[{{"role":"user","content":{{"type":"text","text":"?"}}}}],"maxTokens":9,"_meta":{{"progressToken":"t{token}"}}}}"#
                 );
                 let raw = RawJson::parse(&with_token).expect("JSON");
-                let call = match kind {
-                    0 => end.ask(ClientRequest::roots(), *parent, at),
-                    1 => end.ask(
-                        ClientRequest::new(
-                            "sampling/createMessage",
-                            Some(&raw),
-                            ClientFeatures::SAMPLING,
-                        ),
-                        *parent,
-                        at,
-                    ),
-                    2 => end.ask(ClientRequest::from(&form), *parent, at),
-                    3 => end.ask(ClientRequest::ping(), *parent, at),
-                    _ => end.ask(
-                        ClientRequest::new("own/question", Some(&RAW), ClientFeatures::NONE),
-                        *parent,
-                        at,
-                    ),
-                }?;
+                let sampling = ClientFeatures::SAMPLING;
+                let mut request = match kind {
+                    0 => ClientRequest::roots(),
+                    1 => ClientRequest::new("sampling/createMessage", Some(&raw), sampling),
+                    2 => ClientRequest::from(&form),
+                    3 => ClientRequest::ping(),
+                    _ => ClientRequest::new("own/question", Some(&RAW), ClientFeatures::NONE),
+                };
+                if let Some(parent) = parent {
+                    request = request.parent(*parent);
+                }
+                let call = end.attempt(|server, tx| server.request(at, request, tx))?;
                 end.app.calls.push(call);
                 end.app.calls.retain(|call| end.machine.is_call_open(*call));
             }
@@ -205,13 +184,8 @@ impl Role for ServerApp {
     }
 
     fn check(end: &End<Self>) {
-        assert!(
-            end.app
-                .jobs
-                .iter()
-                .chain(&end.app.listens)
-                .all(|request| end.machine.is_request_open(*request))
-        );
+        let mut requests = end.app.jobs.iter().chain(&end.app.listens);
+        assert!(requests.all(|request| end.machine.is_request_open(*request)));
         assert!(end.app.calls.iter().all(|call| end.machine.is_call_open(*call)));
         assert!(!end.app.gone.iter().rev().take(8).any(|gone| end.machine.is_request_open(*gone)));
         // A subscription that is being acknowledged is open already.
@@ -238,19 +212,6 @@ impl Role for ServerApp {
 }
 
 impl End<ServerApp> {
-    fn ask(
-        &mut self,
-        request: ClientRequest<'_>,
-        parent: Option<RequestHandle>,
-        at: Instant,
-    ) -> Result<Call, SendError> {
-        let request = match parent {
-            Some(parent) => request.parent(parent),
-            None => request,
-        };
-        self.attempt(|server, tx| server.request(at, request, tx))
-    }
-
     /// Closes the connection.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         self.machine.close();

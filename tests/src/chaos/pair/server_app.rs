@@ -3,7 +3,7 @@
 use mcp_sansio::{Call, CallOutcome, Change, RequestHandle, ServerEvent, Violation};
 
 use super::server::Machine;
-use super::show;
+use crate::chaos::script::show;
 
 /// State of the application.
 #[derive(Default)]
@@ -36,12 +36,8 @@ impl ServerApp {
             }
             ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
             ServerEvent::CallFinished { call, .. } => {
-                let at = self
-                    .calls
-                    .iter()
-                    .position(|open| open == call)
-                    .expect("each request ends once");
-                self.calls.remove(at);
+                let ended = self.calls.extract_if(.., |open| open == call).next();
+                ended.expect("each request ends once");
             }
             ServerEvent::Violation(found) => match found.violation {
                 Violation::TooLong => assert!(!roomy),

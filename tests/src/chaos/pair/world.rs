@@ -4,8 +4,7 @@ use super::client::Act;
 use super::client_app::ClientApp;
 use super::end::{End, Op, Role};
 use super::server_app::ServerApp;
-use super::show;
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
 use crate::pair::Audit;
 
 pub(super) struct World<'d> {

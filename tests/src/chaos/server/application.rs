@@ -7,12 +7,14 @@ use mcp_sansio::types::{
     StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress,
-    RawJson, Remaining, Request, RequestHandle, RpcError, SendError, Server, ServerEvent, Tx,
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Encode, Json, LogMessage,
+    Progress, RawJson, Remaining, Request, RequestHandle, RpcError, SendError, Server, ServerEvent,
+    Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::script::show;
 use super::ledger::Ledger;
 use super::world::{World, Writer};
 use crate::delivery::respond;
@@ -79,8 +81,8 @@ impl Application {
             }
             ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
             ServerEvent::CallFinished { call, .. } => {
-                let known = self.calls.iter().position(|known| known == call);
-                self.calls.remove(known.expect("the response belongs to an open call"));
+                let known = self.calls.extract_if(.., |known| known == call).next();
+                known.expect("the response belongs to an open call");
             }
             _ => {}
         }
@@ -90,10 +92,8 @@ impl Application {
 
     /// A request has become a subscription.
     pub(super) fn listens(&mut self, request: RequestHandle) {
-        if let Some(at) = self.jobs.iter().position(|job| job.handle == request) {
-            self.jobs.remove(at);
-            self.listening.push(request);
-        }
+        let job = self.jobs.extract_if(.., |job| job.handle == request).next();
+        self.listening.extend(job.map(|job| job.handle));
     }
 
     /// A request has been answered, or has ended before.
@@ -106,12 +106,11 @@ impl Application {
     /// Removes a request that has ended.
     fn forget(&mut self, request: RequestHandle) -> Option<Job> {
         self.gone.push(request);
-        if let Some(at) = self.listening.iter().position(|listen| *listen == request) {
-            self.listening.remove(at);
+        if self.listening.extract_if(.., |listen| *listen == request).next().is_some() {
             return None;
         }
-        let at = self.jobs.iter().position(|job| job.handle == request);
-        Some(self.jobs.remove(at.expect("the request is open")))
+        let job = self.jobs.extract_if(.., |job| job.handle == request).next();
+        Some(job.expect("the request is open"))
     }
 }
 
@@ -125,7 +124,7 @@ impl<'d> World<'d> {
     /// Performs one random action.
     pub(super) fn act(&mut self) {
         let what = self.script.below(16);
-        self.show(format_args!("   {what} at {}", self.now));
+        show(format_args!("   {what} at {}", self.now));
         match what {
             0..2 => self.answer(),
             2..5 => self.progress(),
@@ -145,7 +144,7 @@ impl<'d> World<'d> {
     /// Tries other calls while the frame of `writer` is open.
     pub(super) fn intrude(&mut self, writer: Writer) {
         let what = self.script.below(6);
-        self.show(format_args!("   (in between) {what}"));
+        show(format_args!("   (in between) {what}"));
         match what {
             0 if writer != Writer::NextEvent => self.overhear(),
             1 if writer != Writer::Timeout => {
@@ -185,11 +184,7 @@ impl<'d> World<'d> {
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.as_json(), text: &text };
-        let Ok(answered) = self.respond(request.handle, |server, tx| {
-            server.respond(request.handle, &mcp_sansio::Json(&result), tx)
-        }) else {
-            return;
-        };
+        let Ok(answered) = self.result(request.handle, &Json(&result)) else { return };
         if self.answered(request.handle, answered) {
             // serde_json cannot read numbers beyond `f64`.
             let Ok(line) = serde_json::from_slice::<Value>(&self.ledger.last) else { return };
@@ -206,22 +201,16 @@ impl<'d> World<'d> {
         let Some(Job { handle, .. }) = self.job() else { return };
         let text = "a \"text\"\n".repeat(self.script.below(64));
         let answered = match self.script.below(7) {
-            0 => self
-                .respond(handle, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
-            1 => self.respond(handle, |server, tx| {
-                server.respond(handle, &TextResult::error(&text), tx)
-            }),
+            0 => self.result(handle, &TextResult::new("ok")),
+            1 => self.result(handle, &TextResult::error(&text)),
             2 => {
-                let raw = RawJson::from_static(
-                    r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#,
-                );
+                let raw = r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#;
+                let raw = RawJson::from_static(raw);
                 self.respond(handle, |server, tx| server.respond_raw(handle, raw, tx))
             }
             3 => {
                 // A result must be an object.
-                let refused = self.respond(handle, |server, tx| {
-                    server.respond(handle, &mcp_sansio::Json([1]), tx)
-                });
+                let refused = self.result(handle, &Json([1]));
                 return assert!(refused.is_err(), "{refused:?}");
             }
             4 => {
@@ -245,29 +234,27 @@ impl<'d> World<'d> {
 
     /// Abandons a response that has begun; an error is sent instead.
     fn abandon(&mut self, handle: RequestHandle, text: &str) {
-        let begun = match self.attempt(|server, tx| {
-            respond(server, handle, tx, |server, tx| {
-                server.respond(handle, &TextResult::new(text), tx)
-            })
-        }) {
-            Err(SendError::Full) if self.wrote_part => true,
-            Err(error) => return assert_eq!(error, SendError::Full),
-            Ok(answered) => {
-                self.answered(handle, answered);
+        let result = TextResult::new(text);
+        let mut answered = self.attempt(|server, tx| {
+            respond(server, handle, tx, |server, tx| server.respond(handle, &result, tx))
+        });
+        if answered == Err(SendError::Full) {
+            if !self.wrote_part {
                 return;
             }
-        };
+            self.ledger.broken = true;
+        }
         let error = RpcError::internal("broken off");
-        self.ledger.broken = begun;
         for _ in 0..20_000 {
-            match self.attempt(|server, tx| {
+            if answered != Err(SendError::Full) {
+                self.answered(handle, answered.unwrap());
+                return;
+            }
+            answered = self.attempt(|server, tx| {
                 respond(server, handle, tx, |server, tx| server.fail(handle, &error, tx))
-            }) {
-                Err(SendError::Full) => self.drain(),
-                answered => {
-                    self.answered(handle, answered.unwrap());
-                    return;
-                }
+            });
+            if answered == Err(SendError::Full) {
+                self.drain();
             }
         }
         panic!("a repeated call does not terminate");
@@ -315,6 +302,15 @@ impl<'d> World<'d> {
                 answered => return answered,
             }
         }
+    }
+
+    /// Sends a result.
+    fn result(
+        &mut self,
+        handle: RequestHandle,
+        result: &impl Encode,
+    ) -> Result<Delivery, SendError> {
+        self.respond(handle, |server, tx| server.respond(handle, result, tx))
     }
 
     /// Sends a response.
@@ -436,20 +432,14 @@ impl<'d> World<'d> {
             CreateMessageParams::new(&messages, 9),
             ElicitParams::form("Who?", RequestedSchema::new(&[])),
         );
-        match self.script.below(5) {
-            0 => self.request(ClientRequest::from(&sampling)),
-            1 => self.request(ClientRequest::from(&form)),
-            2 => self.request(ClientRequest::roots()),
-            3 => self.request(ClientRequest::ping()),
-            _ => self.request(ClientRequest::new(
-                "own/question",
-                Some(&mcp_sansio::Json(Echo { params: RawJson::NULL, text: "?" })),
-                ClientFeatures::NONE,
-            )),
-        }
-    }
-
-    fn request(&mut self, mut request: ClientRequest<'_>) {
+        let own = Json(Echo { params: RawJson::NULL, text: "?" });
+        let mut request = match self.script.below(5) {
+            0 => ClientRequest::from(&sampling),
+            1 => ClientRequest::from(&form),
+            2 => ClientRequest::roots(),
+            3 => ClientRequest::ping(),
+            _ => ClientRequest::new("own/question", Some(&own), ClientFeatures::NONE),
+        };
         if let Some(job) = self.job().filter(|_| self.script.once_in(2)) {
             request = request.parent(job.handle);
         }
@@ -533,11 +523,7 @@ impl<'d> World<'d> {
     /// Responds to every request and cancels every call.
     pub(super) fn finish_jobs(&mut self) {
         while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
-            let answered = self
-                .respond(handle, |server, tx| {
-                    server.respond(handle, &TextResult::new("at last"), tx)
-                })
-                .unwrap();
+            let answered = self.result(handle, &TextResult::new("at last")).unwrap();
             self.answered(handle, answered);
         }
         while !self.application.listening.is_empty() {

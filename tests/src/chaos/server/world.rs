@@ -9,7 +9,7 @@ use mcp_sansio::{
     ServerEvent, ServerFeatures as Can, ServerState, Tx, TxBuffer, Violation,
 };
 
-use super::super::script::Script;
+use super::super::script::{Script, show};
 use super::application::{Application, Job};
 use super::corpus;
 use super::ledger::{Heard, Ledger};
@@ -25,8 +25,6 @@ pub(super) struct World<'d> {
     pub(super) application: Application,
     pub(super) tasks: tasks::State,
     pub(super) now: u64,
-    /// Whether to print the lines.
-    shows: bool,
     /// Whether another call is tried inside an open frame.
     intruding: bool,
     /// Whether the end has begun: no call may be dropped.
@@ -84,7 +82,6 @@ impl<'d> World<'d> {
             application: Application::default(),
             tasks: tasks::State::new(),
             now: 0,
-            shows: std::env::var_os("CHAOS_DATA").is_some(),
             intruding: false,
             ending: false,
             in_batch: false,
@@ -93,13 +90,6 @@ impl<'d> World<'d> {
             line: Vec::new(),
             lines: VecDeque::new(),
             frame: None,
-        }
-    }
-
-    /// Prints a step, when a script is replayed.
-    pub(super) fn show(&self, what: std::fmt::Arguments<'_>) {
-        if self.shows {
-            println!("{what}");
         }
     }
 
@@ -263,7 +253,7 @@ impl<'d> World<'d> {
             "a call wrote into the open frame of another"
         );
         if !written.is_empty() {
-            self.show(format_args!("-> {}", String::from_utf8_lossy(written).escape_debug()));
+            show(format_args!("-> {}", String::from_utf8_lossy(written).escape_debug()));
             record("Server", written.escape_ascii());
         }
         self.ledger.write(written);
@@ -380,7 +370,7 @@ impl<'d> World<'d> {
     fn which(&mut self, frame: Frame<'_>) -> Heard {
         loop {
             let heard = self.lines.pop_front().expect("each frame is one of the lines");
-            self.show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
+            show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
             match frame {
                 Frame::Complete(line)
                     if heard.line.strip_suffix(b"\r").unwrap_or(&heard.line).ends_with(line) =>
@@ -459,7 +449,7 @@ impl<'d> World<'d> {
         let line = corpus::interruption(&mut self.script, &self.ledger.asked);
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
         let mut messages = Messages::new(Frame::Complete(line));
-        self.show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));
+        show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));
         record("Client", line.escape_ascii());
         let heard = self.ledger.hear(line);
         let now = self.instant();

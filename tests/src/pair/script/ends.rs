@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::delivery::respond;
 use mcp_sansio::{CallOptions, Delivery, Progress, RawJson, SendError};
 
 use super::super::End;
@@ -20,28 +19,15 @@ pub(super) const STEPS: &[Step] = &[
             // Late messages are ignored meanwhile.
             let now = stage.instant();
             let progress = Progress::of(1);
-            let told = stage
-                .server
-                .line
-                .send(|tx| stage.server.machine.progress(now, slow, &progress, tx));
+            let told = stage.server.send(|server, tx| server.progress(now, slow, &progress, tx));
             assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)));
             stage.run();
-            let late = stage.server.line.send(|tx| {
-                respond(&mut stage.server.machine, slow, tx, |server, tx| {
-                    server.respond_raw(slow, RawJson::EMPTY, tx)
-                })
-            });
-            assert_eq!(late, Ok(Delivery::Gone));
+            assert_eq!(stage.answer(slow), Ok(Delivery::Gone));
             tool(stage, "crossing", "slow", CallOptions::new());
             stage.run();
             // The response is in transit when the cancellation is sent.
             let slow = stage.server.app.slow.remove(0);
-            let answered = stage.server.line.send(|tx| {
-                respond(&mut stage.server.machine, slow, tx, |server, tx| {
-                    server.respond_raw(slow, RawJson::EMPTY, tx)
-                })
-            });
-            assert_eq!(answered, Ok(Delivery::Sent));
+            assert_eq!(stage.answer(slow), Ok(Delivery::Sent));
             assert!(stage.client.cancel("crossing", None));
         },
         expect: r#"
@@ -59,18 +45,13 @@ pub(super) const STEPS: &[Step] = &[
             app.ask(server, line, now, "roots", None).expect("declared");
             stage.run();
             let (call, _) = stage.server.app.asked.remove(0);
-            assert_eq!(
-                stage.server.line.send(|tx| stage.server.machine.cancel_call(now, call, tx)),
-                Ok(())
-            );
+            assert_eq!(stage.server.send(|server, tx| server.cancel_call(now, call, tx)), Ok(()));
             let late = stage.client.app.asked[0];
             stage.run();
-            let late = stage.client.line.send(|tx| {
-                respond(&mut stage.client.machine, late, tx, |client, tx| {
-                    client.respond_raw(late, RawJson::EMPTY, tx)
-                })
-            });
-            assert_eq!(late, Ok(Delivery::Gone));
+            let answered = stage
+                .client
+                .respond(late, |client, tx| client.respond_raw(late, RawJson::EMPTY, tx));
+            assert_eq!(answered, Ok(Delivery::Gone));
             // A nested call ends with its request.
             ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);
             stage.run();
@@ -100,10 +81,7 @@ pub(super) const STEPS: &[Step] = &[
                 stage.wait(Duration::from_millis(1500));
                 alive += stage.client.app.waiting.len();
                 let (now, progress) = (stage.instant(), Progress::of(done).total(10));
-                _ = stage
-                    .server
-                    .line
-                    .send(|tx| stage.server.machine.progress(now, slow, &progress, tx));
+                _ = stage.server.send(|server, tx| server.progress(now, slow, &progress, tx));
                 stage.run();
             }
             // Progress extends the timeout up to the limit; a small buffer fits no progress.

@@ -1,7 +1,6 @@
 //! Requests and responses that are the same, or nearly so, in all revisions.
 
-use crate::delivery::respond;
-use mcp_sansio::{CallOptions, Delivery, NotAllowed, RawJson, SendError};
+use mcp_sansio::{CallOptions, Delivery, NotAllowed, SendError};
 
 use super::{Step, ask, tool};
 
@@ -100,12 +99,7 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             // In reverse order.
             while let Some(slow) = stage.server.app.slow.pop() {
-                let answered = stage.server.line.send(|tx| {
-                    respond(&mut stage.server.machine, slow, tx, |server, tx| {
-                        server.respond_raw(slow, RawJson::EMPTY, tx)
-                    })
-                });
-                assert_eq!(answered, Ok(Delivery::Sent));
+                assert_eq!(stage.answer(slow), Ok(Delivery::Sent));
             }
         },
         expect: r#"

@@ -1,13 +1,12 @@
 //! Features that differ between the eras: logs, subscriptions, input requests, pings.
 
-use crate::delivery::respond;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
     CallOptions, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress, RawJson,
     SendError,
 };
 
-use super::super::End;
+use super::super::{End, Stage};
 use super::{LEGACY, MODERN, Step, ask, secs, tool};
 
 pub(super) const STEPS: &[Step] = &[
@@ -20,8 +19,7 @@ pub(super) const STEPS: &[Step] = &[
             tool(stage, "chatter", "chatter", CallOptions::new());
             stage.run();
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
-            let told =
-                stage.server.line.send(|tx| stage.server.machine.log_unrelated(&message, tx));
+            let told = stage.server.send(|server, tx| server.log_unrelated(&message, tx));
             assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)), "{told:?}");
         },
         expect: r#"
@@ -40,19 +38,9 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             tool(stage, "silent", "chatter", CallOptions::new());
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
-            assert_eq!(
-                stage.server.line.send(|tx| stage.server.machine.log_unrelated(&message, tx)),
-                Ok(Delivery::NotRequested)
-            );
-            let now = stage.instant();
-            let refused = stage.client.request(
-                now,
-                "",
-                "logging/setLevel",
-                r#"{"level":"debug"}"#,
-                CallOptions::new(),
-            );
-            assert!(matches!(refused, Err(SendError::NotAllowed(_))), "{refused:?}");
+            let told = stage.server.send(|server, tx| server.log_unrelated(&message, tx));
+            assert_eq!(told, Ok(Delivery::NotRequested));
+            is_refused(stage, "logging/setLevel", r#"{"level":"debug"}"#);
         },
         expect: r#"
             s ToolsCall "chatter"
@@ -68,14 +56,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             ask(stage, "subscribe", "resources/subscribe", r#"{"uri":"m://a"}"#);
             stage.run();
-            for change in [
-                Change::resource("m://a"),
-                Change::resource("m://b"),
-                Change::tools(),
-                Change::prompts(),
-            ] {
-                stage.server.publish(change);
-            }
+            change_everything(stage);
             stage.run();
             ask(stage, "unsubscribe", "resources/unsubscribe", r#"{"uri":"m://a"}"#);
             stage.run();
@@ -109,36 +90,17 @@ pub(super) const STEPS: &[Step] = &[
                 SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true);
             stage.client.listen(now, "two", &filter).expect("the listen is allowed");
             stage.run();
-            for change in [
-                Change::resource("m://a"),
-                Change::resource("m://b"),
-                Change::tools(),
-                Change::prompts(),
-            ] {
-                stage.server.publish(change);
-            }
+            change_everything(stage);
             // An acknowledged subscription has no deadline.
             stage.wait(secs(1000));
             let listen = stage.server.app.listens.remove(0);
-            while stage
-                .server
-                .line
-                .send(|tx| stage.server.machine.end_listen(listen, tx))
-                .expect("room")
-                .is_more()
-            {}
+            let mut end = || stage.server.send(|server, tx| server.end_listen(listen, tx));
+            while end().expect("room").is_more() {}
             stage.run();
             assert!(stage.client.cancel("two", Some("enough")));
             stage.run();
             stage.server.publish(Change::tools());
-            let refused = stage.client.request(
-                now,
-                "",
-                "resources/subscribe",
-                r#"{"uri":"m://a"}"#,
-                CallOptions::new(),
-            );
-            assert!(matches!(refused, Err(SendError::NotAllowed(_))), "{refused:?}");
+            is_refused(stage, "resources/subscribe", r#"{"uri":"m://a"}"#);
         },
         expect: r#"
             s listening
@@ -249,26 +211,17 @@ pub(super) const STEPS: &[Step] = &[
                 Some(&params),
                 ClientFeatures::SAMPLING,
             );
-            let call = stage
-                .server
-                .line
-                .send(|tx| stage.server.machine.request(now, request, tx))
-                .expect("declared");
-            stage.server.app.asked.push((call, None));
+            let call = stage.server.send(|server, tx| server.request(now, request, tx));
+            stage.server.app.asked.push((call.expect("declared"), None));
             stage.run();
             let asked = stage.client.app.asked.remove(0);
             for done in [1, 1, 2] {
                 let progress = Progress::of(done).total(2);
-                _ = stage
-                    .client
-                    .line
-                    .send(|tx| stage.client.machine.progress(now, asked, &progress, tx));
+                _ = stage.client.send(|client, tx| client.progress(now, asked, &progress, tx));
             }
-            let answered = stage.client.line.send(|tx| {
-                respond(&mut stage.client.machine, asked, tx, |client, tx| {
-                    client.respond_raw(asked, RawJson::EMPTY, tx)
-                })
-            });
+            let answered = stage
+                .client
+                .respond(asked, |client, tx| client.respond_raw(asked, RawJson::EMPTY, tx));
             assert_eq!(answered, Ok(Delivery::Sent));
             stage.run();
             stage.client.app.deaf = false;
@@ -297,12 +250,9 @@ pub(super) const STEPS: &[Step] = &[
         era: MODERN,
         play: |stage| {
             let now = stage.instant();
-            let refused = stage.client.request(now, "", "ping", "{}", CallOptions::new());
-            assert!(matches!(refused, Err(SendError::NotAllowed(_))), "{refused:?}");
-            assert!(matches!(
-                stage.client.line.send(|tx| stage.client.machine.roots_changed(tx)),
-                Err(SendError::NotAllowed(_))
-            ));
+            is_refused(stage, "ping", "{}");
+            let told = stage.client.send(|client, tx| client.roots_changed(tx));
+            assert!(matches!(told, Err(SendError::NotAllowed(_))));
             let End { machine: server, line, app, .. } = &mut stage.server;
             for what in ["ping", "roots", "sampling", "elicitation"] {
                 assert!(matches!(
@@ -317,17 +267,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "notifications of both sides",
         era: LEGACY,
         play: |stage| {
-            stage.client.line.send(|tx| stage.client.machine.roots_changed(tx)).expect("declared");
-            stage
-                .client
-                .line
-                .send(|tx| stage.client.machine.notify("notifications/own", &RawJson::EMPTY, tx))
-                .expect("open");
-            stage
-                .server
-                .line
-                .send(|tx| stage.server.machine.notify("notifications/own", &RawJson::EMPTY, tx))
-                .expect("ready");
+            let (own, empty) = ("notifications/own", RawJson::EMPTY);
+            stage.client.send(|client, tx| client.roots_changed(tx)).expect("declared");
+            stage.client.send(|client, tx| client.notify(own, &empty, tx)).expect("open");
+            stage.server.send(|server, tx| server.notify(own, &empty, tx)).expect("ready");
         },
         expect: r#"
             s notification "notifications/roots/list_changed"
@@ -335,3 +278,19 @@ pub(super) const STEPS: &[Step] = &[
             c notification "notifications/own""#,
     },
 ];
+
+/// Publishes a change of a subscribed resource, of another one, and of two lists.
+fn change_everything(stage: &mut Stage<'_>) {
+    for uri in ["m://a", "m://b"] {
+        stage.server.publish(Change::resource(uri));
+    }
+    stage.server.publish(Change::tools());
+    stage.server.publish(Change::prompts());
+}
+
+/// Asserts that the client does not send this request.
+fn is_refused(stage: &mut Stage<'_>, method: &str, params: &str) {
+    let now = stage.instant();
+    let refused = stage.client.request(now, "", method, params, CallOptions::new());
+    assert!(matches!(refused, Err(SendError::NotAllowed(_))), "{refused:?}");
+}

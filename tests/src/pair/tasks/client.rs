@@ -11,9 +11,9 @@ use mcp_sansio::{
 };
 use serde_json::{Value, json};
 
+use super::at;
 use super::wire::Wire;
-use super::{at, show};
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
 
 const CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),

@@ -22,15 +22,6 @@ const fn at(now: u64) -> Instant {
     Instant::from_millis(now)
 }
 
-/// Prints a step, when a script is replayed.
-fn show(what: std::fmt::Arguments<'_>) {
-    static SHOWS: std::sync::LazyLock<bool> =
-        std::sync::LazyLock::new(|| std::env::var_os("CHAOS_DATA").is_some());
-    if *SHOWS {
-        println!("{what}");
-    }
-}
-
 /// The question that a task asks.
 fn question(label: u64, number: u32) -> String {
     format!("{label}.{number}?")

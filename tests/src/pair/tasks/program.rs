@@ -10,8 +10,8 @@ use mcp_sansio::types::{CallToolResult, ContentBlock};
 use mcp_sansio::{Encode as _, Encoder, RawJson, RpcError};
 
 use super::client::MAX_OPEN;
-use super::{at, question, show};
-use crate::chaos::script::Script;
+use super::{at, question};
+use crate::chaos::script::{Script, show};
 
 /// The one client of the program.
 pub(super) const OWNER: TaskOwner = TaskOwner(1);

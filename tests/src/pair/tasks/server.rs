@@ -12,8 +12,8 @@ use mcp_sansio::{
 
 use super::program::{OWNER, Program, Works, time};
 use super::wire::Wire;
-use super::{Ended, at, question, show};
-use crate::chaos::script::Script;
+use super::{Ended, at, question};
+use crate::chaos::script::{Script, show};
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),

@@ -10,9 +10,8 @@ use serde_json::Value;
 use super::client::{ClientEnd, Followed, Report};
 use super::program::{Ended, Program, WORK_FAILED, Work};
 use super::server::ServerEnd;
-use super::show;
 use super::wire::Fate;
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
 use crate::pair::{Audit, Speaker};
 
 /// How a world is set up.
