@@ -5,7 +5,7 @@
 //! | `#1 result JSON` | `respond_raw` |
 //! | `#1 text TEXT` | `respond` with one text |
 //! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error`; the code is a number or an `ErrorCode` |
-//! | `#1 missing SAMPLING ROOTS`, `#1 no resource URI` | `respond_error` |
+//! | `#1 missing sampling roots`, `#1 no resource URI` | `respond_error` |
 //! | `#1 input required JSON` | `input_required` |
 //! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
 //! | `#1 log LEVEL JSON`, `#1 log LEVEL as LOGGER JSON`, `log ...` | `log`, `log_unrelated` |
@@ -22,24 +22,26 @@
 //! The outcome is what the call returned: `Sent`, `Throttled`, `NotAllowed`...; `Sent`, `Ok` and
 //! `true` may be omitted.
 
+use std::time::Duration;
+
 use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequest, TextResult};
 use mcp_sansio::{
     Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, RawJson,
-    ReadError, Remaining, RequestHandle, RpcError, SendError,
+    ReadError, Remaining, RequestHandle, RpcError,
 };
 
+use super::machine::{Play as _, named, outcome};
 use super::play::Player;
-use super::setup::{json, level, millis};
+use super::setup::{client_capabilities, json, level, millis};
 use super::wire::probed;
-use crate::delivery::respond;
 
 impl Player<'_> {
     /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         if subject.starts_with('#') {
-            let (request, revision) = self.request(subject)?;
-            self.logging = Some(revision);
+            let request = self.bench.request(subject)?;
+            self.logging = Some(named(&self.revisions, subject)?);
             return self.act_on(request, rest);
         }
         match subject {
@@ -49,26 +51,19 @@ impl Player<'_> {
             "notify" => {
                 let (method, params) = split(rest);
                 let params = json(params)?;
-                Ok(outcome(self.bench.wire.send(|tx| self.server.notify(method, &params, tx))))
+                Ok(outcome(self.send(|server, tx| server.notify(method, &params, tx))))
             }
             "close" => {
                 probed(|| self.server.close());
                 Ok("Ok".into())
             }
             "in" => Ok(format!("{} {}", self.server.open_requests(), self.server.open_calls())),
-            "done" => match (self.server.open_requests(), self.server.open_calls()) {
-                (0, 0) => Ok("Ok".into()),
-                (requests, calls) => {
-                    Err(format!("{requests} requests and {calls} calls are in flight"))
-                }
-            },
             _ if subject.starts_with('?') => {
-                let (call, now) = (self.call(subject)?, self.bench.now);
+                let (call, now) = (self.bench.call(subject)?, self.bench.now);
                 match rest {
                     "cancel" => {
                         let was_open = self.server.is_call_open(call);
-                        let cancelled =
-                            self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx));
+                        let cancelled = self.send(|server, tx| server.cancel_call(now, call, tx));
                         Ok(outcome(cancelled.map(|()| was_open)))
                     }
                     "open" => Ok(self.server.is_call_open(call).to_string()),
@@ -81,45 +76,27 @@ impl Player<'_> {
 
     fn act_on(&mut self, request: RequestHandle, text: &str) -> Result<String, String> {
         let (verb, rest) = split(text);
-        let server = &mut self.server;
         let sent = match verb {
             "result" => {
                 let result = json(rest)?;
-                self.bench.wire.send(|tx| {
-                    respond(server, request, tx, |server, tx| {
-                        server.respond_raw(request, result, tx)
-                    })
-                })
+                self.respond(request, |server, tx| server.respond_raw(request, result, tx))
             }
-            "text" => self.bench.wire.send(|tx| {
-                respond(server, request, tx, |server, tx| {
-                    server.respond(request, &TextResult::new(rest), tx)
-                })
-            }),
+            "text" => {
+                let result = TextResult::new(rest);
+                self.respond(request, |server, tx| server.respond(request, &result, tx))
+            }
             "error" => {
                 let error = error(rest)?;
-                self.bench.wire.send(|tx| {
-                    respond(server, request, tx, |server, tx| {
-                        server.respond_error(request, &error, tx)
-                    })
-                })
+                self.respond(request, |server, tx| server.respond_error(request, &error, tx))
             }
             "missing" => {
                 let error = RpcError::missing_capability(client_capabilities(rest)?);
-                self.bench.wire.send(|tx| {
-                    respond(server, request, tx, |server, tx| {
-                        server.respond_error(request, &error, tx)
-                    })
-                })
+                self.respond(request, |server, tx| server.respond_error(request, &error, tx))
             }
             "no" => {
                 let uri = format!("\"{}\"", rest.strip_prefix("resource ").unwrap_or_default());
                 let error = RpcError::resource_not_found(json(&uri)?.as_string().ok_or("no URI")?);
-                self.bench.wire.send(|tx| {
-                    respond(server, request, tx, |server, tx| {
-                        server.respond_error(request, &error, tx)
-                    })
-                })
+                self.respond(request, |server, tx| server.respond_error(request, &error, tx))
             }
             "input" => {
                 let input = json(rest.strip_prefix("required ").unwrap_or_default())?;
@@ -136,23 +113,21 @@ impl Player<'_> {
                     .collect();
                 let state = input.get("requestState").and_then(RawJson::as_string);
                 let state = state.map(|state| state.to_string());
-                self.bench.wire.send(|tx| {
-                    respond(server, request, tx, |server, tx| {
-                        server.input_required(request, &input_requests, state.as_deref(), tx)
-                    })
+                self.respond(request, |server, tx| {
+                    server.input_required(request, &input_requests, state.as_deref(), tx)
                 })
             }
             "progress" => {
                 let progress = progress(rest)?;
                 let now = self.bench.now;
-                self.bench.wire.send(|tx| server.progress(now, request, &progress, tx))
+                self.send(|server, tx| server.progress(now, request, &progress, tx))
             }
             "log" => return self.log(Some(request), rest),
             "request" => return self.send_request(Some(request), rest),
-            "cancel" => return Ok(server.forget_request(request).to_string()),
-            "open" => return Ok(server.is_request_open(request).to_string()),
+            "cancel" => return Ok(self.server.forget_request(request).to_string()),
+            "open" => return Ok(self.server.is_request_open(request).to_string()),
             "end" => loop {
-                match self.bench.wire.send(|tx| server.end_listen(request, tx)) {
+                match self.send(|server, tx| server.end_listen(request, tx)) {
                     Ok(Remaining::More) => {}
                     other => return Ok(outcome(other.map(|_| "Ok"))),
                 }
@@ -171,9 +146,9 @@ impl Player<'_> {
         let data = json(rest)?;
         let mut message = LogMessage::new(level(name)?, &data);
         message.logger = logger;
-        Ok(outcome(self.bench.wire.send(|tx| match request {
-            Some(request) => self.server.log(request, &message, tx),
-            None => self.server.log_unrelated(&message, tx),
+        Ok(outcome(self.send(|server, tx| match request {
+            Some(request) => server.log(request, &message, tx),
+            None => server.log_unrelated(&message, tx),
         })))
     }
 
@@ -183,7 +158,7 @@ impl Player<'_> {
         text: &str,
     ) -> Result<String, String> {
         let (text, timeout) = match text.rsplit_once(" within ") {
-            Some((text, ms)) => (text, Some(ms.parse().map_err(|_| "within MS")?)),
+            Some((text, ms)) => (text, Some(millis(&mut [ms].into_iter())?)),
             None => (text, None),
         };
         let (method, params) = split(text);
@@ -203,11 +178,8 @@ impl Player<'_> {
             _ => {
                 // Methods are `&'static str`.
                 let method: &'static str = Box::leak(method.to_owned().into_boxed_str());
-                self.send_call(
-                    parent,
-                    timeout,
-                    ClientRequest::new(method, Some(&params), ClientFeatures::NONE),
-                )
+                let own = ClientRequest::new(method, Some(&params), ClientFeatures::NONE);
+                self.send_call(parent, timeout, own)
             }
         }
     }
@@ -215,17 +187,14 @@ impl Player<'_> {
     fn send_call(
         &mut self,
         parent: Option<RequestHandle>,
-        timeout: Option<usize>,
+        timeout: Option<Duration>,
         request: ClientRequest<'_>,
     ) -> Result<String, String> {
         let request = if let Some(parent) = parent { request.parent(parent) } else { request };
-        let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
+        let request = if let Some(after) = timeout { request.timeout(after) } else { request };
         let now = self.bench.now;
-        let call = self.bench.wire.send(|tx| self.server.request(now, request, tx));
-        if let Ok(call) = call {
-            self.calls.push(call);
-        }
-        Ok(outcome(call.map(|_| "Ok")))
+        let call = self.send(|server, tx| server.request(now, request, tx));
+        Ok(self.bench.called(call))
     }
 
     fn publish(&mut self, text: &str) -> Result<String, String> {
@@ -238,7 +207,7 @@ impl Player<'_> {
             _ => return Err(format!("unknown change: {kind}")),
         };
         loop {
-            match self.bench.wire.send(|tx| self.server.publish(&mut change, tx)) {
+            match self.send(|server, tx| server.publish(&mut change, tx)) {
                 Ok(Remaining::More) => {}
                 other => return Ok(outcome(other.map(|_| "Ok"))),
             }
@@ -248,17 +217,6 @@ impl Player<'_> {
 
 pub(super) fn split(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
-}
-
-pub(super) fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
-    match result {
-        Ok(value) => match format!("{value:?}").as_str() {
-            "()" => "Ok".into(),
-            value => value.replace('"', ""),
-        },
-        // The name of the error, without the rule.
-        Err(error) => format!("{error:?}").split('(').next().unwrap_or_default().into(),
-    }
 }
 
 fn amount(text: &str) -> Result<Amount, String> {
@@ -303,19 +261,4 @@ pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {
         Some((message, data)) => Ok(RpcError::new(code, message).data(json(data)?)),
         None => Ok(RpcError::new(code, rest)),
     }
-}
-
-fn client_capabilities(words: &str) -> Result<ClientFeatures, String> {
-    use ClientFeatures as C;
-    words.split(' ').try_fold(C::NONE, |all, word| {
-        Ok(all.with(match word {
-            "ROOTS" => C::ROOTS,
-            "SAMPLING" => C::SAMPLING,
-            "SAMPLING_TOOLS" => C::SAMPLING_TOOLS,
-            "SAMPLING_CONTEXT" => C::SAMPLING_CONTEXT,
-            "ELICITATION_FORM" => C::ELICITATION_FORM,
-            "ELICITATION_URL" => C::ELICITATION_URL,
-            _ => return Err(format!("{word} is not a capability")),
-        }))
-    })
 }

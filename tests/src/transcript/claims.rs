@@ -11,8 +11,8 @@ pub(super) struct Claims {
 /// An event: a head, and details that a transcript may leave out.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
-    pub(super) head: String,
-    pub(super) details: Vec<String>,
+    head: String,
+    details: Vec<String>,
 }
 
 impl Event {
@@ -25,12 +25,23 @@ impl Event {
         self
     }
 
+    pub(super) fn optional(mut self, detail: Option<&str>) -> Self {
+        self.details.extend(detail.map(Into::into));
+        self
+    }
+
     fn is(&self, expected: &str) -> bool {
         let Some(mut rest) = expected.strip_prefix(self.head.as_str()) else { return false };
         for detail in &self.details {
             rest = rest.strip_prefix(&format!(" {detail}")).unwrap_or(rest);
         }
         rest.is_empty()
+    }
+}
+
+impl std::fmt::Display for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.head, self.details.join(" "))
     }
 }
 
@@ -57,11 +68,7 @@ impl Claims {
         if event.is(expected) {
             return Ok(());
         }
-        Err(format!(
-            "something else happened\n  expected ! {expected}\n       got ! {} {}",
-            event.head,
-            event.details.join(" ")
-        ))
+        Err(format!("something else happened\n  expected ! {expected}\n       got ! {event}"))
     }
 
     /// Whether everything was claimed.
@@ -75,10 +82,7 @@ impl Claims {
     /// Formats the rest as lines of a transcript.
     pub(super) fn rest(&self) -> String {
         let lines = self.lines.iter().map(|line| format!("\n> {line}"));
-        let events = self
-            .events
-            .iter()
-            .map(|event| format!("\n! {} {}", event.head, event.details.join(" ")));
+        let events = self.events.iter().map(|event| format!("\n! {event}"));
         lines.chain(events).collect()
     }
 }

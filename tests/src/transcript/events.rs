@@ -13,9 +13,9 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{
-    Call, CallOutcome, ClientFeatures, Method, PeerError, RequestHandle, Revision, ServerEvent,
-};
+use std::fmt::Debug;
+
+use mcp_sansio::{CallOutcome, Method, PeerError, RawJson, RequestHandle, Revision, ServerEvent};
 
 use super::claims::Event;
 use super::play::Player;
@@ -25,33 +25,22 @@ impl Player<'_> {
     pub(super) fn describe(&mut self, event: &ServerEvent<'_>) -> Event {
         match event {
             ServerEvent::Request(request) => {
-                self.requests.push((request.handle, request.revision));
-                let method = method_name(request.method);
-                let mut event = Event::new(format!(
-                    "#{} {} {method}",
-                    self.requests.len(),
-                    code(request.revision)
-                ));
-                if request.wants_progress {
-                    event = event.detail("progress");
-                }
-                event
-                    .detail(capabilities(request.capabilities))
+                let name = self.took(request.handle, request.revision);
+                let (code, method) = (code(request.revision), method_name(request.method));
+                Event::new(format!("{name} {code} {method}"))
+                    .optional(request.wants_progress.then_some("progress"))
+                    .detail(can(request.capabilities))
                     .detail(request.params.as_json().as_str())
             }
             ServerEvent::Listening { request } => {
-                self.requests.push((*request, Revision::LATEST));
-                Event::new(format!("listening #{}", self.requests.len()))
+                Event::new(format!("listening {}", self.took(*request, Revision::LATEST)))
             }
             ServerEvent::RequestCancelled { request, reason } => {
-                let event = Event::new(format!("cancelled {}", self.name(*request)));
-                match reason {
-                    Some(reason) => event.detail(reason.as_json().as_str()),
-                    None => event,
-                }
+                Event::new(format!("cancelled {}", self.bench.name(*request)))
+                    .optional(reason.map(|reason| reason.as_json().as_str()))
             }
             ServerEvent::RequestTimedOut { request } => {
-                Event::new(format!("timed out {}", self.name(*request)))
+                Event::new(format!("timed out {}", self.bench.name(*request)))
             }
             ServerEvent::Initialize { revision, params } => {
                 Event::new(format!("initialize {}", code(*revision))).detail(params.as_str())
@@ -62,16 +51,16 @@ impl Player<'_> {
             ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
             ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),
             ServerEvent::CallFinished { call, outcome: CallOutcome::Result(result) } => {
-                Event::new(format!("result {} {}", self.call_name(*call), result.as_str()))
+                Event::new(format!("result {} {}", self.bench.call_name(*call), result.as_str()))
             }
             ServerEvent::CallFinished { call, outcome: CallOutcome::Error(error) } => {
-                peer_error(&format!("error {}", self.call_name(*call)), error)
+                peer_error(&format!("error {}", self.bench.call_name(*call)), error)
             }
             ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut } => {
-                Event::new(format!("timed out {}", self.call_name(*call)))
+                Event::new(format!("timed out {}", self.bench.call_name(*call)))
             }
             ServerEvent::CallFinished { call, outcome: CallOutcome::Cancelled } => {
-                Event::new(format!("cancelled {}", self.call_name(*call)))
+                Event::new(format!("cancelled {}", self.bench.call_name(*call)))
             }
             ServerEvent::Unresponsive => Event::new("unresponsive"),
             ServerEvent::Notification { method, params } => {
@@ -84,30 +73,21 @@ impl Player<'_> {
         }
     }
 
-    fn name(&self, request: RequestHandle) -> String {
-        let at = self.requests.iter().position(|(known, _)| *known == request);
-        at.map_or("a request that was never seen".into(), |at| format!("#{}", at + 1))
-    }
-
-    fn call_name(&self, call: Call) -> String {
-        let at = self.calls.iter().position(|known| *known == call);
-        at.map_or("a call that was never made".into(), |at| format!("?{}", at + 1))
+    /// Notes a request; returns its name.
+    fn took(&mut self, request: RequestHandle, revision: Revision) -> String {
+        self.bench.requests.push(request);
+        self.revisions.push(revision);
+        self.bench.name(request)
     }
 }
 
 pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
-    let event = Event::new(format!("{head} {}", error.code()));
-    let event = match error.message() {
-        Some(message) => event.detail(message.as_json().as_str()),
-        None => event,
-    };
-    match error.data() {
-        Some(data) => event.detail(data.as_str()),
-        None => event,
-    }
+    Event::new(format!("{head} {}", error.code()))
+        .optional(error.message().map(|message| message.as_json().as_str()))
+        .optional(error.data().map(RawJson::as_str))
 }
 
-fn capabilities(set: ClientFeatures) -> String {
+pub(super) fn can(set: impl Debug) -> String {
     format!("can {set:?}").replace(['{', '}', ','], "").trim().into()
 }
 

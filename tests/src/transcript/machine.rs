@@ -1,19 +1,26 @@
 //! The player of transcripts, for servers and clients.
 
-use mcp_sansio::{Instant, Messages, Revision, RxBuffer, SendError};
+use mcp_sansio::{
+    Call, Delivery, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError, Tx,
+};
 use serde_json::Value;
 
 use super::claims::Claims;
 use super::parse::{Kind, Transcript};
 use super::wire::{PATIENCE, Way, Wire, probed};
+use crate::delivery::respond;
 use crate::endpoint::Endpoint;
 
-/// Buffers, a clock, and a record of output and events.
+/// Buffers, a clock, and a record of output, events, requests and calls.
 pub(super) struct Bench {
     pub(super) wire: Wire,
     pub(super) now: Instant,
     pub(super) claims: Claims,
-    pub(super) sent: Vec<(Revision, String)>,
+    sent: Vec<(Revision, String)>,
+    /// Requests of the peer in order of arrival.
+    pub(super) requests: Vec<RequestHandle>,
+    /// Calls in the order in which they were made.
+    pub(super) calls: Vec<Call>,
     rx: RxBuffer<Vec<u8>>,
     way: Way,
 }
@@ -25,9 +32,37 @@ impl Bench {
             now: Instant::from_millis(0),
             claims: Claims::default(),
             sent: Vec::new(),
+            requests: Vec::new(),
+            calls: Vec::new(),
             rx: RxBuffer::new(vec![0; rx]),
             way: *way,
         }
+    }
+
+    /// `#3`
+    pub(super) fn request(&self, name: &str) -> Result<RequestHandle, String> {
+        named(&self.requests, name)
+    }
+
+    pub(super) fn name(&self, request: RequestHandle) -> String {
+        let at = self.requests.iter().position(|known| *known == request);
+        at.map_or("a request that was never seen".into(), |at| format!("#{}", at + 1))
+    }
+
+    /// `?3`
+    pub(super) fn call(&self, name: &str) -> Result<Call, String> {
+        named(&self.calls, name)
+    }
+
+    pub(super) fn call_name(&self, call: Call) -> String {
+        let at = self.calls.iter().position(|known| *known == call);
+        at.map_or("a call that was never made".into(), |at| format!("?{}", at + 1))
+    }
+
+    /// Notes a call that was made; returns the outcome.
+    pub(super) fn called(&mut self, call: Result<Call, SendError>) -> String {
+        self.calls.extend(call);
+        outcome(call.map(|_| "Ok"))
     }
 }
 
@@ -48,6 +83,24 @@ pub(super) trait Play {
 
     fn bench(&mut self) -> &mut Bench {
         self.parts().1
+    }
+
+    /// Repeats a call of the machine until it is through.
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Self::Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let (machine, bench) = self.parts();
+        bench.wire.send(|tx| call(machine, tx))
+    }
+
+    /// Responds to a request.
+    fn respond(
+        &mut self,
+        request: RequestHandle,
+        mut call: impl FnMut(&mut Self::Machine, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.send(|machine, tx| respond(machine, request, tx, &mut call))
     }
 
     /// Plays the transcript; returns the lines sent.
@@ -85,6 +138,17 @@ pub(super) trait Play {
         match kind {
             Kind::Input(bytes) => self.input(bytes)?,
             Kind::Clock(ms) => self.clock(Instant::from_millis(*ms))?,
+            Kind::Action { text, .. } if text == "done" => {
+                let machine = self.parts().0;
+                match (machine.open_requests(), machine.open_calls()) {
+                    (0, 0) => {}
+                    (requests, calls) => {
+                        return Err(format!(
+                            "{requests} requests of the peer and {calls} calls are in flight"
+                        ));
+                    }
+                }
+            }
             Kind::Action { text, outcome } => {
                 let got = self.act(text)?;
                 let usual = matches!(got.as_str(), "Sent" | "Ok" | "true");
@@ -152,8 +216,7 @@ pub(super) trait Play {
         self.bench().now = now;
         let due = self.parts().0.poll_timeout();
         loop {
-            let (machine, bench) = self.parts();
-            let event = bench.wire.send(|tx| machine.handle_timeout(now, tx));
+            let event = self.send(|machine, tx| machine.handle_timeout(now, tx));
             let Some(event) = event.map_err(|error| error.to_string())? else { break };
             self.happened(&event);
         }
@@ -182,6 +245,17 @@ pub(super) trait Play {
             bench.claims.lines.push_back(line);
         }
         Ok(())
+    }
+}
+
+pub(super) fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
+    match result {
+        Ok(value) => match format!("{value:?}").as_str() {
+            "()" => "Ok".into(),
+            value => value.replace('"', ""),
+        },
+        // The name of the error, without the rule.
+        Err(error) => format!("{error:?}").split('(').next().unwrap_or_default().into(),
     }
 }
 

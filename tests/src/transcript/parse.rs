@@ -8,7 +8,7 @@ pub struct Transcript {
     /// Its path below `tests/transcripts`.
     pub name: String,
     /// The `config:` lines.
-    pub(super) options: Vec<(usize, String)>,
+    options: Vec<(usize, String)>,
     pub(super) steps: Vec<Step>,
 }
 
@@ -38,6 +38,19 @@ impl Transcript {
     /// Whether the machine under test is a client.
     pub(super) fn is_of_a_client(&self) -> bool {
         super::is_of_a_client(&self.name)
+    }
+
+    /// Hands the name and the value of each option to `take`.
+    pub(super) fn each_option<'t>(
+        &'t self,
+        mut take: impl FnMut(&'t str, &'t str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        for (line, option) in &self.options {
+            let (name, value) = option.split_once(' ').unwrap_or((option, ""));
+            take(name, value)
+                .map_err(|fault| format!("{}:{line}: {fault}: {option}", self.name))?;
+        }
+        Ok(())
     }
 
     /// Reads a file's text.
@@ -145,32 +158,21 @@ fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String
 fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
     Ok(match name {
-        // The `_meta` of a modern request of the client.
-        "client" => {
-            let argument = if argument.is_empty() { "{}" } else { argument };
-            let (capabilities, rest) =
-                argument.split_at(closing(&argument[1..]).ok_or("an open brace")? + 2);
-            let (comma, rest) = if rest.is_empty() { ("", "") } else { (",", rest.trim()) };
-            format!(
-                r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities},"io.modelcontextprotocol/clientInfo":{CLIENT_INFO}{comma}{rest}}}"#
-            )
-        }
-        "meta" => {
-            let (capabilities, members) = match argument
-                .strip_prefix('{')
-                .map(|rest| closing(rest).ok_or("an open brace"))
-                .transpose()?
-            {
-                Some(end) => argument.split_at(end + 2),
+        "client" | "meta" => {
+            let (capabilities, members) = match argument.strip_prefix('{') {
+                Some(rest) => argument.split_at(closing(rest).ok_or("an open brace")? + 2),
                 None => ("{}", argument),
             };
-            let mut members: Vec<String> =
-                if members.trim().is_empty() { Vec::new() } else { vec![members.trim().into()] };
-            let client_info = names
-                .get(CLIENT_INFO)
-                .map(|info| format!(r#""io.modelcontextprotocol/clientInfo":{info}"#));
-            members.extend(client_info);
-            let rest: String = members.iter().map(|member| format!(",{member}")).collect();
+            let members = Some(members.trim()).filter(|members| !members.is_empty());
+            let members = members.map(|members| format!(",{members}")).unwrap_or_default();
+            let client_info =
+                |info: &str| format!(r#","io.modelcontextprotocol/clientInfo":{info}"#);
+            let rest = match (name, names.get(CLIENT_INFO)) {
+                // The `_meta` of a request of our client.
+                ("client", _) => client_info(CLIENT_INFO) + &members,
+                (_, Some(info)) => members + &client_info(info),
+                (_, None) => members,
+            };
             format!(
                 r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{rest}}}"#
             )

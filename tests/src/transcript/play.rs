@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, RequestHandle, Revision, Server, ServerConfig, ServerEvent, Target};
+use mcp_sansio::{Revision, Server, ServerConfig, ServerEvent, Target};
 use serde_json::Value;
 
 use super::claims::Claims;
-use super::machine::{Bench, Play, named};
+use super::machine::{Bench, Play};
 use super::parse::Transcript;
 use super::setup::Setup;
 use super::wire::Way;
@@ -30,10 +30,8 @@ pub(super) struct Player<'c> {
     pub(super) server: Server<'c>,
     pub(super) setup: &'c Setup<'c>,
     pub(super) bench: Bench,
-    /// Requests and listens in order of arrival.
-    pub(super) requests: Vec<(RequestHandle, Revision)>,
-    /// Calls in the order in which they were made.
-    pub(super) calls: Vec<Call>,
+    /// The revision of each request and listen.
+    pub(super) revisions: Vec<Revision>,
     /// The revision that a log message is written for.
     pub(super) logging: Option<Revision>,
     /// The ids and progress tokens of modern requests.
@@ -98,36 +96,28 @@ impl<'c> Play for Player<'c> {
 
     fn revision_of(&self, message: &Value) -> Revision {
         let scope = self.server.legacy_revision().unwrap_or(Revision::LATEST);
-        let of = |key: String| {
-            if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { scope }
+        let of = |key: String, other| {
+            if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { other }
         };
         match (message["method"].as_str(), message.get("id")) {
             // Requests before a session are responded to as in the newest legacy revision.
-            (None, Some(id))
-                if message.get("result").is_some() && self.server.legacy_revision().is_none() =>
-            {
-                if self.modern.get(&format!("id {id}")) == Some(&true) {
-                    Revision::LATEST
-                } else {
-                    Revision::LATEST_LEGACY
-                }
+            (None, Some(id)) if message.get("result").is_some() => {
+                let session = self.server.legacy_revision().unwrap_or(Revision::LATEST_LEGACY);
+                of(format!("id {id}"), session)
             }
-            (None, Some(id)) => of(format!("id {id}")),
+            (None, Some(id)) => of(format!("id {id}"), scope),
             (Some("notifications/progress"), _) => {
-                of(format!("token {}", message["params"]["progressToken"]))
+                of(format!("token {}", message["params"]["progressToken"]), scope)
             }
             (Some("notifications/message"), _) => self.logging.unwrap_or(scope),
             (Some("notifications/subscriptions/acknowledged"), _) => Revision::LATEST,
             (Some("notifications/cancelled"), _) => {
-                of(format!("id {}", message["params"]["requestId"]))
+                of(format!("id {}", message["params"]["requestId"]), scope)
             }
-            _ if message["params"]["_meta"]
-                .get("io.modelcontextprotocol/subscriptionId")
-                .is_some() =>
-            {
-                Revision::LATEST
-            }
-            _ => scope,
+            _ => match message["params"]["_meta"].get("io.modelcontextprotocol/subscriptionId") {
+                Some(_) => Revision::LATEST,
+                None => scope,
+            },
         }
     }
 }
@@ -144,21 +134,10 @@ impl Player<'_> {
             server: new_server(&config),
             setup,
             bench: Bench::new(way, setup.rx),
-            requests: Vec::new(),
-            calls: Vec::new(),
+            revisions: Vec::new(),
             logging: None,
             modern: BTreeMap::new(),
         };
         player.run(transcript)
-    }
-
-    /// `#3`
-    pub(super) fn request(&self, name: &str) -> Result<(RequestHandle, Revision), String> {
-        named(&self.requests, name)
-    }
-
-    /// `?3`
-    pub(super) fn call(&self, name: &str) -> Result<Call, String> {
-        named(&self.calls, name)
     }
 }

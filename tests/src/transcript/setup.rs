@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
-use mcp_sansio::{Catalog, RawJson, Revision, Revisions, ServerConfig, ServerFeatures};
+use mcp_sansio::{
+    Catalog, ClientFeatures, RawJson, Revision, Revisions, ServerConfig, ServerFeatures,
+};
 
 use super::catalog::catalog;
 use super::parse::Transcript;
@@ -47,11 +49,7 @@ impl<'t> Setup<'t> {
             rx: 4096,
             methods: Vec::new(),
         };
-        for (line, option) in &transcript.options {
-            setup
-                .option(option)
-                .map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
-        }
+        transcript.each_option(|name, value| setup.option(name, value))?;
         Ok(setup)
     }
 
@@ -70,33 +68,25 @@ impl<'t> Setup<'t> {
         self.config.methods(&self.methods)
     }
 
-    fn option(&mut self, option: &'t str) -> Result<(), String> {
-        let (name, value) = option.split_once(' ').unwrap_or((option, ""));
-        let mut words = value.split(' ').filter(|word| !word.is_empty());
-        let mut number = || {
-            words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing")
-        };
+    fn option(&mut self, name: &str, value: &'t str) -> Result<(), String> {
+        let words = &mut value.split(' ').filter(|word| !word.is_empty());
         let config = &mut self.config;
         match name {
             "revisions" => config.revisions = revisions(value)?,
             "capabilities" => {
-                let mut capabilities = ServerFeatures::NONE;
-                for word in words {
-                    capabilities = capabilities.with(capability(word)?);
-                }
-                *config = config.with_capabilities(capabilities);
+                *config = config.with_capabilities(server_capabilities(value)?);
             }
             "session" => {
                 let (code, capabilities) = value.split_once(' ').unwrap_or((value, "{}"));
                 self.session = Some((revision(code)?, capabilities));
             }
-            "size" => self.size = (number()?, number()?),
-            "rx" => self.rx = number()?,
-            "request_timeout" => *config = config.request_timeout(millis(number()?)),
-            "call_timeout" => config.call_timeout = millis(number()?),
-            "ping_timeout" => config.ping_timeout = millis(number()?),
-            "ping_interval" => *config = config.ping_interval(millis(number()?)),
-            "progress_interval" => config.progress_interval = millis(number()?),
+            "size" => self.size = (number(words)?, number(words)?),
+            "rx" => self.rx = number(words)?,
+            "request_timeout" => *config = config.request_timeout(millis(words)?),
+            "call_timeout" => config.call_timeout = millis(words)?,
+            "ping_timeout" => config.ping_timeout = millis(words)?,
+            "ping_interval" => *config = config.ping_interval(millis(words)?),
+            "progress_interval" => config.progress_interval = millis(words)?,
             "instructions" => config.instructions = Some(value),
             "experimental" => config.experimental = Some(json(value)?),
             "extensions" => *config = config.extensions(json(value)?),
@@ -106,19 +96,18 @@ impl<'t> Setup<'t> {
             "terse" => *config = config.terse(),
             "nameless" => config.send_server_info = false,
             "discover" => {
-                config.discover_ttl_ms = number()? as u64;
+                config.discover_ttl_ms = number(words)? as u64;
                 config.discover_scope = scope(words.next())?;
             }
             "catalog" => self.catalog = Some(catalog(words)?),
             "page_size" => {
-                self.catalog =
-                    Some(self.catalog.ok_or("there is no catalog yet")?.page_size(number()?))
+                let catalog = self.catalog.ok_or("there is no catalog yet")?;
+                self.catalog = Some(catalog.page_size(number(words)?));
             }
             "list_cache" => {
-                let ttl = number()? as u64;
-                self.catalog = Some(
-                    self.catalog.ok_or("there is no catalog yet")?.cache(ttl, scope(words.next())?),
-                );
+                let catalog = self.catalog.ok_or("there is no catalog yet")?;
+                let ttl = number(words)? as u64;
+                self.catalog = Some(catalog.cache(ttl, scope(words.next())?));
             }
             _ => return Err("unknown option".into()),
         }
@@ -147,8 +136,15 @@ pub(super) fn json(text: &str) -> Result<RawJson<'_>, String> {
     RawJson::parse(text).map_err(|error| format!("{error}: {text}"))
 }
 
-pub(super) fn millis(ms: usize) -> Duration {
-    Duration::from_millis(ms as u64)
+/// Reads the next word as a number.
+pub(super) fn number<'w>(words: &mut impl Iterator<Item = &'w str>) -> Result<usize, String> {
+    let number = words.next().and_then(|word| word.parse().ok());
+    number.ok_or_else(|| "a number is missing".into())
+}
+
+/// Reads the next word as a number of milliseconds.
+pub(super) fn millis<'w>(words: &mut impl Iterator<Item = &'w str>) -> Result<Duration, String> {
+    Ok(Duration::from_millis(number(words)? as u64))
 }
 
 pub(super) fn revisions(codes: &str) -> Result<Revisions, String> {
@@ -157,7 +153,7 @@ pub(super) fn revisions(codes: &str) -> Result<Revisions, String> {
     set.try_fold(first, |all, one| one.map(|one| all.with(one)))
 }
 
-fn capability(word: &str) -> Result<ServerFeatures, String> {
+fn server_capabilities(words: &str) -> Result<ServerFeatures, String> {
     use ServerFeatures as C;
     const NAMES: [(&str, ServerFeatures); 9] = [
         ("tools", C::TOOLS),
@@ -170,15 +166,39 @@ fn capability(word: &str) -> Result<ServerFeatures, String> {
         ("completions", C::COMPLETIONS),
         ("logging", C::LOGGING),
     ];
-    match word {
-        "none" => Ok(C::NONE),
-        "all" => Ok(NAMES.iter().fold(C::NONE, |all, (_, one)| all.with(*one))),
-        _ => NAMES
-            .iter()
-            .find(|(name, _)| *name == word)
-            .map(|(_, one)| *one)
-            .ok_or_else(|| format!("{word} is not a capability")),
-    }
+    union(&NAMES, words, C::NONE, C::with)
+}
+
+pub(super) fn client_capabilities(words: &str) -> Result<ClientFeatures, String> {
+    use ClientFeatures as C;
+    const NAMES: [(&str, ClientFeatures); 7] = [
+        ("roots", C::ROOTS),
+        ("roots.listChanged", C::ROOTS_LIST_CHANGED),
+        ("sampling", C::SAMPLING),
+        ("sampling.tools", C::SAMPLING_TOOLS),
+        ("sampling.context", C::SAMPLING_CONTEXT),
+        ("elicitation", C::ELICITATION_FORM),
+        ("elicitation.url", C::ELICITATION_URL),
+    ];
+    union(&NAMES, words, C::NONE, C::with)
+}
+
+/// Returns those of a table that the words name; `none` and `all` are words, too.
+fn union<C: Copy>(
+    table: &[(&str, C)],
+    words: &str,
+    none: C,
+    with: fn(C, C) -> C,
+) -> Result<C, String> {
+    words.split(' ').filter(|word| !word.is_empty()).try_fold(none, |all, word| match word {
+        "none" => Ok(all),
+        "all" => Ok(table.iter().fold(all, |all, (_, one)| with(all, *one))),
+        _ => {
+            let known = table.iter().find(|(name, _)| *name == word);
+            let (_, one) = known.ok_or_else(|| format!("{word} is not a capability"))?;
+            Ok(with(all, *one))
+        }
+    })
 }
 
 fn scope(word: Option<&str>) -> Result<CacheScope, String> {

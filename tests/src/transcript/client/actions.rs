@@ -25,22 +25,21 @@
 use mcp_sansio::types::Text;
 use mcp_sansio::{CallOptions, Era, InputResponseParams, RawJson};
 
-use super::super::actions::{error, outcome, progress, split};
-use super::super::machine::Play as _;
+use super::super::actions::{error, progress, split};
+use super::super::machine::{Play as _, outcome};
 use super::super::setup::{code, json, level, millis};
 use super::super::wire::probed;
 use super::play::{Asked, Player};
-use crate::delivery::respond;
 
 impl Player<'_> {
     /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
-        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        let now = self.bench.now;
         match subject {
-            "connect" => Ok(outcome(wire.send(|tx| client.connect(now, tx)))),
+            "connect" => Ok(outcome(self.send(|client, tx| client.connect(now, tx)))),
             "set" => {
-                client.set_era(match rest.strip_prefix("era ").unwrap_or_default() {
+                self.client.set_era(match rest.strip_prefix("era ").unwrap_or_default() {
                     "modern" => Some(Era::Modern),
                     "legacy" => Some(Era::Legacy),
                     "nothing" => None,
@@ -51,22 +50,23 @@ impl Player<'_> {
             "request" => {
                 let (method, rest) = split(rest);
                 let (params, options) = params_and_options(rest)?;
-                let call = wire.send(|tx| client.request(now, method, &params, options, tx));
-                self.calls.extend(call);
-                Ok(outcome(call.map(|_| "Ok")))
+                let call =
+                    self.send(|client, tx| client.request(now, method, &params, options, tx));
+                Ok(self.bench.called(call))
             }
             "listen" => {
                 let (filter, options) = params_and_options(rest)?;
                 let filter = filter.to().map_err(|error| error.to_string())?;
-                let call = wire.send(|tx| client.listen(now, &filter, options, tx));
-                self.calls.extend(call);
-                Ok(outcome(call.map(|_| "Ok")))
+                let call = self.send(|client, tx| client.listen(now, &filter, options, tx));
+                Ok(self.bench.called(call))
             }
-            "roots" if rest == "changed" => Ok(outcome(wire.send(|tx| client.roots_changed(tx)))),
+            "roots" if rest == "changed" => {
+                Ok(outcome(self.send(|client, tx| client.roots_changed(tx))))
+            }
             "notify" => {
                 let (method, params) = split(rest);
                 let params = json(params)?;
-                Ok(outcome(wire.send(|tx| client.notify(method, &params, tx))))
+                Ok(outcome(self.send(|client, tx| client.notify(method, &params, tx))))
             }
             "close" => {
                 while let Some(event) = probed(|| self.client.close()) {
@@ -74,19 +74,14 @@ impl Player<'_> {
                 }
                 Ok("Ok".into())
             }
-            "is" if rest == "open" => Ok(client.is_open().to_string()),
-            "era" => Ok(format!("{:?}", client.era())),
+            "is" if rest == "open" => Ok(self.client.is_open().to_string()),
+            "era" => Ok(format!("{:?}", self.client.era())),
             "revision" => {
-                Ok(client.revision().map_or("none".into(), |revision| code(revision).to_string()))
+                let revision = self.client.revision().map(|revision| code(revision).to_string());
+                Ok(revision.unwrap_or("none".into()))
             }
-            "capabilities" => Ok(format!("{:?}", client.server_capabilities())),
-            "in" => Ok(format!("{} {}", client.open_calls(), client.open_requests())),
-            "done" => match (client.open_calls(), client.open_requests()) {
-                (0, 0) => Ok("Ok".into()),
-                (calls, requests) => Err(format!(
-                    "{calls} requests of ours and {requests} of the server's are in flight"
-                )),
-            },
+            "capabilities" => Ok(format!("{:?}", self.client.server_capabilities())),
+            "in" => Ok(format!("{} {}", self.client.open_calls(), self.client.open_requests())),
             _ if subject.starts_with('?') => self.act_on_call(subject, rest),
             _ if subject.starts_with('#') => self.act_on_request(subject, rest),
             _ => Err(format!("unknown action: {text}")),
@@ -94,71 +89,56 @@ impl Player<'_> {
     }
 
     fn act_on_call(&mut self, name: &str, text: &str) -> Result<String, String> {
-        let call = self.call(name)?;
-        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        let (call, now) = (self.bench.call(name)?, self.bench.now);
         let (verb, rest) = split(text);
         match verb {
             "cancel" => {
                 let reason = Some(rest).filter(|reason| !reason.is_empty());
-                let was_open = client.is_call_open(call);
-                let cancelled = wire.send(|tx| client.cancel_call(call, reason, tx));
+                let was_open = self.client.is_call_open(call);
+                let cancelled = self.send(|client, tx| client.cancel_call(call, reason, tx));
                 Ok(outcome(cancelled.map(|()| was_open)))
             }
-            "open" => Ok(client.is_call_open(call).to_string()),
-            "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),
+            "open" => Ok(self.client.is_call_open(call).to_string()),
+            "id" => Ok(self.client.id(call).map_or("none".into(), |id| id.to_string())),
             "retry" => {
                 let Asked { round, state } =
-                    self.asked.get(name).ok_or("it did not end with questions")?;
-                let state = match state {
-                    Some(state) => Some(Text::from_json(
-                        json(state)?.as_string().ok_or("the state is no string")?,
-                    )),
-                    None => None,
-                };
+                    self.asked.get(name).ok_or("it did not end with questions")?.clone();
+                let state = state.as_deref().map(json).transpose()?.and_then(RawJson::as_string);
                 let (text, responses) = match rest.split_once(" responses ") {
                     Some((text, responses)) => (text, Some(json(responses)?)),
                     None => (rest, None),
                 };
                 let (method, rest) = split(text);
                 let (params, options) = params_and_options(rest)?;
-                let mut inputs = InputResponseParams::new(*round).state(state);
+                let mut inputs = InputResponseParams::new(round).state(state.map(Text::from_json));
                 if let Some(responses) = &responses {
                     inputs = inputs.responses(responses);
                 }
-                let call = wire.send(|tx| client.retry(now, method, &params, &inputs, options, tx));
-                self.calls.extend(call);
-                Ok(outcome(call.map(|_| "Ok")))
+                let call = self
+                    .send(|client, tx| client.retry(now, method, &params, &inputs, options, tx));
+                Ok(self.bench.called(call))
             }
             _ => Err(format!("unknown action: {text}")),
         }
     }
 
     fn act_on_request(&mut self, name: &str, text: &str) -> Result<String, String> {
-        let request = self.request(name)?;
-        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        let (request, now) = (self.bench.request(name)?, self.bench.now);
         let (verb, rest) = split(text);
         Ok(outcome(match verb {
             "result" => {
                 let result = json(rest)?;
-                wire.send(|tx| {
-                    respond(client, request, tx, |client, tx| {
-                        client.respond_raw(request, result, tx)
-                    })
-                })
+                self.respond(request, |client, tx| client.respond_raw(request, result, tx))
             }
             "error" => {
                 let error = error(rest)?;
-                wire.send(|tx| {
-                    respond(client, request, tx, |client, tx| {
-                        client.respond_error(request, &error, tx)
-                    })
-                })
+                self.respond(request, |client, tx| client.respond_error(request, &error, tx))
             }
             "progress" => {
                 let progress = progress(rest)?;
-                wire.send(|tx| client.progress(now, request, &progress, tx))
+                self.send(|client, tx| client.progress(now, request, &progress, tx))
             }
-            "open" => return Ok(client.is_request_open(request).to_string()),
+            "open" => return Ok(self.client.is_request_open(request).to_string()),
             _ => return Err(format!("unknown action: {text}")),
         }))
     }
@@ -171,21 +151,12 @@ fn params_and_options(text: &str) -> Result<(RawJson<'_>, CallOptions), String> 
     let mut options = CallOptions::new();
     let mut words = text[end..].split(' ').filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
-        let mut number = || {
-            words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing")
-        };
         options = match word {
             "progress" => options.progress(true),
-            "within" => options.timeout(number()?),
+            "within" => options.timeout(millis(&mut words)?),
             "at" => {
                 words.next();
-                options.limit(
-                    words
-                        .next()
-                        .and_then(|word| word.parse().ok())
-                        .map(millis)
-                        .ok_or("a number is missing")?,
-                )
+                options.limit(millis(&mut words)?)
             }
             "log" => options.log_level(level(words.next().unwrap_or_default())?),
             _ => return Err(format!("unknown option: {word}")),

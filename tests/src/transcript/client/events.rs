@@ -18,10 +18,10 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{Call, CallOutcome, Changed, ClientEvent, ConnectError, Connected, RequestHandle};
+use mcp_sansio::{Call, CallOutcome, Changed, ClientEvent, ConnectError, Connected, RawJson};
 
 use super::super::claims::Event;
-use super::super::events::peer_error;
+use super::super::events::{can, peer_error};
 use super::super::setup::code;
 use super::play::{Asked, Player};
 
@@ -29,17 +29,15 @@ impl Player<'_> {
     pub(super) fn describe(&mut self, event: &ClientEvent<'_>) -> Event {
         match event {
             ClientEvent::Connected(Connected { revision, capabilities, result, .. }) => {
-                let can = format!("can {capabilities:?}").replace(['{', '}', ','], "");
                 Event::new(format!("connected {}", code(*revision)))
-                    .detail(can.trim())
+                    .detail(can(capabilities))
                     .detail(result.as_str())
             }
             ClientEvent::ConnectFailed(ConnectError::Refused(error)) => {
                 peer_error("connect failed refused", error)
             }
             ClientEvent::ConnectFailed(ConnectError::NoCommonRevision(theirs)) => {
-                let event = Event::new("connect failed NoCommonRevision");
-                if let Some(theirs) = theirs { event.detail(theirs.as_str()) } else { event }
+                Event::new("connect failed NoCommonRevision").optional(theirs.map(RawJson::as_str))
             }
             ClientEvent::ConnectFailed(ConnectError::Invalid(violation)) => {
                 Event::new(format!("connect failed {violation:?}"))
@@ -47,10 +45,12 @@ impl Player<'_> {
             ClientEvent::ConnectFailed(error) => Event::new(format!("connect failed {error:?}")),
             ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Progress { call, params } => {
-                Event::new(format!("progress {}", self.call_name(*call))).detail(params.as_str())
+                Event::new(format!("progress {}", self.bench.call_name(*call)))
+                    .detail(params.as_str())
             }
             ClientEvent::Listening { call, filter } => {
-                Event::new(format!("listening {}", self.call_name(*call))).detail(filter.as_str())
+                Event::new(format!("listening {}", self.bench.call_name(*call)))
+                    .detail(filter.as_str())
             }
             ClientEvent::Changed { listen, what } => {
                 let what = match what {
@@ -60,28 +60,23 @@ impl Player<'_> {
                     Changed::Resource { uri } => format!("resource {uri}"),
                     other => format!("{other:?}"),
                 };
-                let by = listen
-                    .map_or(String::new(), |listen| format!(" by {}", self.call_name(listen)));
+                let by = |listen| format!(" by {}", self.bench.call_name(listen));
+                let by = listen.map_or(String::new(), by);
                 Event::new(format!("changed {what}{by}"))
             }
             ClientEvent::Log { params } => Event::new("log").detail(params.as_str()),
             ClientEvent::Request(request) => {
-                self.requests.push(request.handle);
-                let mut event = Event::new(format!("#{} {}", self.requests.len(), request.method));
-                if request.wants_progress {
-                    event = event.detail("progress");
-                }
-                event.detail(request.params.as_json().as_str())
+                self.bench.requests.push(request.handle);
+                Event::new(format!("{} {}", self.bench.name(request.handle), request.method))
+                    .optional(request.wants_progress.then_some("progress"))
+                    .detail(request.params.as_json().as_str())
             }
             ClientEvent::RequestCancelled { request, reason } => {
-                let event = Event::new(format!("cancelled {}", self.name(*request)));
-                match reason {
-                    Some(reason) => event.detail(reason.as_json().as_str()),
-                    None => event,
-                }
+                Event::new(format!("cancelled {}", self.bench.name(*request)))
+                    .optional(reason.map(|reason| reason.as_json().as_str()))
             }
             ClientEvent::RequestTimedOut { request } => {
-                Event::new(format!("timed out {}", self.name(*request)))
+                Event::new(format!("timed out {}", self.bench.name(*request)))
             }
             ClientEvent::Pinged => Event::new("pinged"),
             ClientEvent::Unresponsive => Event::new("unresponsive"),
@@ -98,16 +93,16 @@ impl Player<'_> {
     }
 
     fn ended(&mut self, call: Call, outcome: &CallOutcome<'_>) -> Event {
-        let name = self.call_name(call);
+        let name = self.bench.call_name(call);
         match outcome {
             CallOutcome::Result(result) => Event::new(format!("result {name} {}", result.as_str())),
             CallOutcome::Error(error) => peer_error(&format!("error {name}"), error),
             CallOutcome::InputRequired(input) => {
                 let state = input.state().map(|state| state.as_json().to_string());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });
-                let event = Event::new(format!("input required {name}"))
-                    .detail(format!("round {}", input.round()));
-                event.detail(input.as_json().as_str())
+                Event::new(format!("input required {name}"))
+                    .detail(format!("round {}", input.round()))
+                    .detail(input.as_json().as_str())
             }
             CallOutcome::Invalid(violation) => Event::new(format!("invalid {name} {violation:?}")),
             CallOutcome::EndedByServer => Event::new(format!("ended {name}")),
@@ -115,15 +110,5 @@ impl Player<'_> {
             CallOutcome::Closed => Event::new(format!("closed {name}")),
             other => Event::new(format!("{other:?}")),
         }
-    }
-
-    fn name(&self, request: RequestHandle) -> String {
-        let at = self.requests.iter().position(|known| *known == request);
-        at.map_or("a request that was never seen".into(), |at| format!("#{}", at + 1))
-    }
-
-    fn call_name(&self, call: Call) -> String {
-        let at = self.calls.iter().position(|known| *known == call);
-        at.map_or("a call that was never made".into(), |at| format!("?{}", at + 1))
     }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{
-    Call, Client, ClientConfig, ClientEvent, Era, RequestHandle, Revision, Revisions,
-};
+use mcp_sansio::{Client, ClientConfig, ClientEvent, Era, Revision, Revisions};
 use serde_json::Value;
 
 use super::super::claims::Claims;
-use super::super::machine::{Bench, Play, named};
+use super::super::machine::{Bench, Play};
 use super::super::parse::Transcript;
 use super::super::wire::Way;
 use super::setup::Setup;
@@ -33,16 +31,13 @@ pub(in super::super) fn play(
 pub(super) struct Player<'c> {
     pub(super) client: Client<'c>,
     pub(super) bench: Bench,
-    /// Requests of the server in order of arrival.
-    pub(super) requests: Vec<RequestHandle>,
-    /// Calls and subscriptions in the order in which they were made.
-    pub(super) calls: Vec<Call>,
     /// Data for a retry, by the name of the call.
     pub(super) asked: BTreeMap<String, Asked>,
     session: Option<(Revision, &'c str)>,
 }
 
 /// The parts of an `InputRequiredResult` needed for a retry.
+#[derive(Clone)]
 pub(super) struct Asked {
     pub(super) round: u8,
     /// As JSON.
@@ -115,21 +110,9 @@ impl Player<'_> {
         let mut player = Player {
             client: new_client(&config),
             bench: Bench::new(way, setup.rx),
-            requests: Vec::new(),
-            calls: Vec::new(),
             asked: BTreeMap::new(),
             session: setup.session,
         };
         player.run(transcript)
-    }
-
-    /// `#3`
-    pub(super) fn request(&self, name: &str) -> Result<RequestHandle, String> {
-        named(&self.requests, name)
-    }
-
-    /// `?3`
-    pub(super) fn call(&self, name: &str) -> Result<Call, String> {
-        named(&self.calls, name)
     }
 }

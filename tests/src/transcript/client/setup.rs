@@ -4,7 +4,7 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision};
 
 use super::super::parse::Transcript;
-use super::super::setup::{json, level, millis, revision, revisions};
+use super::super::setup::{client_capabilities, json, level, millis, number, revision, revisions};
 
 /// The configuration of a client, from `config:` lines.
 ///
@@ -34,11 +34,7 @@ impl<'t> Setup<'t> {
     pub(super) fn read(transcript: &'t Transcript) -> Result<Self, String> {
         let config = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
         let mut setup = Self { config, session: None, size: 8, rx: 4096, result_types: Vec::new() };
-        for (line, option) in &transcript.options {
-            setup
-                .option(option)
-                .map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
-        }
+        transcript.each_option(|name, value| setup.option(name, value))?;
         Ok(setup)
     }
 
@@ -47,31 +43,27 @@ impl<'t> Setup<'t> {
         self.config.result_types(&self.result_types)
     }
 
-    fn option(&mut self, option: &'t str) -> Result<(), String> {
-        let (name, value) = option.split_once(' ').unwrap_or((option, ""));
-        let mut words = value.split(' ').filter(|word| !word.is_empty());
-        let mut number = || {
-            words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing")
-        };
+    fn option(&mut self, name: &str, value: &'t str) -> Result<(), String> {
+        let words = &mut value.split(' ').filter(|word| !word.is_empty());
         let config = &mut self.config;
         match name {
             "revisions" => config.revisions = revisions(value)?,
-            "capabilities" => config.capabilities = capabilities(value)?,
+            "capabilities" => config.capabilities = client_capabilities(value)?,
             "session" => {
                 let (code, capabilities) = value.split_once(' ').unwrap_or((value, "{}"));
                 self.session = Some((revision(code)?, capabilities));
             }
-            "size" => self.size = number()?,
-            "rx" => self.rx = number()?,
-            "probe_timeout" => config.probe_timeout = millis(number()?),
-            "call_timeout" => config.call_timeout = millis(number()?),
-            "call_limit" => config.call_limit = millis(number()?),
-            "request_timeout" => config.request_timeout = Some(millis(number()?)),
-            "ping_interval" => config.ping_interval = Some(millis(number()?)),
-            "ping_timeout" => config.ping_timeout = millis(number()?),
-            "progress_interval" => config.progress_interval = millis(number()?),
+            "size" => self.size = number(words)?,
+            "rx" => self.rx = number(words)?,
+            "probe_timeout" => config.probe_timeout = millis(words)?,
+            "call_timeout" => config.call_timeout = millis(words)?,
+            "call_limit" => config.call_limit = millis(words)?,
+            "request_timeout" => config.request_timeout = Some(millis(words)?),
+            "ping_interval" => config.ping_interval = Some(millis(words)?),
+            "ping_timeout" => config.ping_timeout = millis(words)?,
+            "progress_interval" => config.progress_interval = millis(words)?,
             "hasty" => config.progress_extends_timeout = false,
-            "max_rounds" => config.max_rounds = number()? as u8,
+            "max_rounds" => config.max_rounds = number(words)? as u8,
             "experimental" => config.experimental = Some(json(value)?),
             "extensions" => *config = config.extensions(json(value)?),
             "result_types" => self.result_types = words.collect(),
@@ -81,27 +73,4 @@ impl<'t> Setup<'t> {
         }
         Ok(())
     }
-}
-
-fn capabilities(words: &str) -> Result<ClientFeatures, String> {
-    use ClientFeatures as C;
-    const NAMES: [(&str, ClientFeatures); 7] = [
-        ("roots", C::ROOTS),
-        ("roots.listChanged", C::ROOTS_LIST_CHANGED),
-        ("sampling", C::SAMPLING),
-        ("sampling.tools", C::SAMPLING_TOOLS),
-        ("sampling.context", C::SAMPLING_CONTEXT),
-        ("elicitation", C::ELICITATION_FORM),
-        ("elicitation.url", C::ELICITATION_URL),
-    ];
-    words.split(' ').try_fold(C::NONE, |all, word| match word {
-        "none" => Ok(all),
-        "all" => Ok(NAMES.iter().fold(all, |all, (_, one)| all.with(*one))),
-        _ => {
-            let known = NAMES.iter().find(|(name, _)| *name == word);
-            known
-                .map(|(_, one)| all.with(*one))
-                .ok_or_else(|| format!("{word} is not a capability"))
-        }
-    })
 }
