@@ -104,13 +104,13 @@ async def result_twice(env: Env, session: Any, tasks: Tasks) -> None:
 @case("tasks/result abandoned: the task goes on")
 async def result_abandoned(env: Env, session: Any, tasks: Tasks) -> None:
     task = await tasks.start("slow_compute", {"seconds": 1, "label": "again"})
-    request_id = session.session._request_id
+    request_id = session.client._request_id
     with anyio.move_on_after(0.3) as scope:
         await tasks.result(task)
     check(scope.cancelled_caught, "no result within 0.3 s")
     params = types.CancelledNotificationParams(requestId=request_id, reason="the test stopped waiting")
     notification = types.CancelledNotification(params=params)
-    await session.session.send_notification(types.ClientNotification(notification))
+    await session.client.send_notification(types.ClientNotification(notification))
     result = await tasks.result(task)
     check("again" in text_of(result), "the tool's text", result)
     check_task(await tasks.get(task), "completed")

@@ -21,7 +21,9 @@ from mcp.client.subscriptions import Subscription
 from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import BaseModel, TypeAdapter
 
+import session
 from harness import Handlers, Json, RpcError, TimedOut, main, transport_to
+from session import plain
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
@@ -35,10 +37,6 @@ _ANSWER: TypeAdapter[Any] = TypeAdapter(types.InputResponse)
 _RAW: TypeAdapter[Json] = TypeAdapter(dict[str, Any])
 
 
-def plain(model: BaseModel) -> Json:
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
 @contextmanager
 def translated():
     try:
@@ -49,10 +47,13 @@ def translated():
         raise RpcError(error.code, error.message, error.data) from error
 
 
-class Session:
+class Session(session.Session):
+    types = types
+    translated = staticmethod(translated)
+
     def __init__(self, client: Client, mode: str, logs: list[Json], notifications: list[Json]):
-        self.client, self.mode = client, mode
-        self.logs, self.notifications = logs, notifications
+        super().__init__(client, logs, notifications)
+        self.mode = mode
 
     async def info(self) -> Json:
         """The negotiated version. A pinned client sends discover only on request."""
@@ -70,26 +71,8 @@ class Session:
             seen["serverInfo"] = plain(self.client.session.server_info)
         return seen
 
-    async def ping(self) -> Json:
-        with translated():
-            return plain(await self.client.send_ping())
-
-    async def list(self, kind: str) -> list[Json]:
-        call, member = {
-            "tools": (self.client.list_tools, "tools"),
-            "resources": (self.client.list_resources, "resources"),
-            "templates": (self.client.list_resource_templates, "resourceTemplates"),
-            "prompts": (self.client.list_prompts, "prompts"),
-        }[kind]
-        items, cursor = [], None
-        for _ in range(100):
-            with translated():
-                page = plain(await call(cursor=cursor, cache_mode="bypass"))
-            items += page[member]
-            cursor = page.get("nextCursor")
-            if cursor is None:
-                return items
-        raise RuntimeError("pagination does not end")
+    def page(self, call: Any, cursor: str | None) -> Any:
+        return call(cursor=cursor, cache_mode="bypass")
 
     async def call(
         self,
@@ -100,73 +83,22 @@ class Session:
         timeout: float | None = None,
         log_level: str | None = None,
     ) -> Json:
-        async def on_progress(value: float, total: float | None, message: str | None) -> None:
-            progress({"progress": value, "total": total, "message": message})
-
-        with translated():
-            result = await self.client.call_tool(
-                name,
-                arguments,
-                read_timeout_seconds=timeout,
-                progress_callback=on_progress if progress else None,
-                meta={types.LOG_LEVEL_META_KEY: log_level} if log_level else None,
-            )
-        return plain(result)
+        meta = {types.LOG_LEVEL_META_KEY: log_level} if log_level else None
+        return await self.call_tool(name, arguments, progress, read_timeout_seconds=timeout, meta=meta)
 
     async def call_round(
         self, name: str, arguments: Json, answers: dict[str, Json] | None = None, state: str | None = None
     ) -> Json:
         """One round of a call, without the handling of the SDK."""
-        with translated():
-            result = await self.client.session.call_tool(
-                name,
-                arguments,
-                input_responses={key: _ANSWER.validate_python(value) for key, value in answers.items()} if answers else None,
-                request_state=state,
-                allow_input_required=True,
+        responses = {key: _ANSWER.validate_python(value) for key, value in answers.items()} if answers else None
+        return await self.result(
+            self.client.session.call_tool(
+                name, arguments, input_responses=responses, request_state=state, allow_input_required=True
             )
-        return plain(result)
-
-    async def abandon(self, name: str, arguments: Json, after: int) -> None:
-        """Calls, and cancels once `after` progress notifications have come."""
-        with anyio.CancelScope() as scope:
-            seen = []
-
-            def progress(item: Json) -> None:
-                seen.append(item)
-                if len(seen) >= after:
-                    scope.cancel()
-
-            await self.call(name, arguments, progress=progress)
-            raise RuntimeError("response before the cancellation")
+        )
 
     async def read(self, uri: str) -> Json:
-        with translated():
-            return plain(await self.client.read_resource(uri, cache_mode="bypass"))
-
-    async def prompt(self, name: str, arguments: dict[str, str] | None = None) -> Json:
-        with translated():
-            return plain(await self.client.get_prompt(name, arguments))
-
-    async def complete(self, ref: Json, name: str, value: str) -> Json:
-        kind = types.PromptReference if ref["type"] == "ref/prompt" else types.ResourceTemplateReference
-        with translated():
-            return plain(await self.client.complete(kind.model_validate(ref), {"name": name, "value": value}))
-
-    async def set_level(self, level: str) -> Json:
-        with translated():
-            return plain(await self.client.set_logging_level(level))
-
-    async def subscribe(self, uri: str) -> Json:
-        with translated():
-            return plain(await self.client.subscribe_resource(uri))
-
-    async def unsubscribe(self, uri: str) -> Json:
-        with translated():
-            return plain(await self.client.unsubscribe_resource(uri))
-
-    async def roots_changed(self) -> None:
-        await self.client.send_roots_list_changed()
+        return await self.result(self.client.read_resource(uri, cache_mode="bypass"))
 
     async def request(self, method: str, params: Json | None = None) -> Json:
         with translated():
@@ -216,21 +148,6 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
     logs: list[Json] = []
     notifications: list[Json] = []
 
-    def answering(handler: Callable[[Json], Json], model: type[BaseModel]):
-        async def callback(_context: Any, params: BaseModel) -> Any:
-            try:
-                return model.model_validate(handler(plain(params)))
-            except RpcError as refusal:
-                return types.ErrorData(code=refusal.code, message="refused by the test")
-
-        return callback
-
-    async def roots(_context: Any) -> types.ListRootsResult:
-        return types.ListRootsResult.model_validate(handlers.roots())
-
-    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
-        logs.append(plain(params))
-
     async def on_message(message: Any) -> None:
         if isinstance(message, BaseModel):
             notifications.append(plain(message))
@@ -238,12 +155,8 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
     client = Client(
         server_at(command),
         mode=mode,
-        sampling_callback=answering(handlers.sampling, types.CreateMessageResult) if handlers.sampling else None,
-        elicitation_callback=answering(handlers.elicitation, types.ElicitResult) if handlers.elicitation else None,
-        list_roots_callback=roots if handlers.roots else None,
-        logging_callback=on_log,
         message_handler=on_message,
-        client_info=types.Implementation(name="interop", version="1"),
+        **session.callbacks(types, handlers, logs),
     )
     async with client:
         yield Session(client, mode, logs, notifications)

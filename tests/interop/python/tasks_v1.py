@@ -12,36 +12,31 @@ from mcp.shared.experimental.tasks.in_memory_task_store import InMemoryTaskStore
 from pydantic import BaseModel
 
 from harness import Handlers, Json
-from wire_v1 import plain, translated
+from session import plain
 
 
 class Tasks:
     """The SDK's calls, with results in wire form."""
 
     def __init__(self, session: Any):
-        self.session, self.sdk = session, session.session.experimental
+        self.session, self.sdk = session, session.client.experimental
 
     async def start(self, name: str, arguments: Json | None = None, ttl: int = 60_000) -> Json:
-        with translated():
-            return plain(await self.sdk.call_tool_as_task(name, arguments or {}, ttl=ttl))["task"]
+        return (await self.session.result(self.sdk.call_tool_as_task(name, arguments or {}, ttl=ttl)))["task"]
 
     async def get(self, task: Json) -> Json:
-        with translated():
-            return plain(await self.sdk.get_task(task["taskId"]))
+        return await self.session.result(self.sdk.get_task(task["taskId"]))
 
     async def result(self, task: Json) -> Json:
-        with translated():
-            return plain(await self.sdk.get_task_result(task["taskId"], types.CallToolResult))
+        return await self.session.result(self.sdk.get_task_result(task["taskId"], types.CallToolResult))
 
     async def cancel(self, task: Json) -> Json:
-        with translated():
-            return plain(await self.sdk.cancel_task(task["taskId"]))
+        return await self.session.result(self.sdk.cancel_task(task["taskId"]))
 
     async def list(self) -> list[Json]:
         found, cursor = [], None
         while True:
-            with translated():
-                page = plain(await self.sdk.list_tasks(cursor))
+            page = await self.session.result(self.sdk.list_tasks(cursor))
             found += page["tasks"]
             if (cursor := page.get("nextCursor")) is None:
                 return found

@@ -1,19 +1,14 @@
-"""What version 1 of the SDK returns and raises, in wire form."""
+"""What version 1 of the SDK raises, as errors of the harness."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 
 from mcp import McpError
-from pydantic import BaseModel
 
-from harness import Json, RpcError, TimedOut
+from harness import RpcError, TimedOut
 
 HTTP_TIMEOUT = 408  # the code of timeouts in this SDK
-
-
-def plain(model: BaseModel) -> Json:
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
 import { SUITE as tasks } from './cases_tasks.mjs';
 import { main, RpcError, TimedOut, transportTo } from './harness.mjs';
+import { Session } from './session.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/sdk'].version;
@@ -28,33 +29,7 @@ async function translated(call) {
     }
 }
 
-class Session {
-    notifications = [];
-
-    constructor(client, transport) {
-        Object.assign(this, { client, transport });
-        client.fallbackNotificationHandler = async (notification) => {
-            this.notifications.push(notification);
-        };
-    }
-
-    get logs() {
-        return this.notifications.filter((n) => n.method === 'notifications/message').map((n) => n.params);
-    }
-
-    async info() {
-        return {
-            protocolVersion: this.protocolVersion,
-            capabilities: this.client.getServerCapabilities(),
-            serverInfo: this.client.getServerVersion(),
-            instructions: this.client.getInstructions(),
-        };
-    }
-
-    ping() {
-        return translated(() => this.client.ping());
-    }
-
+class SdkSession extends Session {
     async list(kind) {
         const [call, member] = {
             tools: [(p) => this.client.listTools(p), 'tools'],
@@ -97,41 +72,8 @@ class Session {
         return translated(() => this.client.readResource({ uri }));
     }
 
-    prompt(name, args) {
-        return translated(() => this.client.getPrompt({ name, arguments: args }));
-    }
-
-    complete(ref, name, value) {
-        return translated(() => this.client.complete({ ref, argument: { name, value } }));
-    }
-
-    setLevel(level) {
-        return translated(() => this.client.setLoggingLevel(level));
-    }
-
-    subscribe(uri) {
-        return translated(() => this.client.subscribeResource({ uri }));
-    }
-
-    unsubscribe(uri) {
-        return translated(() => this.client.unsubscribeResource({ uri }));
-    }
-
-    rootsChanged() {
-        return translated(() => this.client.sendRootsListChanged());
-    }
-
     request(method, params) {
         return translated(() => this.client.request({ method, params }, ResultSchema));
-    }
-
-    /** Over HTTP, where closing alone leaves the session to the server. */
-    endSession() {
-        return this.transport.terminateSession();
-    }
-
-    close() {
-        return this.client.close();
     }
 }
 
@@ -169,7 +111,7 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.elicitation) client.setRequestHandler(ElicitRequestSchema, answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
     const transport = serverAt([command, ...args]);
-    const session = new Session(client, transport);
+    const session = new SdkSession(client, transport, translated);
     // The client passes the negotiated version to its transport and does not store it elsewhere.
     const told = transport.setProtocolVersion;
     transport.setProtocolVersion = (version) => {

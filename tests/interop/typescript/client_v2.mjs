@@ -11,6 +11,7 @@ import { SUITE as legacy } from './cases_legacy.mjs';
 import { SUITE as modern } from './cases_modern.mjs';
 import { SUITE as tasks } from './cases_tasks_ext.mjs';
 import { main, NotOffered, RpcError, TimedOut, transportTo } from './harness.mjs';
+import { Session } from './session.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/client'].version;
@@ -42,31 +43,14 @@ async function translated(call) {
     }
 }
 
-class Session {
-    notifications = [];
-
+class SdkSession extends Session {
     constructor(client, transport, capabilities) {
-        Object.assign(this, { client, transport, capabilities });
-        client.fallbackNotificationHandler = async (notification) => {
-            this.notifications.push(notification);
-        };
+        super(client, transport, translated);
+        this.capabilities = capabilities;
     }
 
-    get logs() {
-        return this.notifications.filter((n) => n.method === 'notifications/message').map((n) => n.params);
-    }
-
-    async info() {
-        return {
-            protocolVersion: this.client.getNegotiatedProtocolVersion(),
-            capabilities: this.client.getServerCapabilities(),
-            serverInfo: this.client.getServerVersion(),
-            instructions: this.client.getInstructions(),
-        };
-    }
-
-    ping() {
-        return translated(() => this.client.ping());
+    get protocolVersion() {
+        return this.client.getNegotiatedProtocolVersion();
     }
 
     /** The SDK follows the cursors by itself. */
@@ -97,45 +81,12 @@ class Session {
         return translated(() => this.client.readResource({ uri }, { cacheMode: 'bypass' }));
     }
 
-    prompt(name, args) {
-        return translated(() => this.client.getPrompt({ name, arguments: args }));
-    }
-
-    complete(ref, name, value) {
-        return translated(() => this.client.complete({ ref, argument: { name, value } }));
-    }
-
-    setLevel(level) {
-        return translated(() => this.client.setLoggingLevel(level));
-    }
-
-    subscribe(uri) {
-        return translated(() => this.client.subscribeResource({ uri }));
-    }
-
-    unsubscribe(uri) {
-        return translated(() => this.client.unsubscribeResource({ uri }));
-    }
-
-    rootsChanged() {
-        return translated(() => this.client.sendRootsListChanged());
-    }
-
     request(method, params) {
         return translated(() => this.client.request({ method, params }, anything));
     }
 
     listen(filter) {
         return translated(() => this.client.listen(filter));
-    }
-
-    /** Over HTTP, where closing alone leaves the session to the server. */
-    endSession() {
-        return this.transport.terminateSession();
-    }
-
-    close() {
-        return this.client.close();
     }
 }
 
@@ -168,7 +119,7 @@ async function connect(mode, [command, ...args], handlers) {
     if (handlers.elicitation) client.setRequestHandler('elicitation/create', answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler('roots/list', answering(handlers.roots));
     const transport = serverAt([command, ...args]);
-    const session = new Session(client, transport, capabilities);
+    const session = new SdkSession(client, transport, capabilities);
     await translated(() => client.connect(transport));
     return session;
 }
