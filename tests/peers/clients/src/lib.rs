@@ -1,8 +1,32 @@
 //! Parts shared by all client programs: the load and the CPU clock.
 
-use std::io;
 use std::process::Command;
 use std::time::Duration;
+
+use mcp_sansio::Json;
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientConfig, ClientFeatures};
+use serde::Serialize;
+
+/// The configuration of our clients.
+pub static CONFIG: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+
+#[derive(Serialize)]
+struct Params<'a> {
+    name: &'a str,
+    arguments: Arguments<'a>,
+}
+
+#[derive(Serialize)]
+struct Arguments<'a> {
+    text: &'a str,
+}
+
+/// Returns the parameters of a call of `echo`.
+pub fn params(text: &str) -> Json<impl Serialize> {
+    Json(Params { name: "echo", arguments: Arguments { text } })
+}
 
 /// `PROGRAM SERVER CALLS WINDOW LENGTH`: starts a server, calls its tool `echo`, and prints the
 /// cost.
@@ -66,7 +90,7 @@ impl Clock {
     /// Prints nanoseconds per call and the peak resident set in KiB.
     pub fn stop(&self, load: &Load) {
         let took = now() - self.0;
-        println!("{} {}", took.as_nanos() / u128::from(load.calls), peak_kib().unwrap_or(0));
+        println!("{} {}", took.as_nanos() / u128::from(load.calls), memory_kib("VmHWM:"));
     }
 }
 
@@ -77,10 +101,11 @@ fn now() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-fn peak_kib() -> io::Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status
+/// Returns a field of this process in `/proc`, in KiB; 0 where there is none.
+pub fn memory_kib(field: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let value = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
-    peak.ok_or_else(|| io::Error::other("no VmHWM in /proc"))
+        .find_map(|line| line.strip_prefix(field)?.strip_suffix("kB")?.trim().parse().ok());
+    value.unwrap_or(0)
 }

@@ -6,9 +6,10 @@ pub mod memory;
 mod response;
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::time::Duration;
 
-use crate::load::{Cpus, Run, WARM_UP, micros, percentile};
+use crate::load::{Cpus, Run, measure};
 use crate::process::{Candidate, Process, port};
 use crate::scenario::Scenario;
 use crate::server::unexpected;
@@ -38,28 +39,8 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
             .map(|_| Connection::open(port))
             .collect::<io::Result<_>>()?,
         wire,
-        latencies: Vec::with_capacity(scenario.calls as usize),
     };
-    process.count_syscalls()?;
-    load.call(1, WARM_UP)?;
-    let syscalls = process.syscalls()?;
-    load.latencies.clear();
-
-    let cpu = process.cpu()?;
-    let start = Instant::now();
-    load.call(1 + WARM_UP, scenario.calls)?;
-    let took = start.elapsed();
-    let cpu = process.cpu()? - cpu;
-
-    load.latencies.sort_unstable();
-    Ok(Run {
-        calls_per_second: scenario.calls as f64 / took.as_secs_f64(),
-        cpu: micros(cpu) / scenario.calls as f64,
-        p50: percentile(&load.latencies, 50),
-        p99: percentile(&load.latencies, 99),
-        syscalls: syscalls.map(|count| count as f64 / WARM_UP as f64),
-        peak_kib: process.peak_memory()? as f64,
-    })
+    measure(process, scenario, |ids, latencies| load.call(ids, latencies))
 }
 
 /// Greets on a separate connection. Returns the head of every call without its last line, the
@@ -116,14 +97,12 @@ struct Load {
     head: String,
     wire: Wire,
     connections: Vec<Connection>,
-    latencies: Vec<Duration>,
 }
 
 impl Load {
-    /// Makes calls with `count` ids from `first` on and checks that each response echoes the text
-    /// that its connection sent.
-    fn call(&mut self, first: u64, count: u64) -> io::Result<()> {
-        let mut ids = first..first + count;
+    /// Makes calls with these ids and checks that each response echoes the text that its connection
+    /// sent.
+    fn call(&mut self, mut ids: Range<u64>, latencies: &mut Vec<Duration>) -> io::Result<()> {
         let mut waiting = 0;
         let mut body = Vec::new();
         let mut send = |connection: &mut Connection, id| {
@@ -142,7 +121,7 @@ impl Load {
                 let Some(answer) = connection.receive()? else {
                     continue;
                 };
-                self.latencies.push(sent.elapsed());
+                latencies.push(sent.elapsed());
                 if answer.status != 200 || self.wire.echoed(&answer.body) != Some(id) {
                     return Err(unexpected("not the echo of the request", &answer.body));
                 }

@@ -4,12 +4,12 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::process::Candidate;
+use crate::process::{Candidate, Process};
 use crate::scenario::{Mode, Scenario};
 use crate::server::{Server, unexpected};
 use crate::wire::Wire;
 
-pub const WARM_UP: u64 = 2_000;
+const WARM_UP: u64 = 2_000;
 
 /// Results of one run.
 pub struct Run {
@@ -32,29 +32,37 @@ pub struct Cpus {
 }
 
 pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
-    let mut server = Server::start(candidate, cpus.server, cpus.driver)?;
-    let run = timed(&mut server, scenario);
+    let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
+    let run = Server::new(candidate, input, output).and_then(|mut server| {
+        let wire = Wire::new(scenario.era, scenario.text_length);
+        greet(&mut server, &wire)?;
+        measure(&process, scenario, |ids, latencies| {
+            call(&mut server, &wire, ids, scenario.mode, latencies)
+        })
+    });
     // After a failure, too: a server left behind would disturb the next measurement.
-    server.stop()?;
+    process.stop()?;
     run
 }
 
-fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
-    let wire = Wire::new(scenario.era, scenario.text_length);
-    greet(server, &wire)?;
-
+/// Warms a server up, and measures it. `call` makes the calls with these ids.
+pub fn measure(
+    process: &Process,
+    scenario: &Scenario,
+    mut call: impl FnMut(Range<u64>, &mut Vec<Duration>) -> io::Result<()>,
+) -> io::Result<Run> {
     let warm = 1 + WARM_UP;
     let mut latencies = Vec::with_capacity(scenario.calls as usize);
-    server.process().count_syscalls()?;
-    call(server, &wire, 1..warm, scenario.mode, &mut latencies)?;
-    let syscalls = server.process().syscalls()?;
+    process.count_syscalls()?;
+    call(1..warm, &mut latencies)?;
+    let syscalls = process.syscalls()?;
     latencies.clear();
 
-    let cpu = server.process().cpu()?;
+    let cpu = process.cpu()?;
     let start = Instant::now();
-    call(server, &wire, warm..warm + scenario.calls, scenario.mode, &mut latencies)?;
+    call(warm..warm + scenario.calls, &mut latencies)?;
     let took = start.elapsed();
-    let cpu = server.process().cpu()? - cpu;
+    let cpu = process.cpu()? - cpu;
 
     latencies.sort_unstable();
     Ok(Run {
@@ -63,7 +71,7 @@ fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
         p50: percentile(&latencies, 50),
         p99: percentile(&latencies, 99),
         syscalls: syscalls.map(|count| count as f64 / WARM_UP as f64),
-        peak_kib: server.process().peak_memory()? as f64,
+        peak_kib: process.peak_memory()? as f64,
     })
 }
 
@@ -132,10 +140,10 @@ fn call(
     Ok(())
 }
 
-pub fn micros(duration: Duration) -> f64 {
+fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-pub fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+fn percentile(sorted: &[Duration], percent: usize) -> f64 {
     sorted.get(sorted.len() * percent / 100).map_or(0.0, |&duration| micros(duration))
 }

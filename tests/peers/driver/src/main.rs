@@ -150,7 +150,7 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
 
 fn stdio_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let mut packages = vec!["floor"];
-    packages.extend(options.rmcp.then_some("rmcp-echo"));
+    packages.extend(options.rmcp.then_some("echo"));
     let peers = build_peers(&packages)?;
     let candidate = |name, program, argument| Candidate { name, program, argument, listens: false };
     let mut all = vec![(Role::Floor, candidate("floor (not MCP)", peers.join("floor"), None))];
@@ -180,7 +180,7 @@ fn stdio_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn
 
 /// Returns the TCP servers; both serve all connections on one thread.
 fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(&["tcp-echo"])?;
+    let peers = build_peers(&["echo"])?;
     let candidate = |name, program| Candidate {
         name,
         program: peers.join(program),
@@ -197,7 +197,7 @@ fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn E
 /// Returns the HTTP servers, which serve all connections on one thread. The SDK's is measured as
 /// its documentation shows it, and in its fastest configuration.
 fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(&["floor", "http-echo"])?;
+    let peers = build_peers(&["floor", "echo"])?;
     let candidate = |name, program, argument| Candidate {
         name,
         program: peers.join(program),

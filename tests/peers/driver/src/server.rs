@@ -5,18 +5,18 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use memchr::memchr;
 
-use crate::process::{Candidate, Process, port};
+use crate::process::{Candidate, port};
 use crate::sys;
 
 /// Time without a byte after which a request counts as lost.
 const SILENCE: Duration = Duration::from_secs(20);
 
 pub struct Server {
-    process: Process,
     input: File,
     output: File,
     /// Bytes to send, of which the first `sent` are gone.
@@ -30,9 +30,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the server on one CPU and leaves the driver on another (or the same).
-    pub fn start(candidate: &Candidate, server_cpu: usize, driver_cpu: usize) -> io::Result<Self> {
-        let (process, input, output) = Process::start(candidate, server_cpu, driver_cpu)?;
+    pub fn new(candidate: &Candidate, input: ChildStdin, output: ChildStdout) -> io::Result<Self> {
         let (input, output) = if candidate.listens {
             let stream = connect(port(output)?)?;
             (stream.try_clone()?, stream)
@@ -42,7 +40,6 @@ impl Server {
         sys::set_nonblocking(input.as_fd())?;
         sys::set_nonblocking(output.as_fd())?;
         Ok(Self {
-            process,
             input,
             output,
             outgoing: Vec::new(),
@@ -112,18 +109,6 @@ impl Server {
         self.line = end + 1;
         self.searched = self.line;
         Some(&self.received[begin..end])
-    }
-
-    /// Ends the server the way MCP clients do: close its input, wait, then kill.
-    pub fn stop(self) -> io::Result<()> {
-        let Self { process, input, output, .. } = self;
-        drop((input, output));
-        process.stop()
-    }
-
-    /// Returns the process behind the pipes.
-    pub fn process(&self) -> &Process {
-        &self.process
     }
 }
 

@@ -5,30 +5,28 @@ use std::error::Error;
 use std::net::TcpStream;
 
 use async_io::Async;
-use mcp_sansio::types::{CallToolParams, Implementation};
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
+use clients::{CONFIG, memory_kib};
+use mcp_sansio::types::CallToolParams;
+use mcp_sansio::{CallOptions, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{Client, ClientLimits, Connection, Connector};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 
-static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 const COUNT: usize = 1000;
 
-fn resident_kib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let resident = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")?.trim().parse().ok());
-    resident.unwrap_or(0)
-}
-
 /// Prints the growth of resident memory from the first few connections to `COUNT` of them.
+#[derive(Default)]
 struct Meter(usize);
 
 impl Meter {
+    fn connected(&mut self, number: usize) {
+        if number == 9 {
+            self.0 = memory_kib("VmRSS:");
+        }
+    }
+
     fn stop(self) {
-        println!("{} B a connection", (resident_kib() - self.0) * 1024 / COUNT);
+        println!("{} B a connection", (memory_kib("VmRSS:") - self.0) * 1024 / COUNT);
     }
 }
 
@@ -44,7 +42,7 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
     let executor = smol::LocalExecutor::new();
     async_io::block_on(executor.run(async {
         let mut held: Vec<Client> = Vec::new();
-        let mut meter = None;
+        let mut meter = Meter::default();
         for number in 0..COUNT + 10 {
             let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
             let (client, connection) = Connector::new(&CONFIG).era(Era::Legacy).connect(stream);
@@ -53,13 +51,9 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
                 CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));
             client.request("tools/call", &params, CallOptions::new()).await?;
             held.push(client);
-            if number == 9 {
-                meter = Some(Meter(resident_kib()));
-            }
+            meter.connected(number);
         }
-        if let Some(meter) = meter {
-            meter.stop();
-        }
+        meter.stop();
         Ok(())
     }))
 }
@@ -68,7 +62,7 @@ fn rmcp(port: u16) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut held = Vec::new();
-        let mut meter = None;
+        let mut meter = Meter::default();
         for number in 0..COUNT + 10 {
             let service =
                 ().serve(tokio::net::TcpStream::connect(("127.0.0.1", port)).await?).await?;
@@ -76,13 +70,9 @@ fn rmcp(port: u16) -> Result<(), Box<dyn Error>> {
             arguments.insert("text".into(), "hello".into());
             service.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await?;
             held.push(service);
-            if number == 9 {
-                meter = Some(Meter(resident_kib()));
-            }
+            meter.connected(number);
         }
-        if let Some(meter) = meter {
-            meter.stop();
-        }
+        meter.stop();
         Ok(())
     })
 }

@@ -4,27 +4,10 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
-use clients::{Clock, Load, WARM_UP};
-use mcp_sansio::types::Implementation;
+use clients::{CONFIG, Clock, Load, WARM_UP, params};
 use mcp_sansio::{
-    CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era, Instant,
-    RxBuffer, TxBuffer,
+    CallOptions, CallOutcome, ClientEvent, ClientState, Era, Instant, RxBuffer, TxBuffer,
 };
-use serde::Serialize;
-
-static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
-
-#[derive(Serialize)]
-struct Params<'a> {
-    name: &'a str,
-    arguments: Arguments<'a>,
-}
-
-#[derive(Serialize)]
-struct Arguments<'a> {
-    text: &'a str,
-}
 
 struct Connection {
     state: Box<ClientState<64>>,
@@ -68,12 +51,10 @@ impl Connection {
             let now = self.now();
             while next < to && waiting < load.window {
                 let text = load.text(next);
-                let params =
-                    mcp_sansio::Json(Params { name: "echo", arguments: Arguments { text: &text } });
                 let call = self.state.client(&CONFIG).request(
                     now,
                     "tools/call",
-                    &params,
+                    &params(&text),
                     CallOptions::new(),
                     &mut self.tx,
                 )?;

@@ -4,26 +4,10 @@ use std::error::Error;
 use std::process::Stdio;
 
 use async_io::Async;
-use clients::{Clock, Load, WARM_UP};
-use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
+use clients::{CONFIG, Clock, Load, WARM_UP, params};
+use mcp_sansio::{CallOptions, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::JoinedIo;
 use mcp_sansio_adapters::asynchronous::client::{Client, Connector};
-use serde::Serialize;
-
-static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
-
-#[derive(Serialize)]
-struct Params<'a> {
-    name: &'a str,
-    arguments: Arguments<'a>,
-}
-
-#[derive(Serialize)]
-struct Arguments<'a> {
-    text: &'a str,
-}
 
 /// As many tasks as calls are to be in flight, each with its share of the calls.
 async fn call(client: &Client, load: &Load, from: u64, to: u64) {
@@ -33,12 +17,8 @@ async fn call(client: &Client, load: &Load, from: u64, to: u64) {
             executor.spawn(async move {
                 for number in (from + first..to).step_by(load.window as usize) {
                     let text = load.text(number);
-                    let params = mcp_sansio::Json(Params {
-                        name: "echo",
-                        arguments: Arguments { text: &text },
-                    });
                     let result = client
-                        .request("tools/call", &params, CallOptions::new())
+                        .request("tools/call", &params(&text), CallOptions::new())
                         .await
                         .expect("an answer");
                     let content = result

@@ -9,28 +9,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::serve::ListenerExt;
-use rmcp::handler::server::wrapper::Parameters;
+use echo::Echo;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{schemars, tool, tool_router};
 use tokio::net::TcpListener;
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct EchoArguments {
-    /// The text to send back.
-    text: String,
-}
-
-#[derive(Clone)]
-struct Echo;
-
-#[tool_router(server_handler)]
-impl Echo {
-    #[tool(description = "Sends the text back")]
-    async fn echo(&self, Parameters(arguments): Parameters<EchoArguments>) -> String {
-        arguments.text
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut config = StreamableHttpServerConfig::default();

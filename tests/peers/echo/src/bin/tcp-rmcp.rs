@@ -3,26 +3,9 @@
 
 use std::error::Error;
 
-use rmcp::handler::server::wrapper::Parameters;
-use rmcp::{ServiceExt, schemars, tool, tool_router};
+use echo::Echo;
+use rmcp::ServiceExt;
 use tokio::net::TcpListener;
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct EchoArguments {
-    /// The text to send back.
-    text: String,
-}
-
-#[derive(Clone)]
-struct Echo;
-
-#[tool_router(server_handler)]
-impl Echo {
-    #[tool(description = "Sends the text back")]
-    async fn echo(&self, Parameters(arguments): Parameters<EchoArguments>) -> String {
-        arguments.text
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

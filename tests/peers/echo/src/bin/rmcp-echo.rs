@@ -5,28 +5,11 @@
 
 use std::error::Error;
 
-use rmcp::handler::server::wrapper::Parameters;
+use echo::Echo;
+use rmcp::ServiceExt;
 use rmcp::transport::{stdio, stdio_pipes};
-use rmcp::{ServiceExt, schemars, tool, tool_router};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Builder;
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct EchoArguments {
-    /// The text to send back.
-    text: String,
-}
-
-#[derive(Clone)]
-struct Echo;
-
-#[tool_router(server_handler)]
-impl Echo {
-    #[tool(description = "Sends the text back")]
-    async fn echo(&self, Parameters(arguments): Parameters<EchoArguments>) -> String {
-        arguments.text
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().nth(1).as_deref() {
