@@ -1,7 +1,6 @@
-// HTTP for both TypeScript servers: a loopback port, and an event store for resumed streams.
+// HTTP for the TypeScript servers: a loopback port, sessions, and an event store for resumed streams.
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-
-export const RETRY_MS = 100;
 
 /** The port that `--http PORT` asks for, if it was asked for. */
 export function wantedPort() {
@@ -20,8 +19,38 @@ export function listen(port, serve) {
     listener.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${listener.address().port}/mcp`));
 }
 
+/** The sessions of Streamable HTTP: each has a server of its own, and a transport of the SDK. */
+export class Sessions {
+    open = new Map();
+
+    constructor(Transport, serverOf) {
+        Object.assign(this, { Transport, serverOf });
+    }
+
+    /** The transport of a session, if it is open; without an id, of a new one. */
+    async transport(id) {
+        if (typeof id === 'string') return this.open.get(id);
+        const transport = new this.Transport({
+            sessionIdGenerator: randomUUID,
+            eventStore: new Events(),
+            retryInterval: 100,
+            onsessioninitialized: (opened) => this.open.set(opened, transport),
+            onsessionclosed: (closed) => this.open.delete(closed),
+        });
+        await this.serverOf().connect(transport);
+        return transport;
+    }
+
+    /** Handles a request of Node.js. */
+    async handle(request, response) {
+        const transport = await this.transport(request.headers['mcp-session-id']);
+        if (transport === undefined) response.writeHead(404).end();
+        else await transport.handleRequest(request, response);
+    }
+}
+
 /** All that the streams of one session have carried. */
-export class Events {
+class Events {
     sent = [];
 
     async storeEvent(stream, message) {

@@ -8,7 +8,31 @@ export const COUNTER = 'test://counter';
 const ITEM = 'test://item/';
 
 /** A tool, resource, prompt or cursor that is not there. */
-export class Unknown extends Error {}
+class Unknown extends Error {}
+
+/** With `logging` the SDKs answer logging/setLevel, and keep to it. */
+export const OPTIONS = {
+    instructions: DATA.instructions,
+    capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+        completions: {},
+        logging: {},
+    },
+};
+
+export const INVALID_PARAMS = -32602;
+export const RESOURCE_NOT_FOUND = -32002;
+
+/** Returns a function that looks something up, and throws the SDK's error where it is not there. */
+export const refusingWith = (SdkError) => (find, code = INVALID_PARAMS) => {
+    try {
+        return find();
+    } catch (error) {
+        throw error instanceof Unknown ? new SdkError(code, `unknown: ${error.message}`) : error;
+    }
+};
 
 export const text = (value) => ({ content: [{ type: 'text', text: String(value) }] });
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from base64 import b64decode
 from weakref import WeakKeyDictionary
 
@@ -13,14 +12,13 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.models import InitializationOptions
 from mcp.server.session import ServerSession
 from mcp.server.sse import SseServerTransport
-from mcp.server.stdio import stdio_server
 from pydantic import AnyUrl
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from offer import COUNTER, DATA, Json, Offer, Unknown, text
-
+from python_serve import main, over_http
 
 
 class Reference(Server):
@@ -220,9 +218,7 @@ async def set_logging_level(level: types.LoggingLevel) -> None:
     offer().level = level
 
 
-async def over_http(port: int) -> None:
-    from python_http import serve
-
+async def with_sse(server: Server, port: int) -> None:
     sse = SseServerTransport("/messages/")
 
     async def handle_sse(request: Request) -> Response:
@@ -231,16 +227,8 @@ async def over_http(port: int) -> None:
         return Response()
 
     routes = [Route("/sse", endpoint=handle_sse, methods=["GET"]), Mount("/messages/", app=sse.handle_post_message)]
-    await serve(server, port, *routes)
-
-
-async def over_stdio() -> None:
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+    await over_http(server, port, *routes)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--http"]:
-        anyio.run(over_http, int(sys.argv[2]))
-    else:
-        anyio.run(over_stdio)
+    main(server, with_sse)

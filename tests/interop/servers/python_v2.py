@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
@@ -12,7 +11,6 @@ import anyio
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import (
     PromptsListChanged,
@@ -22,6 +20,7 @@ from mcp.shared.subscriptions import (
 )
 
 from offer import COUNTER, DATA, Json, Offer, Unknown, text
+from python_serve import main
 
 warnings.simplefilter("ignore")  # sampling, roots and logging are deprecated, but tested
 MODERN = "2026-07-28"
@@ -249,19 +248,5 @@ server = Reference(
 )
 
 
-async def over_http(port: int) -> None:
-    from python_http import serve
-
-    await serve(server, port)
-
-
-async def over_stdio() -> None:
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--http"]:
-        anyio.run(over_http, int(sys.argv[2]))
-    else:
-        anyio.run(over_stdio)
+    main(server)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ import anyio
 from mcp import McpError, types
 from mcp.server.experimental.task_context import ServerTaskContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.experimental.tasks.helpers import cancel_task
 from mcp.shared.experimental.tasks.in_memory_task_store import InMemoryTaskStore
+
+from python_serve import main
 
 DATA = json.loads((Path(__file__).resolve().parent / "tasks.json").read_text())
 TOOLS = {tool["name"]: types.Tool.model_validate(tool) for tool in DATA["tools"] + DATA["askingTools"]}
@@ -195,19 +195,5 @@ async def task_result(request: types.GetTaskPayloadRequest) -> types.GetTaskPayl
     return result
 
 
-async def over_http(port: int) -> None:
-    from python_http import serve
-
-    await serve(server, port)
-
-
-async def over_stdio() -> None:
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--http"]:
-        anyio.run(over_http, int(sys.argv[2]))
-    else:
-        anyio.run(over_stdio)
+    main(server)

@@ -1,5 +1,4 @@
 // Tools that run as tasks (2025-11-25) on the npm package `@modelcontextprotocol/sdk` 1.x: over stdio, or with `--http PORT` over Streamable HTTP.
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -11,7 +10,7 @@ import {
     CallToolRequestSchema, CreateMessageResultSchema, ElicitResultSchema, ErrorCode, ListToolsRequestSchema, McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { Events, listen, RETRY_MS, wantedPort } from './http.mjs';
+import { listen, Sessions, wantedPort } from './http.mjs';
 
 const DATA = JSON.parse(readFileSync(new URL('tasks.json', import.meta.url), 'utf8'));
 const TOOLS = new Map([...DATA.tools, ...DATA.askingTools].map((tool) => [tool.name, tool]));
@@ -141,27 +140,10 @@ function serverOf() {
 
 /** Streamable HTTP at /mcp; a server for each session. */
 function serveHttp(port) {
-    const sessions = new Map();
-
-    async function opened() {
-        const transport = new StreamableHTTPServerTransport({
-            sessionIdGenerator: randomUUID,
-            eventStore: new Events(),
-            retryInterval: RETRY_MS,
-            onsessioninitialized: (id) => sessions.set(id, transport),
-            onsessionclosed: (id) => sessions.delete(id),
-        });
-        await serverOf().connect(transport);
-        return transport;
-    }
-
+    const sessions = new Sessions(StreamableHTTPServerTransport, serverOf);
     listen(port, async (request, response, { pathname }) => {
-        const id = request.headers['mcp-session-id'];
-        if (pathname === '/mcp' && (id === undefined || sessions.has(id))) {
-            await (id === undefined ? await opened() : sessions.get(id)).handleRequest(request, response);
-        } else {
-            response.writeHead(404).end();
-        }
+        if (pathname === '/mcp') await sessions.handle(request, response);
+        else response.writeHead(404).end();
     });
 }
 

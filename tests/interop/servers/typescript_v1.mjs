@@ -1,6 +1,4 @@
 // The offer on the npm package `@modelcontextprotocol/sdk` 1.x: over stdio, or with `--http PORT` over Streamable HTTP and HTTP+SSE.
-import { randomUUID } from 'node:crypto';
-
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -11,19 +9,10 @@ import {
     ListToolsRequestSchema, McpError, ReadResourceRequestSchema, SubscribeRequestSchema, UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { Events, listen, RETRY_MS, wantedPort } from './http.mjs';
-import { COUNTER, DATA, Offer, text, Unknown } from './offer.mjs';
+import { listen, Sessions, wantedPort } from './http.mjs';
+import { COUNTER, DATA, Offer, OPTIONS, refusingWith, RESOURCE_NOT_FOUND, text } from './offer.mjs';
 
-const INVALID_PARAMS = -32602;
-const RESOURCE_NOT_FOUND = -32002;
-
-function known(find, code = INVALID_PARAMS) {
-    try {
-        return find();
-    } catch (error) {
-        throw error instanceof Unknown ? new McpError(code, `unknown: ${error.message}`) : error;
-    }
-}
+const known = refusingWith(McpError);
 
 const reportTo = ({ _meta, sendNotification }) => async (progress) => {
     if (_meta?.progressToken === undefined) return;
@@ -34,16 +23,7 @@ const reportTo = ({ _meta, sendNotification }) => async (progress) => {
 /** A server for one session. */
 function serverOf() {
     const offer = new Offer();
-    const server = new Server(DATA.serverInfo, {
-        instructions: DATA.instructions,
-        capabilities: {
-            tools: { listChanged: true },
-            resources: { subscribe: true, listChanged: true },
-            prompts: { listChanged: true },
-            completions: {},
-            logging: {}, // with this the SDK answers logging/setLevel, and keeps to it
-        },
-    });
+    const server = new Server(DATA.serverInfo, OPTIONS);
     const tools = {
         slow: (args, extra) => offer.slow(args, extra.signal, reportTo(extra)),
         hang_up: (_args, extra) => offer.hangUp(extra.closeSSEStream, reportTo(extra)),
@@ -103,25 +83,12 @@ function serverOf() {
 
 /** Streamable HTTP at /mcp, HTTP+SSE at /sse with its messages at /messages; a server for each session of either. */
 function serveHttp(port) {
-    const streamable = new Map();
+    const streamable = new Sessions(StreamableHTTPServerTransport, serverOf);
     const sse = new Map();
 
-    async function opened() {
-        const transport = new StreamableHTTPServerTransport({
-            sessionIdGenerator: randomUUID,
-            eventStore: new Events(),
-            retryInterval: RETRY_MS,
-            onsessioninitialized: (id) => streamable.set(id, transport),
-            onsessionclosed: (id) => streamable.delete(id),
-        });
-        await serverOf().connect(transport);
-        return transport;
-    }
-
     listen(port, async (request, response, { pathname, searchParams }) => {
-        const id = request.headers['mcp-session-id'];
-        if (pathname === '/mcp' && (id === undefined || streamable.has(id))) {
-            await (id === undefined ? await opened() : streamable.get(id)).handleRequest(request, response);
+        if (pathname === '/mcp') {
+            await streamable.handle(request, response);
         } else if (pathname === '/sse' && request.method === 'GET') {
             const transport = new SSEServerTransport('/messages', response);
             sse.set(transport.sessionId, transport);

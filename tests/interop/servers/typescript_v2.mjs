@@ -1,25 +1,14 @@
 // The offer on the npm package `@modelcontextprotocol/server` 2.x, in both eras: over stdio, or with `--http PORT` over Streamable HTTP.
-import { randomUUID } from 'node:crypto';
-
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
     createMcpHandler, inputRequired, isLegacyRequest, ProtocolError, Server, WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
-import { Events, listen, RETRY_MS, wantedPort } from './http.mjs';
-import { COUNTER, DATA, Offer, text, Unknown } from './offer.mjs';
+import { listen, Sessions, wantedPort } from './http.mjs';
+import { COUNTER, DATA, INVALID_PARAMS, Offer, OPTIONS, refusingWith, RESOURCE_NOT_FOUND, text } from './offer.mjs';
 
-const INVALID_PARAMS = -32602;
-const RESOURCE_NOT_FOUND = -32002;
-
-function known(find, code = INVALID_PARAMS) {
-    try {
-        return find();
-    } catch (error) {
-        throw error instanceof Unknown ? new ProtocolError(code, `unknown: ${error.message}`) : error;
-    }
-}
+const known = refusingWith(ProtocolError);
 
 /** `ask` is an input request: to a legacy client the SDK sends it as a request, and calls again with the answer. */
 function asked(name, ask, show) {
@@ -97,16 +86,7 @@ function toolsOf(server, offer, notify) {
 
 /** Over HTTP in 2026-07-28 each request has a server of its own, and changes are published with `notify`. */
 function serverOf(offer, notify) {
-    const server = new Server(DATA.serverInfo, {
-        instructions: DATA.instructions,
-        capabilities: {
-            tools: { listChanged: true },
-            resources: { subscribe: true, listChanged: true },
-            prompts: { listChanged: true },
-            completions: {},
-            logging: {},
-        },
-    });
+    const server = new Server(DATA.serverInfo, OPTIONS);
     const tools = toolsOf(server, offer, notify);
     server.setRequestHandler('tools/list', () => ({ tools: offer.tools() }));
     server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) =>
@@ -125,28 +105,15 @@ function serverOf(offer, notify) {
 
 /** Streamable HTTP at /mcp: a server and an offer for each session, and one offer for all requests that have none. */
 function serveHttp(port) {
-    const sessions = new Map();
+    const sessions = new Sessions(WebStandardStreamableHTTPServerTransport, () => serverOf(new Offer()));
     const shared = new Offer();
     const modern = createMcpHandler(() => serverOf(shared, () => modern.notify), { legacy: 'reject' });
-
-    async function opened() {
-        const transport = new WebStandardStreamableHTTPServerTransport({
-            sessionIdGenerator: randomUUID,
-            eventStore: new Events(),
-            retryInterval: RETRY_MS,
-            onsessioninitialized: (id) => sessions.set(id, transport),
-            onsessionclosed: (id) => sessions.delete(id),
-        });
-        await serverOf(new Offer()).connect(transport);
-        return transport;
-    }
 
     const handle = toNodeHandler({
         async fetch(request, options) {
             if (!(await isLegacyRequest(request))) return modern.fetch(request, options);
-            const id = request.headers.get('mcp-session-id');
-            if (id !== null && !sessions.has(id)) return new Response(null, { status: 404 });
-            return (id === null ? await opened() : sessions.get(id)).handleRequest(request, options);
+            const transport = await sessions.transport(request.headers.get('mcp-session-id'));
+            return transport?.handleRequest(request, options) ?? new Response(null, { status: 404 });
         },
     });
     listen(port, async (request, response, { pathname }) => {

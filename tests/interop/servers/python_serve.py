@@ -1,13 +1,16 @@
-"""Serves an SDK's sessions over HTTP on a loopback port; for both versions of the PyPI package `mcp`."""
+"""Serves an SDK's sessions over stdio, or over HTTP on a loopback port; for both versions of the PyPI package `mcp`."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import uvicorn
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
@@ -51,7 +54,7 @@ class Sessions(StreamableHTTPSessionManager):
         await self.handle_request(scope, receive, send)
 
 
-async def serve(server: Any, port: int, *more: BaseRoute) -> None:
+async def over_http(server: Any, port: int, *more: BaseRoute) -> None:
     """Streamable HTTP at `/mcp`, and other routes. Prints the URL."""
     sessions = Sessions(server, retry_interval=RETRY_MS)
 
@@ -65,3 +68,15 @@ async def serve(server: Any, port: int, *more: BaseRoute) -> None:
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0, lifespan="on")
     await uvicorn.Server(config).serve([listener])
+
+
+async def over_stdio(server: Any) -> None:
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+def main(server: Any, http: Callable[[Any, int], Awaitable[None]] = over_http) -> None:
+    if sys.argv[1:2] == ["--http"]:
+        anyio.run(http, server, int(sys.argv[2]))
+    else:
+        anyio.run(over_stdio, server)
