@@ -5,7 +5,8 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Frame, Instant, SendError, ServerConfig, ServerEvent, ServerFeatures, Storage};
 use mcp_sansio_http1::{
-    Access, Collected, Exchange, MAX_HEAD, MessageError, Part, RequestReader, ResponseReader,
+    Access, Collected, Exchange, HeadFields, IncomingRequest, IncomingResponse, MAX_HEAD,
+    MessageError, Part, RequestReader, ResponseReader,
 };
 
 use crate::frames::record;
@@ -34,7 +35,44 @@ pub struct Read {
     pub good_end: bool,
 }
 
+impl Message {
+    fn with_head(head: String, fields: HeadFields<'_>) -> Self {
+        let fields = fields.iter().map(|(name, value)| (name.to_owned(), value.to_vec()));
+        Self { head, fields: fields.collect(), ..Self::default() }
+    }
+}
+
+impl From<&IncomingRequest<'_>> for Message {
+    fn from(head: &IncomingRequest<'_>) -> Self {
+        let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
+        Self::with_head(format!("{} {} {facts:?}", head.method, head.target), head.fields)
+    }
+}
+
+impl From<&IncomingResponse<'_>> for Message {
+    fn from(head: &IncomingResponse<'_>) -> Self {
+        Self::with_head(format!("{} {:?}", head.status, head.content_length), head.fields)
+    }
+}
+
 impl Read {
+    /// Adds a part of a message. Returns whether it was the end of it.
+    fn add<H>(&mut self, part: Part<'_, H>) -> bool
+    where
+        for<'h> Message: From<&'h H>,
+    {
+        if let Part::Head(head) = part {
+            self.messages.push(Message::from(&head));
+            return false;
+        }
+        let message = self.messages.last_mut().expect("a head comes first");
+        match part {
+            Part::Body(piece) => message.body.extend(piece),
+            _ => message.complete = true,
+        }
+        message.complete
+    }
+
     /// Returns the complete messages only.
     #[must_use]
     pub fn complete(&self) -> Vec<&Message> {
@@ -48,22 +86,8 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
     let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
     loop {
         match reader.next_part() {
-            Ok(Some(Part::Head(head))) => {
-                let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
-                let fields = head
-                    .fields
-                    .iter()
-                    .map(|(name, value)| (name.to_owned(), value.to_vec()))
-                    .collect();
-                let line = format!("{} {} {facts:?}", head.method, head.target);
-                read.messages.push(Message { head: line, fields, ..Message::default() });
-            }
-            Ok(Some(Part::Body(piece))) => {
-                read.messages.last_mut().expect("a head comes first").body.extend(piece)
-            }
-            Ok(Some(Part::End)) => {
-                read.messages.last_mut().expect("a head comes first").complete = true;
-                if !reader.next_request() {
+            Ok(Some(part)) => {
+                if read.add(part) && !reader.next_request() {
                     assert!(!reader.keeps_alive());
                     read.good_end = true;
                     return read;
@@ -102,22 +126,10 @@ pub fn responses<S: Storage>(
     }
     loop {
         match reader.next_part() {
-            Ok(Some(Part::Head(head))) => {
-                let fields = head
-                    .fields
-                    .iter()
-                    .map(|(name, value)| (name.to_owned(), value.to_vec()))
-                    .collect();
-                let line = format!("{} {:?}", head.status, head.content_length);
-                read.messages.push(Message { head: line, fields, ..Message::default() });
-            }
-            Ok(Some(Part::Body(piece))) => {
-                read.messages.last_mut().expect("a head comes first").body.extend(piece)
-            }
-            Ok(Some(Part::End)) => {
-                read.messages.last_mut().expect("a head comes first").complete = true;
-                // The server sent this without a request.
-                if !methods.next().is_some_and(|method| reader.expect_response(method)) {
+            Ok(Some(part)) => {
+                let is_end = read.add(part);
+                // What follows was sent without a request.
+                if is_end && !methods.next().is_some_and(|method| reader.expect_response(method)) {
                     read.good_end = true;
                     return read;
                 }
@@ -192,14 +204,8 @@ fn exchanges(mut reader: RequestReader<Vec<u8>>, bytes: &[u8], sizes: &[usize]) 
         match reader.collect() {
             Ok(Collected::Whole) => {
                 let (head, body) = reader.whole().expect("it is whole");
-                let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
-                let fields = head.fields.iter();
-                read.messages.push(Message {
-                    head: format!("{} {} {facts:?}", head.method, head.target),
-                    fields: fields.map(|(name, value)| (name.to_owned(), value.to_vec())).collect(),
-                    body: body.to_vec(),
-                    complete: true,
-                });
+                let (body_read, complete) = (body.to_vec(), true);
+                read.messages.push(Message { body: body_read, complete, ..Message::from(&head) });
                 let mut sent = Vec::new();
                 if let Some(mut messages) = exchange.begin(&CONFIG, &ACCESS, &head, body) {
                     loop {

@@ -19,17 +19,22 @@ use serde_json::{Map, Value};
 pub fn survives(data: &[u8]) {
     read(data);
     for valid in VALID {
-        let mut changed = valid.as_bytes().to_vec();
-        for change in data.chunks_exact(3) {
-            let at = usize::from(u16::from_le_bytes([change[0], change[1]]) >> 2) % changed.len();
-            match change[0] & 3 {
-                0 => changed.insert(at, change[2]),
-                1 if changed.len() > 1 => drop(changed.remove(at)),
-                _ => changed[at] = change[2],
-            }
-        }
-        read(&changed);
+        read(&changed(valid.as_bytes(), data));
     }
+}
+
+/// Returns the bytes with the changes that `data` stands for, three bytes each.
+pub(crate) fn changed(valid: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut changed = valid.to_vec();
+    for change in data.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]]) >> 2) % changed.len();
+        match change[0] & 3 {
+            0 => changed.insert(at, change[2]),
+            1 if changed.len() > 1 => drop(changed.remove(at)),
+            _ => changed[at] = change[2],
+        }
+    }
+    changed
 }
 
 fn read(data: &[u8]) {

@@ -7,22 +7,15 @@ use mcp_sansio::tasks::{TaskOwner, TaskTime, TasksConfig, TasksState};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::store::{MemoryStore, RecordError, Store as _, TaskRecord, TaskStore};
 
+use crate::oauth::changed;
+
 /// A record of the last release, with its seal.
 const RECORD: &[u8] = include_bytes!("../../std-adapters/tests/store/task-record-1.bin");
 
 /// Reads the bytes as a record, and as changes of a valid one.
 pub fn survives(data: &[u8]) {
     read(data);
-    let mut changed = RECORD[..RECORD.len() - 32].to_vec();
-    for change in data.chunks_exact(3) {
-        let at = usize::from(u16::from_le_bytes([change[0], change[1]]) >> 2) % changed.len();
-        match change[0] & 3 {
-            0 => changed.insert(at, change[2]),
-            1 if changed.len() > 1 => drop(changed.remove(at)),
-            _ => changed[at] = change[2],
-        }
-    }
-    read(&changed);
+    read(&changed(&RECORD[..RECORD.len() - 32], data));
 }
 
 fn read(record: &[u8]) {

@@ -10,17 +10,14 @@ use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
     ("connection: pings of a batch", |n| {
-        let batch = format!("[{}]", join(n, ping));
-        Work::new(batch.len(), move || serve(&batch, 256, usize::MAX, usize::MAX, 0))
+        work(format!("[{}]", join(n, ping)), 256, usize::MAX, usize::MAX, 0)
     }),
     ("connection: pings to a peer that takes single bytes", |n| {
-        let batch = format!("[{}]", join(n, ping));
-        Work::new(batch.len(), move || serve(&batch, 256, usize::MAX, 1, 0))
+        work(format!("[{}]", join(n, ping)), 256, usize::MAX, 1, 0)
     }),
     ("connection: pings and a long line by single bytes", |n| {
         let pings: String = (0..n / 4).map(|at| ping(at) + "\n").collect();
-        let lines = pings + &" ".repeat(10 * n) + &ping(n);
-        Work::new(lines.len(), move || serve(&lines, 256, 1, 1, 0))
+        work(pings + &" ".repeat(10 * n) + &ping(n), 256, 1, 1, 0)
     }),
     ("connection: a long request that waits for room", |n| {
         // The output is full of pongs, of which the peer takes single bytes.
@@ -28,13 +25,12 @@ pub(super) const CASES: &Table = &[
         let long = "x".repeat(40 * n);
         let last =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{long}"}}}}"#);
-        let lines = full + &last;
-        Work::new(lines.len(), move || serve(&lines, 35 * n, usize::MAX, 1, 0))
+        work(full + &last, 35 * n, usize::MAX, 1, 0)
     }),
     ("connection: requests that wait for entries of the table", |n| {
         let call = r#"{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"a"}}"#;
         let calls: String = (0..n).map(|at| call.replace("ID", &at.to_string()) + "\n").collect();
-        Work::new(calls.len(), move || serve(&calls, 256, usize::MAX, 100, 100))
+        work(calls, 256, usize::MAX, 100, 100)
     }),
 ];
 
@@ -54,6 +50,10 @@ impl Outcome<Server<'_>> for Long {
     ) -> Result<(), SendError> {
         server.respond(request, &TextResult::new(&"x".repeat(self.0)), tx)
     }
+}
+
+fn work(lines: String, tx: usize, piece: usize, take: usize, answer: usize) -> Work {
+    Work::new(lines.len(), move || serve(&lines, tx, piece, take, answer))
 }
 
 /// Handles a line in a session of 2025-03-26, which arrives in pieces of `piece` bytes, through

@@ -5,20 +5,16 @@ use std::hint::black_box;
 use mcp_sansio::types::{CallToolResult, Implementation, InputResponses, ListToolsResult};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant,
-    Messages, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server, ServerConfig,
-    ServerEvent, ServerFeatures, TxBuffer,
+    Messages, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 
 use super::{Table, Work, join};
 use crate::memory::{new_client, new_server};
 
 pub(super) const CASES: &Table = &[
-    ("server: pings of a batch", |n| {
-        server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)))
-    }),
-    ("server: pings of a batch, a cursor for each", |n| {
-        server_anew(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)))
-    }),
+    ("server: pings of a batch", |n| server(&batch(n, ping))),
+    ("server: pings of a batch, a cursor for each", |n| server_anew(&batch(n, ping))),
     ("server: requests of a batch", |n| {
         server(&batch(n, |at| {
             format!(
@@ -29,20 +25,13 @@ pub(super) const CASES: &Table = &[
     ("server: notifications of a batch", |n| {
         server(&batch(n, |_| r#"{"jsonrpc":"2.0","method":"notifications/x","params":{}}"#.into()))
     }),
-    ("server: responses of a batch", |n| {
-        server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"result":{{}}}}"#)))
-    }),
+    ("server: responses of a batch", |n| server(&batch(n, response))),
     ("server: values of a batch that are no messages", |n| server(&batch(n, |at| at.to_string()))),
     ("server: members of a message", |n| {
-        server(&format!(
-            r#"{{"jsonrpc":"2.0","id":1,{},"method":"ping"}}"#,
-            join(n, |at| format!(r#""m{at}":{at}"#))
-        ))
+        server(&format!(r#"{{"jsonrpc":"2.0","id":1,{},"method":"ping"}}"#, members(n)))
     }),
-    ("server: members of params", |n| server(&call(&join(n, |at| format!(r#""m{at}":{at}"#)), ""))),
-    ("server: members of arguments", |n| {
-        server(&arguments(&join(n, |at| format!(r#""m{at}":{at}"#))))
-    }),
+    ("server: members of params", |n| server(&call(&members(n), ""))),
+    ("server: members of arguments", |n| server(&arguments(&members(n)))),
     ("server: the same argument", |n| server(&arguments(&join(n, |_| r#""m":1"#.into())))),
     ("server: arguments with escapes in their names", |n| {
         server(&arguments(&join(n, |at| format!(r#""\u006d{at}":{at}"#))))
@@ -74,62 +63,35 @@ pub(super) const CASES: &Table = &[
         server(&call("", &format!(",{}", join(n, |at| format!(r#""a.b/m{at}":{at}"#)))))
     }),
     ("server: trace state", |n| {
-        server(&call(
-            "",
-            &format!(r#",{TRACED},"tracestate":"{}""#, join(n, |at| format!("k{at}=v"))),
-        ))
+        let state = join(n, |at| format!("k{at}=v"));
+        server(&call("", &format!(r#",{TRACED},"tracestate":"{state}""#)))
     }),
     ("server: baggage", |n| {
-        server(&call(
-            "",
-            &format!(r#",{TRACED},"baggage":"{}""#, join(n, |at| format!("k{at}=v;p"))),
-        ))
+        let baggage = join(n, |at| format!("k{at}=v;p"));
+        server(&call("", &format!(r#",{TRACED},"baggage":"{baggage}""#)))
     }),
     ("server: capabilities of a request", |n| {
         server(&call_declaring(&join(n, |at| format!(r#""c{at}":{{}}"#))))
     }),
-    ("server: extensions of a request", |n| {
-        server(&call_declaring(&format!(
-            r#""extensions":{{{}}}"#,
-            join(n, |at| format!(r#""a.b/e{at}":{{}}"#))
-        )))
-    }),
+    ("server: extensions of a request", |n| server(&call_declaring(&extensions(n)))),
     ("server: the same capability", |n| {
         server(&call_declaring(&join(n, |_| r#""elicitation":{"url":{},"form":{}}"#.into())))
     }),
     ("server: capabilities of a session", |n| {
         server(&initialize(&join(n, |at| format!(r#""c{at}":{{}}"#))))
     }),
-    ("server: extensions of a session", |n| {
-        server(&initialize(&format!(
-            r#""extensions":{{{}}}"#,
-            join(n, |at| format!(r#""a.b/e{at}":{{}}"#))
-        )))
-    }),
+    ("server: extensions of a session", |n| server(&initialize(&extensions(n)))),
     ("server: input responses", |n| {
-        server(&call(
-            &format!(
-                r#""inputResponses":{{{}}}"#,
-                join(n, |at| format!(r#""k{at}":{{"action":"accept"}}"#))
-            ),
-            "",
-        ))
+        let responses = join(n, |at| format!(r#""k{at}":{{"action":"accept"}}"#));
+        server(&call(&format!(r#""inputResponses":{{{responses}}}"#), ""))
     }),
     ("server: listened URIs", |n| {
         let uris = join(n, |at| format!(r#""file:///{at}""#));
-        server(&modern(
-            "subscriptions/listen",
-            &format!(r#""notifications":{{"resourceSubscriptions":[{uris}]}},"#),
-            "",
-        ))
+        server(&listen(&format!(r#""resourceSubscriptions":[{uris}]"#)))
     }),
     ("server: a long listened URI", |n| {
         let uri = "a".repeat(10 * n);
-        server(&modern(
-            "subscriptions/listen",
-            &format!(r#""notifications":{{"resourceSubscriptions":["file:///{uri}"]}},"#),
-            "",
-        ))
+        server(&listen(&format!(r#""resourceSubscriptions":["file:///{uri}"]"#)))
     }),
     ("server: an unknown revision", |n| {
         server(&call("", "").replace("2026-07-28", &"9".repeat(10 * n)))
@@ -137,16 +99,10 @@ pub(super) const CASES: &Table = &[
     ("server: an unknown revision of a session", |n| {
         server(&OPEN.replace("2025-03-26", &"9".repeat(10 * n)))
     }),
-    ("server: unknown filters", |n| {
-        let filters = join(n, |at| format!(r#""f{at}":true"#));
-        server(&modern("subscriptions/listen", &format!(r#""notifications":{{{filters}}},"#), ""))
-    }),
+    ("server: unknown filters", |n| server(&listen(&join(n, |at| format!(r#""f{at}":true"#))))),
     ("server: a URI", |n| {
-        server(&modern(
-            "resources/read",
-            &format!(r#""uri":"file:///{}","#, "a/".repeat(10 * n)),
-            "",
-        ))
+        let uri = "a/".repeat(10 * n);
+        server(&modern("resources/read", &format!(r#""uri":"file:///{uri}","#), ""))
     }),
     ("server: lines", |n| server_lines(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, n)),
     ("server: empty lines", |n| server_lines("", 10 * n)),
@@ -156,13 +112,9 @@ pub(super) const CASES: &Table = &[
     ("server: bytes of an oversized line, one by one", |n| {
         server_bytes_singly(&"a".repeat(65_536 + 10 * n))
     }),
-    ("client: responses of a batch", |n| {
-        client(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, at + 100)))
-    }),
+    ("client: responses of a batch", |n| client(&batch(n, |at| response(at + 100)))),
     ("client: responses of a batch, a cursor for each", |n| {
-        client_anew(&batch(n, |at| {
-            format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, at + 100)
-        }))
+        client_anew(&batch(n, |at| response(at + 100)))
     }),
     ("client: requests of a batch", |n| {
         client(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"roots/list"}}"#)))
@@ -175,18 +127,16 @@ pub(super) const CASES: &Table = &[
         let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
         client(&batch(n, |_| log.into()))
     }),
-    ("client: members of a result", |n| client(&result(&join(n, |at| format!(r#""m{at}":{at}"#))))),
+    ("client: members of a result", |n| client(&result(&members(n)))),
     ("client: members of an error's data", |n| {
-        let data = join(n, |at| format!(r#""m{at}":{at}"#));
+        let data = members(n);
         client(&format!(
             r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"m","data":{{{data}}}}}}}"#
         ))
     }),
     ("client: blocks of content", |n| {
-        client(&result(&format!(
-            r#""content":[{}]"#,
-            join(n, |at| format!(r#"{{"type":"text","text":"{at}"}}"#))
-        )))
+        let blocks = join(n, |at| format!(r#"{{"type":"text","text":"{at}"}}"#));
+        client(&result(&format!(r#""content":[{blocks}]"#)))
     }),
     ("client: blocks of content that are none", |n| {
         client(&result(&format!(r#""content":[{}]"#, join(n, |at| at.to_string()))))
@@ -198,17 +148,11 @@ pub(super) const CASES: &Table = &[
     }),
     ("client: questions", |n| {
         let roots = join(n, |at| format!(r#""k{at}":{{"method":"roots/list","params":{{}}}}"#));
-        client_modern(
-            &result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)),
-            n,
-        )
+        client_modern(&questions(&roots), n)
     }),
     ("client: questions with one key", |n| {
         let roots = join(n, |_| r#""k":{"method":"roots/list","params":{}}"#.into());
-        client_modern(
-            &result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)),
-            n,
-        )
+        client_modern(&questions(&roots), n)
     }),
     ("client: supported versions", |n| {
         let versions = join(n, |at| format!(r#""{at}-01-01""#));
@@ -234,6 +178,22 @@ static SERVER: ServerConfig = ServerConfig::new(
 .client_extensions(&["a.b/e1", "a.b/zz"]);
 static CLIENT: ClientConfig =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
+
+fn ping(at: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)
+}
+
+fn response(at: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{at},"result":{{}}}}"#)
+}
+
+fn members(n: usize) -> String {
+    join(n, |at| format!(r#""m{at}":{at}"#))
+}
+
+fn extensions(n: usize) -> String {
+    format!(r#""extensions":{{{}}}"#, join(n, |at| format!(r#""a.b/e{at}":{{}}"#)))
+}
 
 fn batch(n: usize, message: impl Fn(usize) -> String) -> String {
     format!("[{}]", join(n, message))
@@ -267,6 +227,14 @@ fn initialize(capabilities: &str) -> String {
     OPEN.replace(r#""capabilities":{}"#, &format!(r#""capabilities":{{{capabilities}}}"#))
 }
 
+fn listen(filter: &str) -> String {
+    modern("subscriptions/listen", &format!(r#""notifications":{{{filter}}},"#), "")
+}
+
+fn questions(requests: &str) -> String {
+    result(&format!(r#""resultType":"input_required","inputRequests":{{{requests}}}"#))
+}
+
 fn result(members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{{members}}}}}"#)
 }
@@ -290,25 +258,28 @@ impl Hearing {
 
     /// Takes one event and uses it as an application would.
     fn step(&mut self, messages: &mut Messages<'_>) -> bool {
-        let event = loop {
-            match self.server.next_event(NOW, messages, &mut self.tx) {
-                Ok(event) => break event,
-                Err(_) => self.tx.advance(usize::MAX),
-            }
-        };
+        let Self { server, tx } = self;
+        let event = through(tx, |tx| server.next_event(NOW, messages, tx));
         let Some(event) = event else { return false };
         if let ServerEvent::Request(request) = &event {
             look(request);
-            while self
-                .server
-                .respond_error(request.handle, &RpcError::internal("no"), &mut self.tx)
-                .is_err()
-            {
-                self.tx.advance(usize::MAX);
-            }
+            through(tx, |tx| server.respond_error(request.handle, &RpcError::internal("no"), tx));
         }
         black_box(&event);
         true
+    }
+}
+
+/// Repeats a call until it has room.
+fn through<R>(
+    tx: &mut TxBuffer<Vec<u8>>,
+    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+) -> R {
+    loop {
+        match call(tx) {
+            Ok(result) => return result,
+            Err(_) => tx.advance(usize::MAX),
+        }
     }
 }
 
@@ -443,12 +414,8 @@ impl Asking {
     }
 
     fn step(&mut self, messages: &mut Messages<'_>) -> bool {
-        let event = loop {
-            match self.client.next_event(NOW, messages, &mut self.tx) {
-                Ok(event) => break event,
-                Err(_) => self.tx.advance(usize::MAX),
-            }
-        };
+        let Self { client, tx, .. } = self;
+        let event = through(tx, |tx| client.next_event(NOW, messages, tx));
         let Some(event) = event else { return false };
         match &event {
             ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
@@ -469,13 +436,8 @@ impl Asking {
                 ));
             }
             ClientEvent::Request(request) => {
-                while self
-                    .client
-                    .respond_error(request.handle, &RpcError::internal("no"), &mut self.tx)
-                    .is_err()
-                {
-                    self.tx.advance(usize::MAX);
-                }
+                let error = RpcError::internal("no");
+                through(tx, |tx| client.respond_error(request.handle, &error, tx));
             }
             ClientEvent::Connected(opened) => {
                 black_box((
@@ -492,23 +454,24 @@ impl Asking {
 }
 
 fn client(text: &str) -> Work {
-    let text = text.to_owned();
-    Work::new(text.len(), move || hear(Asking::opened(&LEGACY, 0), &text))
+    hear(text, || Asking::opened(&LEGACY, 0))
 }
 
 fn client_modern(text: &str, answers: usize) -> Work {
-    let text = text.to_owned();
-    Work::new(text.len(), move || hear(Asking::opened(&CLIENT, answers), &text))
+    hear(text, move || Asking::opened(&CLIENT, answers))
 }
 
 fn client_opening(text: &str) -> Work {
-    let text = text.to_owned();
-    Work::new(text.len(), move || hear(Asking::new(&CLIENT, 0), &text))
+    hear(text, || Asking::new(&CLIENT, 0))
 }
 
-fn hear(mut asking: Asking, text: &str) {
-    let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
-    while asking.step(&mut messages) {}
+fn hear(text: &str, asking: impl Fn() -> Asking + 'static) -> Work {
+    let text = text.to_owned();
+    Work::new(text.len(), move || {
+        let (mut asking, mut messages) =
+            (asking(), Messages::new(Frame::Complete(text.as_bytes())));
+        while asking.step(&mut messages) {}
+    })
 }
 
 fn client_anew(text: &str) -> Work {

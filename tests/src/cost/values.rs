@@ -12,7 +12,7 @@ use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
     ("value: read as a map", |n| {
-        on(object(n, |at| format!(r#""m{at}":{at}"#)), |json| {
+        on(members(n), |json| {
             black_box(json.to::<HashMap<String, Value>>().is_ok());
         })
     }),
@@ -40,30 +40,20 @@ pub(super) const CASES: &Table = &[
     }),
     ("schema: properties and members", |n| {
         let properties = object(n, |at| format!(r#""m{at}":{{"type":"integer"}}"#));
-        structured(
-            format!(r#"{{"type":"object","properties":{properties}}}"#),
-            object(n, |at| format!(r#""m{at}":{at}"#)),
-        )
+        structured(format!(r#"{{"type":"object","properties":{properties}}}"#), members(n))
     }),
     ("schema: required members that come last", |n| {
         let required = join(n, |at| format!(r#""m{}""#, n - at));
-        structured(
-            format!(r#"{{"type":"object","required":[{required}]}}"#),
-            object(n + 1, |at| format!(r#""m{at}":{at}"#)),
-        )
+        structured(format!(r#"{{"type":"object","required":[{required}]}}"#), members(n + 1))
     }),
     ("schema: members where others are not allowed", |n| {
         let properties = object(n, |at| format!(r#""m{at}":{{}}"#));
-        let schema = format!(
-            r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#
-        );
-        structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
+        let schema = closed(&properties);
+        structured(schema, members(n))
     }),
     ("schema: properties and members in another order", |n| {
         let properties = object(n, |at| format!(r#""m{}":{{"type":"integer"}}"#, n - at));
-        let schema = format!(
-            r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#
-        );
+        let schema = closed(&properties);
         structured(schema, object(n, |at| format!(r#""m{}":{at}"#, at + 1)))
     }),
     ("schema: rows and members in another order", |n| {
@@ -79,7 +69,7 @@ pub(super) const CASES: &Table = &[
             r#"{{"type":"object","properties":{}}}"#,
             object(n, |at| format!(r#""p{at}":{{}}"#))
         );
-        structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
+        structured(schema, members(n))
     }),
     ("schema: choices for elements", |n| {
         let choices = join(n, |at| at.to_string());
@@ -124,21 +114,13 @@ pub(super) const CASES: &Table = &[
             },
         )
     }),
-    ("form: fields and required fields", |n| {
-        let properties = object(n, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
-        let required = join(n, |at| format!(r#""m{at}""#));
-        form(format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#))
-    }),
+    ("form: fields and required fields", |n| flags(n, &join(n, |at| format!(r#""m{at}""#)))),
     ("form: 100 fields, and long required names", |n| {
-        let properties = object(100, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
-        let required = join(100, |at| format!(r#""m{at}{}""#, "x".repeat(n)));
-        form(format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#))
+        flags(100, &join(100, |at| format!(r#""m{at}{}""#, "x".repeat(n))))
     }),
     ("form: choices", |n| {
         let choices = join(n, |at| format!(r#""c{at}""#));
-        form(format!(
-            r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#
-        ))
+        form(choice(&choices))
     }),
     ("form: a selection of several choices", |n| {
         let choices = |of: &dyn Fn(usize) -> usize| {
@@ -156,9 +138,7 @@ pub(super) const CASES: &Table = &[
     }),
     ("form: a choice that is filled in again and again", |n| {
         let choices = join(n, |at| format!(r#""a long choice, number {at}""#));
-        let schema = format!(
-            r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#
-        );
+        let schema = choice(&choices);
         let content = vec![format!(r#""m0":"a long choice, number {}""#, n - 1); n].join(",");
         on(format!(r#"[{schema},{{{content}}}]"#), |json| {
             let mut both = json.elements();
@@ -176,20 +156,26 @@ pub(super) const CASES: &Table = &[
         })
     }),
     ("messages: tool uses, and results in another order", |n| {
-        let uses = |at| format!(r#"{{"type":"tool_use","id":"u{at}","name":"t","input":{{}}}}"#);
         let results =
             |at| format!(r#"{{"type":"tool_result","toolUseId":"u{}","content":[]}}"#, n - 1 - at);
-        messages(join(n, uses), join(n, results))
+        messages(n, join(n, results))
     }),
     ("messages: results of 128 tool uses", |n| {
-        let uses = |at| format!(r#"{{"type":"tool_use","id":"u{at}","name":"t","input":{{}}}}"#);
         let results = |_| r#"{"type":"tool_result","toolUseId":"u127","content":[]}"#.into();
-        messages(join(128, uses), join(n, results))
+        messages(128, join(n, results))
     }),
 ];
 
 fn object(n: usize, member: impl Fn(usize) -> String) -> String {
     format!("{{{}}}", join(n, member))
+}
+
+fn members(n: usize) -> String {
+    object(n, |at| format!(r#""m{at}":{at}"#))
+}
+
+fn closed(properties: &str) -> String {
+    format!(r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#)
 }
 
 fn on(text: String, work: fn(RawJson<'_>)) -> Work {
@@ -206,7 +192,20 @@ fn form(schema: String) -> Work {
     })
 }
 
-fn messages(of_the_model: String, of_the_user: String) -> Work {
+/// A form of flags, the names of some of which are required.
+fn flags(n: usize, required: &str) -> Work {
+    let properties = object(n, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
+    form(format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#))
+}
+
+fn choice(choices: &str) -> String {
+    format!(r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#)
+}
+
+/// So many uses of tools, and the results of the user.
+fn messages(uses: usize, of_the_user: String) -> Work {
+    let of_the_model =
+        join(uses, |at| format!(r#"{{"type":"tool_use","id":"u{at}","name":"t","input":{{}}}}"#));
     on(
         format!(
             r#"{{"messages":[{{"role":"assistant","content":[{of_the_model}]}},{{"role":"user","content":[{of_the_user}]}}],"maxTokens":1}}"#
