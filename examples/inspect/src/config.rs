@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::hosts::{HOSTS, Server};
-use super::options::{HELP, Stop, is_url, wrong};
+use super::options::{HELP, Stop, is_url, value, wrong};
 
 /// Prints the configuration of hosts for a program, or for a server behind a URL.
 pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Stop> {
@@ -75,8 +75,8 @@ fn parse(words: &[OsString]) -> Result<Options, Stop> {
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
             Short('h') | Long("help") => return Err(Stop::Help(HELP)),
-            Long("host") => host = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
-            Long("name") => name = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
+            Long("host") => host = Some(value(&mut parser)?),
+            Long("name") => name = Some(value(&mut parser)?),
             Value(word) => {
                 rest.push(word);
                 rest.extend(parser.raw_args().map_err(wrong)?);

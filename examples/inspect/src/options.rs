@@ -116,22 +116,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             Short('h') | Long("help") => {
                 return Err(Stop::Help(if is_login { LOGIN_HELP } else { HELP }));
             }
-            Long("tcp") => {
-                server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?))
-            }
+            Long("tcp") => server = Some(Server::Tcp(value(&mut parser)?)),
             Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
-            Long("bearer") => token = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
+            Long("bearer") => token = Some(value(&mut parser)?),
             Long("no-browser") => login.no_browser = true,
             Long("paste") => login.paste = true,
-            Long("client-id") => {
-                login.client_id = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
-            }
-            Long("redirect-uri") => {
-                login.redirect_uri = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
-            }
-            Long("scope") => {
-                login.scope = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
-            }
+            Long("client-id") => login.client_id = Some(value(&mut parser)?),
+            Long("redirect-uri") => login.redirect_uri = Some(value(&mut parser)?),
+            Long("scope") => login.scope = Some(value(&mut parser)?),
             Long("task") if task == Task::AsTheServerLikes => task = Task::Ask,
             Long("task") => {}
             Long("detach") => task = Task::Detach,
@@ -192,6 +184,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         .filter(|server| !matches!(server, Server::Command(words) if words.is_empty()))
         .ok_or_else(missing)?;
     Ok(Options { action, server, era, trace, json, timeout, login })
+}
+
+/// Returns the text after an option.
+pub(crate) fn value(parser: &mut lexopt::Parser) -> Result<String, Stop> {
+    parser.value().and_then(lexopt::ValueExt::string).map_err(wrong)
 }
 
 pub(crate) fn is_url(word: &str) -> bool {
