@@ -9,12 +9,11 @@ mod weave;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
 
 use run::Verdict;
 use tree::{Numbered, Tree};
 
-const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --at-most MS, --show, --unreached, --check";
+const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --show, --check";
 
 struct Options {
     /// Substrings of paths.
@@ -28,11 +27,7 @@ struct Options {
     /// Number of rows of the ledger whose tests are checked, in place of the mutants.
     rows: Option<usize>,
     target: Option<String>,
-    /// Maximum duration of a test.
-    at_most: Duration,
     show: bool,
-    /// Lists the functions with mutants that no test reaches, and ends.
-    unreached: bool,
     /// Compares the exceptions with the source, and ends.
     check: bool,
 }
@@ -46,9 +41,7 @@ fn options() -> Options {
         at_least: 0.0,
         rows: None,
         target: None,
-        at_most: Duration::MAX,
         show: false,
-        unreached: false,
         check: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -70,10 +63,6 @@ fn options() -> Options {
             "--at-least" => options.at_least = value().parse().expect("a number"),
             "--rows" => options.rows = Some(value().parse().expect("a number")),
             "--target" => options.target = Some(value()),
-            "--at-most" => {
-                options.at_most = Duration::from_millis(value().parse().expect("a number"))
-            }
-            "--unreached" => options.unreached = true,
             "--show" => options.show = true,
             "--check" => options.check = true,
             _ => panic!("unknown argument {argument}; {USAGE}"),
@@ -188,19 +177,13 @@ fn main() {
         }
         return;
     }
-    let tests = run::tests(&programs, &cases, &scratch, options.at_most);
+    let tests = run::tests(&programs, &cases, &scratch);
     let all = chosen.len();
     chosen.retain(|id| {
         !tree.mutants[*id as usize].in_const_fn
             || tests.iter().any(|test| test.reaches.binary_search(id).is_ok())
     });
     eprintln!("{} are in functions that run only when constants are compiled", all - chosen.len());
-    if options.unreached {
-        chosen.retain(|id| {
-            !is_equivalent(id) && tests.iter().all(|it| it.reaches.binary_search(id).is_err())
-        });
-        return list_functions(&tree, &chosen);
-    }
     if let Some(sample) = options.sample {
         shuffle(&mut chosen, options.seed);
         chosen.truncate(sample);
@@ -220,19 +203,6 @@ fn main() {
     if share < options.at_least {
         eprintln!("{share:.1}% are noticed, and {}% must be", options.at_least);
         std::process::exit(1);
-    }
-}
-
-/// Lists the functions of these mutants, with the line of the first and their number.
-fn list_functions(tree: &Tree, ids: &[u32]) {
-    let mut by_function: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
-    for id in ids {
-        let mutant = &tree.mutants[*id as usize];
-        let first = (mutant.at.0, 0);
-        by_function.entry((&mutant.path, &mutant.function)).or_insert(first).1 += 1;
-    }
-    for ((path, function), (line, count)) in by_function {
-        println!("{path}:{line}: {function}: {count}");
     }
 }
 

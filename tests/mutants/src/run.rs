@@ -102,9 +102,7 @@ fn environment(case: &Case) -> impl Iterator<Item = (&'static str, &str)> {
 }
 
 /// Runs each test alone.
-///
-/// Tests that take longer than `most` are skipped.
-pub fn tests(programs: &[Program], listed: &[Case], scratch: &Path, most: Duration) -> Vec<Test> {
+pub fn tests(programs: &[Program], listed: &[Case], scratch: &Path) -> Vec<Test> {
     let tests = Mutex::new(Vec::new());
     side_by_side(listed.len(), |n| {
         let case = &listed[n];
@@ -145,7 +143,6 @@ pub fn tests(programs: &[Program], listed: &[Case], scratch: &Path, most: Durati
         all.as_secs_f32(),
         slow.join(", ")
     );
-    tests.retain(|test| test.takes <= most);
     tests
 }
 
