@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -149,17 +150,26 @@ class Board(Program):
                     monitor.sendall(step.encode() + b"\n")
 
 
-def run(image: str, cases: list[Any], prefix: str = "") -> int:
-    """Runs cases, which are functions of a board. Returns the number that failed."""
+def run_each(cases: Iterable[Any], run: Callable[[Any], None], prefix: str = "") -> int:
+    """Runs cases, of which each is a function. Returns the number that failed."""
     failed = 0
     for case in cases:
         name = prefix + (case.__doc__ or case.__name__).splitlines()[0]
         try:
-            with Board(image) as board:
-                case(board)
+            run(case)
         except Exception as error:  # noqa: BLE001 any error fails the case
             failed += 1
             print(f"FAIL {name} -- {type(error).__name__}: {str(error)[:600]}", flush=True)
         else:
             print(f"PASS {name}", flush=True)
     return failed
+
+
+def run(image: str, cases: list[Any], prefix: str = "") -> int:
+    """Runs cases, which are functions of a board. Returns the number that failed."""
+
+    def on_a_board(case: Any) -> None:
+        with Board(image) as board:
+            case(board)
+
+    return run_each(cases, on_a_board, prefix)

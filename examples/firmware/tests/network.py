@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulated import Failure, Json, holds, modern, same
+from emulated import Failure, Json, holds, modern, run_each, same
 
 URL, TOKEN = urlsplit(sys.argv[1]), sys.argv[2]
 # The emulator is not slower than this on a busy computer.
@@ -231,17 +231,8 @@ def reset() -> None:
 
 
 def main() -> int:
-    failed = 0
-    for case in half_open, resets, never_reads, too_many, told, byte_by_byte, endurance, reset:
-        name = f"network: {case.__doc__}"
-        try:
-            case()
-        except Exception as error:  # noqa: BLE001 any error fails the case
-            failed += 1
-            print(f"FAIL {name} -- {type(error).__name__}: {str(error)[:600]}", flush=True)
-        else:
-            print(f"PASS {name}", flush=True)
-    return failed
+    cases = half_open, resets, never_reads, too_many, told, byte_by_byte, endurance, reset
+    return run_each(cases, lambda case: case(), "network: ")
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 
-from emulated import HELLO, META, Board, Failure, Json, Program, holds, legacy, modern, same
+from emulated import HELLO, META, Board, Failure, Json, Program, holds, legacy, modern, run_each, same
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
@@ -238,21 +239,16 @@ CASES = [polled, responsive, asked, cancelled, undeclared, legacy_polled, legacy
 
 
 def main(image: str) -> int:
-    failed = 0
     with tempfile.NamedTemporaryFile() as log:
         log.write(b"record! " * (PAGES * PAGE_BYTES // 8))
         log.flush()
-        for case in CASES:
-            try:
-                with Board(image, "-device", f"loader,file={log.name},addr={LOG:#x},force-raw=on") as board:
-                    same(used(board), PAGES, "pages in use at first")
-                    case(board)
-            except Exception as error:  # noqa: BLE001 any error fails the case
-                failed += 1
-                print(f"FAIL {case.__doc__} -- {type(error).__name__}: {str(error)[:600]}", flush=True)
-            else:
-                print(f"PASS {case.__doc__}", flush=True)
-    return failed
+
+        def with_records(case: Callable[[Board], None]) -> None:
+            with Board(image, "-device", f"loader,file={log.name},addr={LOG:#x},force-raw=on") as board:
+                same(used(board), PAGES, "pages in use at first")
+                case(board)
+
+        return run_each(CASES, with_records)
 
 
 if __name__ == "__main__":
