@@ -13,6 +13,7 @@ mod link;
 #[cfg(feature = "oauth")]
 pub mod login;
 mod machine;
+pub mod panel;
 pub mod uart;
 
 // The attribute only names the function and gives it its static variables, so it works on RISC-V

@@ -10,19 +10,17 @@ use mcp_sansio::types::{
     CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field,
     GetPromptResult, Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage,
     ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceData,
-    ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
+    ResourceTemplate, Role, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientFeatures, ClientRequest, Connection, Encode, Encoder, Entry,
-    Instant, JsonStr, LogMessage, Progress, RawJson, Remaining, Request, RequestHandle, Revision,
-    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState,
-    Step, Target, Turn, Tx, TxBuffer, entries, to_slice,
+    Call, Catalog, Change, ClientFeatures, ClientRequest, Entry, Instant, JsonStr, LogMessage,
+    RawJson, Remaining, Request, RequestHandle, Revision, RpcError, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Turn, Tx, entries, to_slice,
 };
 use serde::Deserialize;
+use size::panel::{BLINK, IN_FLIGHT, Jobs, LAMP, PIN, PinState, Program, serve};
 use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
 
-/// Maximum number of requests in flight, and so of concurrent `blink` calls.
-const IN_FLIGHT: usize = 4;
 /// Maximum length of the board's name in bytes.
 const NAME_BYTES: usize = 24;
 const NAME: &str = "board://name";
@@ -33,7 +31,7 @@ size::figure!("buffer tx", TX_BYTES);
 size::figure!("size of ServerState<4, 4>", size_of::<ServerState<IN_FLIGHT, 4>>());
 size::figure!(
     "size of the jobs and the question",
-    size_of::<[Option<Blinking>; IN_FLIGHT]>() + size_of::<Option<(Call, RequestHandle)>>()
+    size_of::<Jobs>() + size_of::<Option<(Call, RequestHandle)>>()
 );
 
 static CONFIG: ServerConfig = ServerConfig::new(
@@ -50,49 +48,38 @@ static CONFIG: ServerConfig = ServerConfig::new(
 
 static CATALOG: Catalog = Catalog::new()
     .tools(entries![
+        LAMP,
+        PIN,
         Tool::new(
-            "lamp",
-            RawJson::from_static(
-                r#"{"type":"object","properties":{"on":{"type":"boolean","description":"Whether it shines"}},"required":["on"]}"#,
-            ),
+            "rename",
+            RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#)
         )
-        .title("Lamp")
-        .description("Switches the lamp on or off")
-        .annotations(ToolAnnotations::new().destructive_hint(false).idempotent_hint(true)),
-        Tool::new(
-            "pin",
-            RawJson::from_static(
-                r#"{"type":"object","properties":{"number":{"type":"integer","minimum":0,"maximum":30}},"required":["number"]}"#,
-            ),
-        )
-        .title("Pin")
-        .description("Reads whether a pin is high")
-        .output_schema(RawJson::from_static(
-            r#"{"type":"object","properties":{"number":{"type":"integer"},"high":{"type":"boolean"}},"required":["number","high"]}"#,
-        ))
-        .annotations(ToolAnnotations::new().read_only_hint(true)),
-        Tool::new("rename", RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#))
-            .title("Rename")
-            .description("Asks the person for a name and calls the board by it"),
-        Tool::new(
-            "blink",
-            RawJson::from_static(
-                r#"{"type":"object","properties":{"times":{"type":"integer","minimum":1,"maximum":255},"period":{"type":"integer","description":"Milliseconds","default":500}},"required":["times"]}"#,
-            ),
-        )
-        .title("Blink")
-        .description("Lets the lamp blink, and answers when it is done")
-        .annotations(ToolAnnotations::new().destructive_hint(false)),
+        .title("Rename")
+        .description("Asks the person for a name and calls the board by it"),
+        BLINK,
     ])
     .resources(entries![
-        Resource::new(NAME, "name").title("Name").description("What the board is called").mime_type("text/plain"),
-        Resource::new(PICTURE, "picture").title("Picture").mime_type("image/x-portable-bitmap").size(PIXELS.len() as u64),
+        Resource::new(NAME, "name")
+            .title("Name")
+            .description("What the board is called")
+            .mime_type("text/plain"),
+        Resource::new(PICTURE, "picture")
+            .title("Picture")
+            .mime_type("image/x-portable-bitmap")
+            .size(PIXELS.len() as u64),
     ])
-    .templates(entries![ResourceTemplate::new("board://pins/{number}", "pin").title("A pin").mime_type("application/json")])
-    .prompts(entries![Prompt::new("explain").title("Explain").description("Asks for an explanation of a part of the board").arguments(&[
-        PromptArgument::new("part").description("Which part").required(true),
-    ])])
-.unchecked();
+    .templates(entries![
+        ResourceTemplate::new("board://pins/{number}", "pin")
+            .title("A pin")
+            .mime_type("application/json")
+    ])
+    .prompts(entries![
+        Prompt::new("explain")
+            .title("Explain")
+            .description("Asks for an explanation of a part of the board")
+            .arguments(&[PromptArgument::new("part").description("Which part").required(true),])
+    ])
+    .unchecked();
 
 /// Values of the prompt's argument.
 static PARTS: [&str; 4] = ["lamp", "pins", "clock", "serial port"];
@@ -125,43 +112,60 @@ struct Pin {
     number: u8,
 }
 
-struct PinState {
-    number: u8,
-    high: bool,
-}
-
-impl Encode for PinState {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("number", &self.number);
-        to.member("high", &self.high);
-        to.end_object();
-    }
-}
-
 #[derive(Deserialize)]
 struct Blink {
     times: u8,
     period: Option<u16>,
 }
 
-/// A `blink` call in progress.
-struct Blinking {
-    request: RequestHandle,
-    times: u8,
-    changes: u16,
-    period: u16,
-    due: Instant,
-}
-
 struct Board {
     port: Uart,
-    jobs: [Option<Blinking>; IN_FLIGHT],
+    jobs: Jobs,
     /// An elicitation request to a legacy client, and the request that waits for its result. At
     /// most one at a time.
     question: Option<(Call, RequestHandle)>,
     name: [u8; NAME_BYTES],
     name_len: usize,
+}
+
+impl Program for Board {
+    fn port(&mut self) -> &mut Uart {
+        &mut self.port
+    }
+
+    // Its locals are not alive while the connection reads.
+    #[inline(never)]
+    fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>) {
+        match event {
+            ServerEvent::Request(request) => self.answer(&request, turn),
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
+                self.jobs.cancel(request);
+                // The server itself notifies the client.
+                self.question.take_if(|(_, asking)| *asking == request);
+            }
+            ServerEvent::CallFinished { call, outcome } => {
+                if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
+                    self.rename(turn, request, outcome.result());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.jobs.is_busy()
+    }
+
+    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
+        while let Some((request, progress)) = self.jobs.step(now) {
+            if let Some(progress) = progress {
+                let _ = self.send(turn, |server, tx| server.progress(now, request, &progress, tx));
+            } else {
+                self.text(turn, request, &TextResult::new("Done"));
+            }
+        }
+    }
 }
 
 impl Board {
@@ -181,28 +185,6 @@ impl Board {
         result: &TextResult<'_>,
     ) {
         let _ = self.send(turn, |server, tx| server.respond(request, result, tx));
-    }
-
-    // Its locals are not alive while the connection reads.
-    #[inline(never)]
-    fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>) {
-        match event {
-            ServerEvent::Request(request) => self.answer(&request, turn),
-            ServerEvent::RequestCancelled { request, .. }
-            | ServerEvent::RequestTimedOut { request } => {
-                for job in &mut self.jobs {
-                    job.take_if(|job| job.request == request);
-                }
-                // The server itself notifies the client.
-                self.question.take_if(|(_, asking)| *asking == request);
-            }
-            ServerEvent::CallFinished { call, outcome } => {
-                if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
-                    self.rename(turn, request, outcome.result());
-                }
-            }
-            _ => {}
-        }
     }
 
     fn answer(&mut self, request: &Request<'_>, turn: &mut Turn<'_, Server<'_>>) {
@@ -254,40 +236,28 @@ impl Board {
                     self.text(turn, request.handle, &TextResult::error("on must be true or false"))
                 }
             },
-            Some("pin") => match request
-                .arguments()
-                .to::<Pin>()
-                .ok()
-                .and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
-            {
-                Some((number, high)) => {
-                    let mut data = [0; 32];
-                    if let Ok(data) =
-                        to_slice(&PinState { number, high }, Revision::LATEST, &mut data)
-                    {
-                        let _ = self.send(turn, |server, tx| {
-                            server.respond_structured(request.handle, data, tx)
-                        });
+            Some("pin") => {
+                match request.arguments().to().ok().and_then(|Pin { number }| PinState::of(number))
+                {
+                    Some(state) => {
+                        let mut data = [0; 32];
+                        if let Ok(data) = to_slice(&state, Revision::LATEST, &mut data) {
+                            let _ = self.send(turn, |server, tx| {
+                                server.respond_structured(request.handle, data, tx)
+                            });
+                        }
                     }
+                    None => self.text(
+                        turn,
+                        request.handle,
+                        &TextResult::error("number must be 0 to 30"),
+                    ),
                 }
-                None => {
-                    self.text(turn, request.handle, &TextResult::error("number must be 0 to 30"))
-                }
-            },
+            }
             Some("rename") => self.ask(turn, request),
             _ => match request.arguments().to::<Blink>() {
                 Ok(Blink { times: times @ 1.., period }) => {
-                    let (changes, period) = (u16::from(times) * 2, period.unwrap_or(500));
-                    let job = Blinking {
-                        request: request.handle,
-                        times,
-                        changes,
-                        period,
-                        due: board::now(),
-                    };
-                    if let Some(free) = self.jobs.iter_mut().find(|job| job.is_none()) {
-                        *free = Some(job);
-                    }
+                    self.jobs.begin(request.handle, times, period.unwrap_or(500));
                 }
                 _ => self.text(
                     turn,
@@ -385,15 +355,14 @@ impl Board {
     ) {
         let Some(uri) = request.uri() else { return };
         let number = target.variable("number", uri).and_then(decimal);
-        let Some((number, high)) = number.and_then(|number| Some((number, board::pin(number)?)))
-        else {
+        let Some(state) = number.and_then(PinState::of) else {
             let _ = self.send(turn, |server, tx| {
                 server.respond_error(request.handle, &RpcError::resource_not_found(uri), tx)
             });
             return;
         };
         let mut data = [0; 32];
-        if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
+        if let Ok(data) = to_slice(&state, Revision::LATEST, &mut data) {
             // The result has the URI as the client wrote it.
             let data = ResourceData::Text(Text::new(data.as_str()));
             let contents =
@@ -424,34 +393,6 @@ impl Board {
             server.respond(request.handle, &CompleteResult::new(completion), tx)
         });
     }
-
-    /// Runs the jobs that are due.
-    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
-        for place in 0..IN_FLIGHT {
-            let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
-            if job.due > now {
-                continue;
-            }
-            job.due = Instant::from_millis(now.as_millis() + u64::from(job.period / 2));
-            board::set_lamp(job.changes & 1 == 0);
-            let request = job.request;
-            let progress = Progress::of(u32::from(job.times) - u32::from(job.changes / 2))
-                .total(u32::from(job.times));
-            match job.changes.checked_sub(1) {
-                Some(left) => {
-                    job.changes = left;
-                    let _ =
-                        self.send(turn, |server, tx| server.progress(now, request, &progress, tx));
-                }
-                None => {
-                    if let Some(done) = self.jobs.get_mut(place) {
-                        *done = None;
-                    }
-                    self.text(turn, request, &TextResult::new("Done"));
-                }
-            }
-        }
-    }
 }
 
 /// Formats a small number.
@@ -473,32 +414,12 @@ fn main() -> ! {
     static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
 
     board::open();
-    let mut board = Board {
+    let board = Board {
         port: Uart::open(),
-        jobs: [const { None }; IN_FLIGHT],
+        jobs: Jobs::new(),
         question: None,
         name: *b"board                   ",
         name_len: 5,
     };
-    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
-    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
-    loop {
-        let now = board::now();
-        match connection.next(now) {
-            Step::Event(event, mut turn) => board.take(event, &mut turn),
-            Step::Io { write: [], mut read, until } => {
-                // While a job runs, nothing may block.
-                let busy = until.is_some() || board.jobs.iter().any(|job| job.is_some());
-                let spare = read.spare();
-                let n = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
-                read.commit(n);
-                board.work(now, &mut connection.turn(now));
-            }
-            Step::Io { write, .. } => {
-                let written = board.port.write(write);
-                connection.wrote(written);
-            }
-            Step::Again | Step::Closed => {}
-        }
-    }
+    serve(&CONFIG, STATE, RX, TX, board)
 }

@@ -8,14 +8,11 @@ use core::time::Duration;
 use mcp_sansio::typed::{Called, Output, Tools};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Connection, Instant, Outcome as _, Request, RequestHandle, RxBuffer, Server,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, ToolOutput, ToolResult, Turn,
-    TxBuffer,
+    Catalog, Instant, Outcome as _, Request, RequestHandle, Server, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, ToolOutput, ToolResult, Turn,
 };
+use size::panel::{IN_FLIGHT, Jobs, Program, serve};
 use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
-
-/// Maximum number of requests in flight, and so of concurrent `blink` calls.
-const IN_FLIGHT: usize = 4;
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
@@ -74,35 +71,41 @@ enum Data {
     Uptime(Uptime),
 }
 
-/// A `blink` call in progress.
-struct Blinking {
-    request: RequestHandle,
-    changes: u16,
-    period: u16,
-    due: Instant,
-}
-
 struct Board {
     port: Uart,
-    jobs: [Option<Blinking>; IN_FLIGHT],
+    jobs: Jobs,
 }
 
-impl Board {
+impl Program for Board {
+    fn port(&mut self) -> &mut Uart {
+        &mut self.port
+    }
+
     // Its locals are not alive while the connection reads.
     #[inline(never)]
     fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>) {
         match event {
             ServerEvent::Request(request) => self.answer(&request, turn),
             ServerEvent::RequestCancelled { request, .. }
-            | ServerEvent::RequestTimedOut { request } => {
-                for job in &mut self.jobs {
-                    job.take_if(|job| job.request == request);
-                }
-            }
+            | ServerEvent::RequestTimedOut { request } => self.jobs.cancel(request),
             _ => {}
         }
     }
 
+    fn is_busy(&self) -> bool {
+        self.jobs.is_busy()
+    }
+
+    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
+        while let Some((request, progress)) = self.jobs.step(now) {
+            if progress.is_none() {
+                self.respond(turn, request, Ok("Done".into()));
+            }
+        }
+    }
+}
+
+impl Board {
     fn answer(&mut self, request: &Request<'_>, turn: &mut Turn<'_, Server<'_>>) {
         let called = send(&mut self.port, turn, |server, tx| CATALOG.call(server, request, tx));
         let Ok(Called::Call(call)) = called else { return };
@@ -120,50 +123,19 @@ impl Board {
                 Ok(ToolOutput::Structured(Uptime { milliseconds }.into()))
             }
             Call::Blink { times, period } => {
-                let job = Blinking {
-                    request: request.handle,
-                    changes: u16::from(times) * 2,
-                    period,
-                    due: board::now(),
-                };
-                if let Some(free) = self.jobs.iter_mut().find(|job| job.is_none()) {
-                    *free = Some(job);
-                }
-                return;
+                return self.jobs.begin(request.handle, times, period);
             }
         };
-        self.send(turn, request.handle, result);
+        self.respond(turn, request.handle, result);
     }
 
-    fn send(
+    fn respond(
         &mut self,
         turn: &mut Turn<'_, Server<'_>>,
         request: RequestHandle,
         result: ToolResult<'_, Data>,
     ) {
         let _ = send(&mut self.port, turn, |server, tx| result.send(server, request, tx));
-    }
-
-    /// Runs the jobs that are due.
-    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
-        for place in 0..IN_FLIGHT {
-            let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
-            if job.due > now {
-                continue;
-            }
-            job.due = Instant::from_millis(now.as_millis() + u64::from(job.period / 2));
-            board::set_lamp(job.changes & 1 == 0);
-            match job.changes.checked_sub(1) {
-                Some(left) => job.changes = left,
-                None => {
-                    let request = job.request;
-                    if let Some(done) = self.jobs.get_mut(place) {
-                        *done = None;
-                    }
-                    self.send(turn, request, Ok("Done".into()));
-                }
-            }
-        }
     }
 }
 
@@ -174,26 +146,6 @@ fn main() -> ! {
     static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
 
     board::open();
-    let mut board = Board { port: Uart::open(), jobs: [const { None }; IN_FLIGHT] };
-    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
-    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
-    loop {
-        let now = board::now();
-        match connection.next(now) {
-            Step::Event(event, mut turn) => board.take(event, &mut turn),
-            Step::Io { write: [], mut read, until } => {
-                // While a job runs, nothing may block.
-                let busy = until.is_some() || board.jobs.iter().any(|job| job.is_some());
-                let spare = read.spare();
-                let n = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
-                read.commit(n);
-                board.work(now, &mut connection.turn(now));
-            }
-            Step::Io { write, .. } => {
-                let written = board.port.write(write);
-                connection.wrote(written);
-            }
-            Step::Again | Step::Closed => {}
-        }
-    }
+    let board = Board { port: Uart::open(), jobs: Jobs::new() };
+    serve(&CONFIG, STATE, RX, TX, board)
 }
