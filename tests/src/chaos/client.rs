@@ -22,7 +22,7 @@ use crate::pair::{Application, End, Line};
 /// - Each call ends once: with an event, or with [`Client::close`].
 /// - Handling a frame ends, and after `close` nothing is open.
 pub fn client_survives(data: &[u8]) {
-    let mut script = Script::new(data);
+    let script = Script::new(data);
     let state = script.below(8);
     let room = *script.pick(&[4096, 4096, 200, 64, 16, 3]);
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
@@ -33,7 +33,7 @@ pub fn client_survives(data: &[u8]) {
     end.rx = RxBuffer::new(vec![0; size]);
     let mut now = 2;
     while !script.is_over() {
-        let bytes = input(&mut script);
+        let bytes = input(&script);
         record("Server", bytes.escape_ascii());
         for chunk in bytes.chunks(chunk) {
             end.hear(chunk, now);
@@ -51,7 +51,7 @@ pub fn client_survives(data: &[u8]) {
 }
 
 /// A message, perhaps with a wrong byte, or random bytes.
-fn input(script: &mut Script<'_>) -> Vec<u8> {
+fn input(script: &Script<'_>) -> Vec<u8> {
     const IDS: [&str; 11] =
         ["1", "2", "3", "4", "5", "6", "\"1\"", "1.0", "null", "4294967295", "\"x\""];
     let kind = script.below(4);

@@ -19,7 +19,7 @@ use crate::frames;
 /// - A record can be loaded, and is written again as it was.
 /// - At the end nothing is left in the memory.
 pub fn login_survives(data: &[u8]) -> u64 {
-    let mut script = Script::new(data);
+    let script = Script::new(data);
     let setup = SETUPS[script.below(SETUPS.len())];
     let mut memory = vec![0; *script.pick(&[16 << 10, 16 << 10, 4096, 1500, 700, 300, 40, 3, 0])];
     let mut program = Program {
@@ -33,7 +33,7 @@ pub fn login_survives(data: &[u8]) -> u64 {
         steps: 0,
     };
     while !script.is_over() {
-        program.act(&mut script);
+        program.act(&script);
     }
     let steps = program.steps;
     drop(program);
@@ -63,7 +63,7 @@ impl Program<'_> {
     }
 
     /// Does something that a program may do at any time, or takes the steps of a flow.
-    fn act(&mut self, script: &mut Script<'_>) {
+    fn act(&mut self, script: &Script<'_>) {
         let now = self.now();
         match script.below(12) {
             0 => self.view().begin(),
@@ -115,7 +115,7 @@ impl Program<'_> {
     }
 
     /// Answers what was perhaps not asked.
-    fn stray_answer(&mut self, script: &mut Script<'_>) {
+    fn stray_answer(&mut self, script: &Script<'_>) {
         let (now, store) = (self.now(), self.store.clone());
         let (kind, answer) = (script.below(7), text(script, BODIES));
         let mut view = self.view();
@@ -131,7 +131,7 @@ impl Program<'_> {
     }
 
     /// Takes steps until there is nothing to do.
-    fn flow(&mut self, script: &mut Script<'_>) {
+    fn flow(&mut self, script: &Script<'_>) {
         let (mut sent, mut shown, mut steps) = (0, 0, 0);
         let (setup, now) = (self.setup, self.now());
         loop {
@@ -193,7 +193,7 @@ impl Program<'_> {
     }
 
     /// Answers a request: as a server would, with something changed, or not at all.
-    fn answer(&mut self, script: &mut Script<'_>, url: &str) {
+    fn answer(&mut self, script: &Script<'_>, url: &str) {
         let now = self.now();
         let good = if url.contains("oauth-protected-resource") {
             BODIES[0]
@@ -228,7 +228,7 @@ impl Program<'_> {
     }
 
     /// Comes back from the page for a person.
-    fn browse(&mut self, script: &mut Script<'_>, url: &str) {
+    fn browse(&mut self, script: &Script<'_>, url: &str) {
         let (_, query) = url.split_once('?').unwrap();
         let mut states = form::pairs(query).filter(|(name, _)| *name == *"state");
         let state = states.next().unwrap().1.to_string();
@@ -309,7 +309,7 @@ fn fill(random: &mut u64, out: &mut [u8]) {
 }
 
 /// Returns one of the texts, perhaps with changes.
-fn text(script: &mut Script<'_>, from: &[&str]) -> String {
+fn text(script: &Script<'_>, from: &[&str]) -> String {
     let mut text = script.pick(from).as_bytes().to_vec();
     if script.once_in(3) {
         change(script, &mut text);
@@ -317,7 +317,7 @@ fn text(script: &mut Script<'_>, from: &[&str]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn change(script: &mut Script<'_>, bytes: &mut Vec<u8>) {
+fn change(script: &Script<'_>, bytes: &mut Vec<u8>) {
     for _ in 0..1 + script.below(3) {
         let at = (256 * script.below(256) + script.below(256)) % (bytes.len() + 1);
         match script.below(4) {

@@ -1,38 +1,44 @@
 //! A script: bytes that choose what happens.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 /// Choices, one byte each. After the end each is 0, which always stands for the simplest one.
-pub(crate) struct Script<'d>(&'d [u8]);
+/// Copies share the place at which the next choice is read.
+#[derive(Clone)]
+pub(crate) struct Script<'d>(Rc<Cell<&'d [u8]>>);
 
 impl<'d> Script<'d> {
     pub(crate) fn new(data: &'d [u8]) -> Self {
-        Self(data)
+        Self(Rc::new(Cell::new(data)))
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.0.is_empty()
+        self.0.get().is_empty()
     }
 
-    pub(crate) fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&self) -> u8 {
         self.take(1).first().copied().unwrap_or(0)
     }
 
     /// Returns a number below `n`, which is at most 256.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&self, n: usize) -> usize {
         usize::from(self.byte()) % n.max(1)
     }
 
     /// Returns true once in `n` times.
-    pub(crate) fn once_in(&mut self, n: usize) -> bool {
+    pub(crate) fn once_in(&self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
-    pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
+    pub(crate) fn pick<'t, T>(&self, from: &'t [T]) -> &'t T {
         &from[self.below(from.len())]
     }
 
-    pub(crate) fn take(&mut self, n: usize) -> &'d [u8] {
-        let (taken, rest) = self.0.split_at(n.min(self.0.len()));
-        self.0 = rest;
+    pub(crate) fn take(&self, n: usize) -> &'d [u8] {
+        let left = self.0.get();
+        let (taken, rest) = left.split_at(n.min(left.len()));
+        self.0.set(rest);
         taken
     }
 }

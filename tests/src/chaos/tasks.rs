@@ -19,7 +19,7 @@ use crate::pair::tasks::{Setting, World};
 /// - Every line passes [`Audit`](crate::pair::Audit).
 /// - In the end nothing is open, and the table of tasks is empty.
 pub fn tasks_survive(data: &[u8]) -> u64 {
-    let mut script = Script::new(data);
+    let script = Script::new(data);
     let (legacy, modern) = (Revision::V2025_11_25, Revision::LATEST);
     let revisions: [&[Revision]; 4] = [&[legacy], &[modern], &[legacy, modern], &[modern, legacy]];
     let setting = Setting {

@@ -35,7 +35,7 @@ impl Role for ClientApp {
     type Act = Act;
     const SPEAKER: Speaker = Speaker::Client;
 
-    fn machine(script: &mut Script<'_>) -> Machine {
+    fn machine(script: &Script<'_>) -> Machine {
         new_client::<3>(script.pick(&CLIENTS))
     }
 
@@ -43,7 +43,7 @@ impl Role for ClientApp {
         Self::default()
     }
 
-    fn choose(&mut self, machine: &Machine, script: &mut Script<'_>) -> Option<Act> {
+    fn choose(&mut self, machine: &Machine, script: &Script<'_>) -> Option<Act> {
         if let Some(again) = self.again.first().filter(|_| script.once_in(2)) {
             return Some(Act::Retry(again.clone()));
         }
@@ -212,7 +212,7 @@ impl Role for ClientApp {
 }
 
 impl ClientApp {
-    fn question(&self, script: &mut Script<'_>) -> Option<RequestHandle> {
+    fn question(&self, script: &Script<'_>) -> Option<RequestHandle> {
         let n = self.asked.len();
         if n == 0 { None } else { Some(self.asked[script.below(n)]) }
     }
@@ -220,7 +220,7 @@ impl ClientApp {
 
 impl End<ClientApp> {
     /// Closes the connection.
-    pub(super) fn close(&mut self, script: &mut Script<'_>) {
+    pub(super) fn close(&mut self, script: &Script<'_>) {
         while let Some(event) = self.machine.close() {
             let ClientEvent::CallFinished { call, outcome: CallOutcome::Closed } = event else {
                 panic!("{event:?}")

@@ -13,7 +13,7 @@ use mcp_sansio::{
 use crate::chaos::script::Script;
 
 /// A receive buffer, and whether every frame fits it.
-pub(super) fn rx(script: &mut Script<'_>) -> (RxBuffer<Vec<u8>>, bool) {
+pub(super) fn rx(script: &Script<'_>) -> (RxBuffer<Vec<u8>>, bool) {
     let size = *script.pick(&[8192, 8192, 8192, 600, 250]);
     (RxBuffer::new(vec![0; size]), size == 8192)
 }

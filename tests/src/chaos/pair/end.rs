@@ -41,10 +41,10 @@ pub(super) trait Role: Sized {
     type Act: Clone + Debug;
     const SPEAKER: Speaker;
 
-    fn machine(script: &mut Script<'_>) -> Self::Machine;
+    fn machine(script: &Script<'_>) -> Self::Machine;
     fn new() -> Self;
     /// Chooses what the application does next, if it can do anything.
-    fn choose(&mut self, machine: &Self::Machine, script: &mut Script<'_>) -> Option<Self::Act>;
+    fn choose(&mut self, machine: &Self::Machine, script: &Script<'_>) -> Option<Self::Act>;
     /// Makes the call through [`End::attempt`].
     fn perform(end: &mut End<Self>, act: &Self::Act, now: u64) -> Result<(), SendError>;
     /// Checks an event and remembers what follows from it.
@@ -73,7 +73,7 @@ pub(super) trait Role: Sized {
 }
 
 impl<P: Role> End<P> {
-    pub(super) fn new(script: &mut Script<'_>) -> Self {
+    pub(super) fn new(script: &Script<'_>) -> Self {
         let (rx, roomy) = rx(script);
         Self {
             machine: P::machine(script),
@@ -89,7 +89,7 @@ impl<P: Role> End<P> {
     }
 
     /// The application does something, or the open frame is continued or intruded into.
-    pub(super) fn act(&mut self, script: &mut Script<'_>, audit: &mut Audit, now: u64) {
+    pub(super) fn act(&mut self, script: &Script<'_>, audit: &mut Audit, now: u64) {
         if self.begun.is_none() {
             if let Some(act) = self.app.choose(&self.machine, script) {
                 self.run(&Op::Act(act), now);
@@ -125,7 +125,7 @@ impl<P: Role> End<P> {
     }
 
     /// Starts another operation while a frame is open.
-    fn intrude(&mut self, script: &mut Script<'_>, now: u64) {
+    fn intrude(&mut self, script: &Script<'_>, now: u64) {
         let op = match script.below(4) {
             0 => Op::NextEvent,
             1 => Op::Timeout,
@@ -255,7 +255,7 @@ impl<P: Role> End<P> {
     }
 
     /// Some bytes leave the output buffer.
-    pub(super) fn drain_some(&mut self, script: &mut Script<'_>, audit: &mut Audit) {
+    pub(super) fn drain_some(&mut self, script: &Script<'_>, audit: &mut Audit) {
         self.drain(*script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]), audit);
     }
 

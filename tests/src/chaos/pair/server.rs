@@ -37,7 +37,7 @@ impl Role for ServerApp {
     type Act = Act;
     const SPEAKER: Speaker = Speaker::Server;
 
-    fn machine(script: &mut Script<'_>) -> Machine {
+    fn machine(script: &Script<'_>) -> Machine {
         new_server::<3, 3>(script.pick(&SERVERS))
     }
 
@@ -45,8 +45,8 @@ impl Role for ServerApp {
         Self::default()
     }
 
-    fn choose(&mut self, _: &Machine, script: &mut Script<'_>) -> Option<Act> {
-        let some = |script: &mut Script<'_>, from: &[RequestHandle]| {
+    fn choose(&mut self, _: &Machine, script: &Script<'_>) -> Option<Act> {
+        let some = |script: &Script<'_>, from: &[RequestHandle]| {
             (!from.is_empty()).then(|| *script.pick(from))
         };
         Some(match script.below(16) {
@@ -213,7 +213,7 @@ impl Role for ServerApp {
 
 impl End<ServerApp> {
     /// Closes the connection.
-    pub(super) fn close(&mut self, script: &mut Script<'_>) {
+    pub(super) fn close(&mut self, script: &Script<'_>) {
         self.machine.close();
         assert_eq!(
             (self.machine.open_requests(), self.machine.open_calls(), self.machine.poll_timeout()),

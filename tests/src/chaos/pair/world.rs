@@ -16,8 +16,8 @@ pub(super) struct World<'d> {
 }
 
 impl<'d> World<'d> {
-    pub(super) fn new(mut script: Script<'d>) -> Self {
-        let (client, server) = (End::new(&mut script), End::new(&mut script));
+    pub(super) fn new(script: Script<'d>) -> Self {
+        let (client, server) = (End::new(&script), End::new(&script));
         let mut world = Self { script, client, server, audit: Audit::default(), now: 1000 };
         world.client.run(&Op::Act(Act::Open), world.now);
         world
@@ -56,11 +56,11 @@ impl<'d> World<'d> {
     }
 
     fn client_acts(&mut self) {
-        self.client.act(&mut self.script, &mut self.audit, self.now);
+        self.client.act(&self.script, &mut self.audit, self.now);
     }
 
     fn server_acts(&mut self) {
-        self.server.act(&mut self.script, &mut self.audit, self.now);
+        self.server.act(&self.script, &mut self.audit, self.now);
     }
 
     /// Transfers bytes from the client to the server.
@@ -89,8 +89,8 @@ impl<'d> World<'d> {
     fn reconnect(&mut self) {
         show(format_args!("   lost"));
         self.listen();
-        self.client.close(&mut self.script);
-        self.server.close(&mut self.script);
+        self.client.close(&self.script);
+        self.server.close(&self.script);
         self.audit.reconnect();
         self.client.run(&Op::Act(Act::Open), self.now);
     }
@@ -105,8 +105,8 @@ impl<'d> World<'d> {
         show(format_args!("   the end"));
         for _ in 0..20_000 {
             if self.client.app.failed {
-                self.client.close(&mut self.script);
-                self.server.close(&mut self.script);
+                self.client.close(&self.script);
+                self.server.close(&self.script);
                 return self.over();
             }
             let Self { client, server, audit, now, .. } = &mut self;
@@ -149,7 +149,7 @@ impl<'d> World<'d> {
 fn transfer<A: Role, B: Role>(
     from: &mut End<A>,
     to: &mut End<B>,
-    script: &mut Script<'_>,
+    script: &Script<'_>,
     audit: &mut Audit,
     now: u64,
 ) {

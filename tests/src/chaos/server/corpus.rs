@@ -4,7 +4,7 @@ use super::super::script::Script;
 
 /// One or more lines, perhaps mutated, usually with their end. `asked` lists the ids of the
 /// server's calls.
-pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
+pub(super) fn bytes(script: &Script<'_>, asked: &[String]) -> Vec<u8> {
     let mut bytes = match script.below(16) {
         14 => {
             let n = script.below(64);
@@ -23,7 +23,7 @@ pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
 }
 
 /// The first lines: usually a handshake.
-pub(super) fn opening(script: &mut Script<'_>) -> String {
+pub(super) fn opening(script: &Script<'_>) -> String {
     match script.below(6) {
         0 => String::new(),
         n => format!("{}\n{}\n", TEMPLATES[n % 4].replace('#', "0"), TEMPLATES[5]),
@@ -31,7 +31,7 @@ pub(super) fn opening(script: &mut Script<'_>) -> String {
 }
 
 /// Input in the middle of a frame: a cancellation, a response, or anything.
-pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
+pub(super) fn interruption(script: &Script<'_>, asked: &[String]) -> Vec<u8> {
     let id = *script.pick(&IDS[..6]);
     match (script.below(3), asked.first()) {
         (0, _) => CALLS[3].replace('#', id).into_bytes(),
@@ -42,7 +42,7 @@ pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8>
     }
 }
 
-fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
+fn message(script: &Script<'_>, asked: &[String]) -> Vec<u8> {
     // Half of them are `tools/call`, which has the most consequences.
     let template = if script.once_in(2) { *script.pick(&CALLS) } else { *script.pick(&TEMPLATES) };
     let id = *script.pick(&IDS);
@@ -54,7 +54,7 @@ fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
 }
 
 /// A long `tools/call`, with `id` first or last.
-fn long(script: &mut Script<'_>) -> Vec<u8> {
+fn long(script: &Script<'_>) -> Vec<u8> {
     let id = *script.pick(&IDS);
     let filler = match script.below(3) {
         0 => format!("\"{}\"", "long ".repeat(script.below(256) * 8)),
@@ -72,7 +72,7 @@ fn long(script: &mut Script<'_>) -> Vec<u8> {
     }
 }
 
-fn mutate(script: &mut Script<'_>, bytes: &mut Vec<u8>) {
+fn mutate(script: &Script<'_>, bytes: &mut Vec<u8>) {
     let at = (script.below(256) * 256 + script.below(256)) % (bytes.len() + 1);
     let len = script.below(12).min(bytes.len() - at);
     match script.below(6) {

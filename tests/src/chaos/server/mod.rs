@@ -22,8 +22,8 @@ use super::script::Script;
 ///   response is sent.
 /// - A repeated call ends; when every request has a response, none is open.
 pub fn server_survives(data: &[u8]) {
-    let mut script = Script::new(data);
-    let mut rx = world::rx(&mut script);
+    let script = Script::new(data);
+    let mut rx = world::rx(&script);
     let mut memory = ServerState::new();
     let mut world = world::World::new(script, &mut memory);
     world.open(&mut rx);

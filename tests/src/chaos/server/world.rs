@@ -51,7 +51,7 @@ pub(super) enum Writer {
     Other,
 }
 
-pub(super) fn rx(script: &mut Script<'_>) -> RxBuffer<Vec<u8>> {
+pub(super) fn rx(script: &Script<'_>) -> RxBuffer<Vec<u8>> {
     match script.below(16) {
         0..4 => RxBuffer::with_limit(Vec::new(), 16 << 10),
         n => RxBuffer::new(vec![
@@ -62,7 +62,7 @@ pub(super) fn rx(script: &mut Script<'_>) -> RxBuffer<Vec<u8>> {
     }
 }
 
-fn tx(script: &mut Script<'_>) -> TxBuffer<Vec<u8>> {
+fn tx(script: &Script<'_>) -> TxBuffer<Vec<u8>> {
     match script.below(12) {
         0 => TxBuffer::with_limit(Vec::new(), 4096),
         1 => TxBuffer::with_limit(Vec::new(), 50),
@@ -71,9 +71,9 @@ fn tx(script: &mut Script<'_>) -> TxBuffer<Vec<u8>> {
 }
 
 impl<'d> World<'d> {
-    pub(super) fn new(mut script: Script<'d>, memory: &'d mut ServerState<4, 3>) -> Self {
+    pub(super) fn new(script: Script<'d>, memory: &'d mut ServerState<4, 3>) -> Self {
         let config = script.pick(&CONFIGS);
-        let tx = tx(&mut script);
+        let tx = tx(&script);
         Self {
             script,
             server: memory.server(config),
@@ -99,7 +99,7 @@ impl<'d> World<'d> {
 
     /// Connects a client.
     pub(super) fn open(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
-        let opening = corpus::opening(&mut self.script);
+        let opening = corpus::opening(&self.script);
         self.arrive(rx, opening.as_bytes());
     }
 
@@ -107,7 +107,7 @@ impl<'d> World<'d> {
     pub(super) fn step(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         match self.script.below(16) {
             0..7 => {
-                let bytes = corpus::bytes(&mut self.script, &self.ledger.asked);
+                let bytes = corpus::bytes(&self.script, &self.ledger.asked);
                 self.arrive(rx, &bytes);
             }
             7 => self.drain(),
@@ -163,7 +163,7 @@ impl<'d> World<'d> {
         self.lines.clear();
         self.frame = None;
         self.tx.advance(usize::MAX);
-        *rx = self::rx(&mut self.script);
+        *rx = self::rx(&self.script);
         assert_eq!((self.server.open_requests(), self.server.open_calls()), (0, 0));
         assert_eq!((self.server.poll_timeout(), self.server.legacy_revision()), (None, None));
     }
@@ -446,7 +446,7 @@ impl<'d> World<'d> {
 
     /// Reads a line while another frame is open. A message that needs a response is not taken.
     pub(super) fn overhear(&mut self) {
-        let line = corpus::interruption(&mut self.script, &self.ledger.asked);
+        let line = corpus::interruption(&self.script, &self.ledger.asked);
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
         let mut messages = Messages::new(Frame::Complete(line));
         show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));

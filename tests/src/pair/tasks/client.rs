@@ -11,7 +11,7 @@ use mcp_sansio::{
 };
 use serde_json::{Value, json};
 
-use super::at;
+use super::Clock;
 use super::wire::Wire;
 use crate::chaos::script::{Script, show};
 
@@ -25,7 +25,9 @@ static LEGACY: ClientConfig<'static> = CONFIG.revisions(Revisions::only(Revision
 static MODERN: ClientConfig<'static> = CONFIG.revisions(Revisions::MODERN);
 
 /// A client, its buffers, and the calls of its application.
-pub(super) struct ClientEnd {
+pub(super) struct ClientEnd<'d> {
+    clock: Clock,
+    script: Script<'d>,
     state: ClientState<8>,
     config: &'static ClientConfig<'static>,
     pub(super) wire: Wire,
@@ -108,9 +110,11 @@ enum Act {
     Over(Report),
 }
 
-impl ClientEnd {
-    pub(super) fn new(revision: Revision, room: usize) -> Self {
+impl<'d> ClientEnd<'d> {
+    pub(super) fn new(clock: Clock, script: Script<'d>, revision: Revision, room: usize) -> Self {
         Self {
+            clock,
+            script,
             state: ClientState::new(),
             config: if revision.is_modern() { &MODERN } else { &LEGACY },
             wire: Wire::new(room),
@@ -127,32 +131,27 @@ impl ClientEnd {
         self.state.client(self.config)
     }
 
-    pub(super) fn connect(&mut self, now: u64) {
-        self.send(|client, tx| client.connect(at(now), tx)).expect("only Full");
+    pub(super) fn connect(&mut self) {
+        let at = self.clock.at();
+        self.send(|client, tx| client.connect(at, tx)).expect("only Full");
     }
 
     /// The connection is lost. A new one begins, in this revision. Polls go on, or begin anew from
     /// what an application would have stored.
-    pub(super) fn reconnect(
-        &mut self,
-        revision: Revision,
-        room: usize,
-        now: u64,
-        script: &mut Script<'_>,
-    ) {
+    pub(super) fn reconnect(&mut self, revision: Revision, room: usize) {
         while let Some(event) = self.machine().close() {
-            self.event(&event, now, script);
+            self.event(&event);
         }
         assert!(self.calls.is_empty(), "each request ends once: {:?}", self.calls);
         assert_eq!((self.machine().open_calls(), self.machine().open_requests()), (0, 0));
         let mut followed = std::mem::take(&mut self.followed);
         for each in &mut followed {
             let Phase::Following(poll, _) = &mut each.phase else { continue };
-            if each.revision == revision && !script.once_in(2) {
+            if each.revision == revision && !self.script.once_in(2) {
                 continue;
             }
-            let age = Duration::from_millis(now - each.created);
-            **poll = TaskPoll::resume(at(now), revision, age);
+            let age = Duration::from_millis(self.clock.now() - each.created);
+            **poll = TaskPoll::resume(self.clock.at(), revision, age);
             each.responses.retain(|(.., progress)| *progress == Progress::Acknowledged);
             each.seen.clear();
             each.thinking.clear();
@@ -161,9 +160,9 @@ impl ClientEnd {
             }
             each.revision = revision;
         }
-        *self = Self { followed, ..Self::new(revision, room) };
-        self.is_disturbed = true;
-        self.connect(now);
+        let new = Self::new(self.clock.clone(), self.script.clone(), revision, room);
+        *self = Self { followed, is_disturbed: true, ..new };
+        self.connect();
     }
 
     fn send<R>(
@@ -184,7 +183,6 @@ impl ClientEnd {
 
     fn request(
         &mut self,
-        now: u64,
         index: usize,
         purpose: Purpose,
         method: &str,
@@ -193,24 +191,25 @@ impl ClientEnd {
     ) -> Result<(), SendError> {
         let params = params.to_string();
         let params = RawJson::parse(&params).expect("JSON");
-        let call = self.send(|client, tx| client.request(at(now), method, &params, options, tx))?;
+        let at = self.clock.at();
+        let call = self.send(|client, tx| client.request(at, method, &params, options, tx))?;
         self.calls.push((call, index, purpose));
         Ok(())
     }
 
     /// Calls the tool, as a task that the server keeps for this time.
-    pub(super) fn call(&mut self, now: u64, ttl: Option<Duration>) -> Result<(), SendError> {
+    pub(super) fn call(&mut self, ttl: Option<Duration>) -> Result<(), SendError> {
         let index = self.followed.len();
         let label = index as u64;
         let params = json!({ "name": "work", "arguments": { "label": label } });
         let options = CallOptions::new().task(ttl);
-        self.request(now, index, Purpose::Call, "tools/call", &params, options)?;
+        self.request(index, Purpose::Call, "tools/call", &params, options)?;
         let revision = self.machine().revision().expect("the client is connected");
         self.followed.push(Followed {
             label,
             phase: Phase::Calling,
             revision,
-            created: now,
+            created: self.clock.now(),
             responses: Vec::new(),
             seen: HashSet::new(),
             thinking: Vec::new(),
@@ -220,45 +219,46 @@ impl ClientEnd {
     }
 
     /// Wants to cancel the task of a call.
-    pub(super) fn cancel(&mut self, now: u64, index: usize) -> Result<(), SendError> {
+    pub(super) fn cancel(&mut self, index: usize) -> Result<(), SendError> {
         let Phase::Following(_, id) = &self.followed[index].phase else { return Ok(()) };
         let params = json!({ "taskId": id });
-        self.request(now, index, Purpose::Cancel, "tasks/cancel", &params, CallOptions::new())
+        self.request(index, Purpose::Cancel, "tasks/cancel", &params, CallOptions::new())
     }
 
     /// Listens to the task of a call.
-    pub(super) fn listen(&mut self, now: u64, index: usize) -> Result<(), SendError> {
+    pub(super) fn listen(&mut self, index: usize) -> Result<(), SendError> {
         let Phase::Following(_, id) = &self.followed[index].phase else { return Ok(()) };
         let id = id.clone();
         let ids = [Text::new(&id)];
         let filter = SubscriptionFilter::new().task_ids(&ids);
-        let options = CallOptions::new();
-        let call = self.send(|client, tx| client.listen(at(now), &filter, options, tx))?;
+        let (at, options) = (self.clock.at(), CallOptions::new());
+        let call = self.send(|client, tx| client.listen(at, &filter, options, tx))?;
         self.calls.push((call, index, Purpose::Listen));
         Ok(())
     }
 
     /// Handles every frame that has arrived.
-    pub(super) fn receive(&mut self, now: u64, script: &mut Script<'_>) {
+    pub(super) fn receive(&mut self) {
+        let at = self.clock.at();
         let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));
         while let Some(mut messages) = rx.next_messages() {
             loop {
-                let event = self.send(|client, tx| client.next_event(at(now), &mut messages, tx));
+                let event = self.send(|client, tx| client.next_event(at, &mut messages, tx));
                 let Some(event) = event.expect("only Full") else { break };
-                self.event(&event, now, script);
+                self.event(&event);
             }
         }
         self.rx = rx;
     }
 
-    fn event(&mut self, event: &ClientEvent<'_>, now: u64, script: &mut Script<'_>) {
+    fn event(&mut self, event: &ClientEvent<'_>) {
         show(format_args!("   client saw {event:?}"));
         match event {
             ClientEvent::ConnectFailed(_) => self.has_failed = true,
             ClientEvent::CallFinished { call, outcome } => {
                 let index = self.calls.iter().position(|(open, ..)| open == call);
                 let (_, index, purpose) = self.calls.remove(index.expect("a request ends once"));
-                self.finished(index, purpose, outcome, now, script);
+                self.finished(index, purpose, outcome);
             }
             ClientEvent::Listening { call, .. } => {
                 let listen = self.calls.iter().find(|(open, ..)| open == call);
@@ -274,8 +274,8 @@ impl ClientEnd {
                     _ => false,
                 };
                 if let Some(index) = self.followed.iter().position(is_it) {
-                    let random = random(script);
-                    self.step(index, now, |poll| poll.on_change(at(now), random, *task));
+                    let (at, random) = (self.clock.at(), random(&self.script));
+                    self.step(index, |poll| poll.on_change(at, random, *task));
                 }
             }
             ClientEvent::Request(request) => {
@@ -303,22 +303,16 @@ impl ClientEnd {
         }
     }
 
-    fn finished(
-        &mut self,
-        index: usize,
-        purpose: Purpose,
-        outcome: &CallOutcome<'_>,
-        now: u64,
-        script: &mut Script<'_>,
-    ) {
+    fn finished(&mut self, index: usize, purpose: Purpose, outcome: &CallOutcome<'_>) {
         let revision = self.machine().revision();
+        let (now, at) = (self.clock.now(), self.clock.at());
         let followed = &mut self.followed[index];
         match (purpose, outcome) {
             (Purpose::Call, CallOutcome::Task(task)) => {
                 let read = task.to::<Task<'_>>().expect("a valid task");
                 let id = read.task_id.as_plain().expect("hexadecimal digits").to_owned();
                 let revision = revision.expect("the client is connected");
-                let poll = TaskPoll::new(at(now), random(script), revision, &read);
+                let poll = TaskPoll::new(at, random(&self.script), revision, &read);
                 followed.created = now;
                 followed.phase = Phase::Following(Box::new(poll), id);
             }
@@ -327,8 +321,8 @@ impl ClientEnd {
                 if is_update {
                     followed.updated(outcome.result().is_some());
                 }
-                let random = random(script);
-                self.step(index, now, |poll| poll.on_outcome(at(now), random, outcome));
+                let random = random(&self.script);
+                self.step(index, |poll| poll.on_outcome(at, random, outcome));
             }
             (Purpose::Cancel, _) => {}
             (Purpose::Listen, _) => {
@@ -343,20 +337,19 @@ impl ClientEnd {
     fn step<'f>(
         &mut self,
         index: usize,
-        now: u64,
         tell: impl FnOnce(&mut TaskPoll<MAX_OPEN>) -> PollStep<'f>,
     ) {
         let Phase::Following(poll, _) = &mut self.followed[index].phase else { return };
         let act = Act::of(tell(poll), poll);
-        self.act(index, now, act);
+        self.act(index, act);
     }
 
-    fn act(&mut self, index: usize, now: u64, act: Act) {
+    fn act(&mut self, index: usize, act: Act) {
         let followed = &mut self.followed[index];
         let Phase::Following(_, id) = &mut followed.phase else { return };
         match act {
             Act::Idle(wake) => followed.wake = wake,
-            Act::Over(report) => followed.over(report, now),
+            Act::Over(report) => followed.over(report, self.clock.now()),
             Act::Input(requests) => {
                 for (key, message) in requests {
                     if !followed.thinking.iter().any(|(open, _)| *open == key) {
@@ -384,16 +377,16 @@ impl ClientEnd {
                     options = options.timeout(Duration::from_secs(60));
                 }
                 let purpose = Purpose::Poll { is_update };
-                match self.request(now, index, purpose, method, &params, options) {
+                match self.request(index, purpose, method, &params, options) {
                     Ok(()) => {}
                     // It is the application's to try later.
                     Err(error) => {
                         let is_later =
                             matches!(error, SendError::TooManyCalls | SendError::NotAllowed(_));
                         assert!(is_later, "{error:?}");
-                        let outcome = CallOutcome::TimedOut;
+                        let (at, outcome) = (self.clock.at(), CallOutcome::TimedOut);
                         self.followed[index].updated(false);
-                        self.step(index, now, |poll| poll.on_outcome(at(now), 0, &outcome));
+                        self.step(index, |poll| poll.on_outcome(at, 0, &outcome));
                     }
                 }
             }
@@ -401,14 +394,15 @@ impl ClientEnd {
     }
 
     /// Does what follows from the time, and what the user wants.
-    pub(super) fn settle(&mut self, now: u64, script: &mut Script<'_>) {
+    pub(super) fn settle(&mut self) {
+        let at = self.clock.at();
         while let Some(event) =
-            self.send(|client, tx| client.handle_timeout(at(now), tx)).expect("only Full")
+            self.send(|client, tx| client.handle_timeout(at, tx)).expect("only Full")
         {
-            self.event(&event, now, script);
+            self.event(&event);
         }
         for (request, message) in std::mem::take(&mut self.asked) {
-            if script.once_in(4) {
+            if self.script.once_in(4) {
                 self.asked.push((request, message));
                 continue;
             }
@@ -417,21 +411,21 @@ impl ClientEnd {
             self.send(|client, tx| client.respond_raw(request, response, tx)).expect("only Full");
         }
         for index in 0..self.followed.len() {
-            self.followed[index].think(script);
+            self.followed[index].think(&self.script);
             for turn in 0.. {
                 assert!(turn < 100, "a poll does not rest");
                 let is_open = self.machine().is_open();
                 let Phase::Following(poll, _) = &mut self.followed[index].phase else { break };
-                if !is_open && poll.expires().is_none_or(|expires| expires > at(now)) {
+                if !is_open && poll.expires().is_none_or(|expires| expires > at) {
                     break;
                 }
-                let act = Act::of(poll.next(at(now)), poll);
+                let act = Act::of(poll.next(at), poll);
                 let is_idle = matches!(act, Act::Idle(_));
-                self.act(index, now, act);
+                self.act(index, act);
                 if is_idle {
                     break;
                 }
-                self.followed[index].think(script);
+                self.followed[index].think(&self.script);
             }
         }
     }
@@ -491,7 +485,7 @@ impl Followed {
     }
 
     /// The user responds to some questions.
-    fn think(&mut self, script: &mut Script<'_>) {
+    fn think(&mut self, script: &Script<'_>) {
         let Phase::Following(poll, _) = &mut self.phase else { return };
         for (key, question) in std::mem::take(&mut self.thinking) {
             if script.once_in(4) {
@@ -561,6 +555,6 @@ fn with_key(key: &str, then: impl FnOnce(mcp_sansio::JsonStr<'_>)) {
     then(RawJson::parse(&json).expect("JSON").as_string().expect("a string"));
 }
 
-fn random(script: &mut Script<'_>) -> u32 {
+fn random(script: &Script<'_>) -> u32 {
     u32::from(script.byte()) << 24
 }

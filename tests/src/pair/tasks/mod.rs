@@ -15,11 +15,30 @@ pub use program::{Ended, Program, Work};
 pub use wire::Fate;
 pub use world::{Setting, World};
 
-use mcp_sansio::Instant;
+use std::cell::Cell;
+use std::rc::Rc;
 
-/// Returns a time of the virtual clock.
-const fn at(now: u64) -> Instant {
-    Instant::from_millis(now)
+use mcp_sansio::Instant;
+use mcp_sansio::tasks::TaskTime;
+
+/// The virtual clock, which both ends and the program share.
+#[derive(Clone)]
+struct Clock(Rc<Cell<u64>>);
+
+impl Clock {
+    /// The time in milliseconds.
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn at(&self) -> Instant {
+        Instant::from_millis(self.now())
+    }
+
+    /// The calendar begins with the clock.
+    fn time(&self) -> TaskTime {
+        TaskTime::without_calendar(self.at())
+    }
 }
 
 /// The question that a task asks.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::tasks::{
-    TaskContent, TaskEnd, TaskError, TaskId, TaskKey, TaskOwner, TaskTime, TaskTimeout, Tasks,
-    TasksConfig, TasksState,
+    TaskContent, TaskEnd, TaskError, TaskId, TaskKey, TaskOwner, TaskTimeout, Tasks, TasksConfig,
+    TasksState,
 };
 use mcp_sansio::types::{CallToolResult, ContentBlock};
 use mcp_sansio::{Encode as _, Encoder, RawJson, RpcError};
 
 use super::client::MAX_OPEN;
-use super::{at, question};
+use super::{Clock, question};
 use crate::chaos::script::{Script, show};
 
 /// The one client of the program.
@@ -18,6 +18,7 @@ pub(super) const OWNER: TaskOwner = TaskOwner(1);
 
 /// The tasks and their work.
 pub struct Program {
+    pub(super) clock: Clock,
     state: TasksState<4>,
     pub(super) config: TasksConfig,
     /// All work that was ever begun.
@@ -57,9 +58,9 @@ pub enum Ended {
 }
 
 impl Program {
-    pub(super) const fn new(config: TasksConfig) -> Self {
-        let works = Works(Vec::new());
-        Self { state: TasksState::new(), config, works, changed: Vec::new() }
+    pub(super) fn new(config: TasksConfig, clock: Clock) -> Self {
+        let (state, works) = (TasksState::new(), Works(Vec::new()));
+        Self { clock, state, config, works, changed: Vec::new() }
     }
 
     pub(super) fn tasks(&mut self) -> Tasks<'_> {
@@ -67,19 +68,15 @@ impl Program {
     }
 
     /// Begins the work of a call.
-    pub(super) fn create(
-        &mut self,
-        now: u64,
-        label: u64,
-        ttl_ms: Option<u64>,
-    ) -> Result<TaskKey, TaskError> {
+    pub(super) fn create(&mut self, label: u64, ttl_ms: Option<u64>) -> Result<TaskKey, TaskError> {
         let mut id = [0xa5; 16];
         id[..8].copy_from_slice(&(self.works.0.len() as u64 + 1).to_le_bytes());
+        let (created, now) = (self.clock.now(), self.clock.time());
         let mut tasks = self.tasks();
-        let key = tasks.create(time(now), TaskId::new(id), OWNER, ttl_ms)?;
+        let key = tasks.create(now, TaskId::new(id), OWNER, ttl_ms)?;
         let ttl = tasks.info(key).expect("it was just created").ttl_ms();
         let (ended, asked) = (None, BTreeMap::new());
-        let work = Work { label, key, created: now, ttl, ended, is_cancelled: false, asked };
+        let work = Work { label, key, created, ttl, ended, is_cancelled: false, asked };
         self.works.0.push(work);
         Ok(key)
     }
@@ -88,9 +85,9 @@ impl Program {
     ///
     /// # Panics
     /// When a number is used again.
-    pub fn ask(&mut self, index: usize, now: u64) -> Option<u32> {
-        let key = self.works.0[index].key;
-        let number = self.tasks().ask(time(now), key)?;
+    pub fn ask(&mut self, index: usize) -> Option<u32> {
+        let (key, now) = (self.works.0[index].key, self.clock.time());
+        let number = self.tasks().ask(now, key)?;
         let work = &mut self.works.0[index];
         assert!(work.ended.is_none() && work.asked.insert(number, false).is_none());
         self.changed.push(key);
@@ -99,9 +96,9 @@ impl Program {
     }
 
     /// The tool does not need an input any more.
-    pub(super) fn withdraw(&mut self, index: usize, number: u32, now: u64) {
-        let key = self.works.0[index].key;
-        if self.tasks().withdraw(time(now), key, number) {
+    pub(super) fn withdraw(&mut self, index: usize, number: u32) {
+        let (key, now) = (self.works.0[index].key, self.clock.time());
+        if self.tasks().withdraw(now, key, number) {
             show(format_args!("   work {index} withdraws {number}"));
             // A response would come too late.
             self.works.0[index].asked.insert(number, true);
@@ -110,9 +107,9 @@ impl Program {
     }
 
     /// The work says how far it is.
-    pub fn say(&mut self, index: usize, message: &str, now: u64) {
-        let key = self.works.0[index].key;
-        if self.tasks().set_message(time(now), key, &message) {
+    pub fn say(&mut self, index: usize, message: &str) {
+        let (key, now) = (self.works.0[index].key, self.clock.time());
+        if self.tasks().set_message(now, key, &message) {
             self.changed.push(key);
         }
     }
@@ -121,16 +118,17 @@ impl Program {
     ///
     /// # Panics
     /// When a task ends twice.
-    pub fn end(&mut self, index: usize, end: TaskEnd, now: u64) {
-        let key = self.works.0[index].key;
-        let did_end = self.tasks().end(time(now), key, end);
+    pub fn end(&mut self, index: usize, end: TaskEnd) {
+        let (key, now) = (self.works.0[index].key, self.clock.time());
+        let did_end = self.tasks().end(now, key, end);
         assert_eq!(did_end, self.works.0[index].ended.is_none(), "a task ends once");
         if did_end {
-            self.ended(key, Ended::By(end), now);
+            self.ended(key, Ended::By(end));
         }
     }
 
-    pub(super) fn ended(&mut self, key: TaskKey, ended: Ended, now: u64) {
+    pub(super) fn ended(&mut self, key: TaskKey, ended: Ended) {
+        let now = self.clock.now();
         let work = self.works.find_mut(key);
         assert!(work.ended.replace((ended, now)).is_none(), "a task ends once");
         show(format_args!("   work of call {} ended: {ended:?}", work.label));
@@ -138,10 +136,11 @@ impl Program {
     }
 
     /// Handles the times of tasks that are over.
-    pub(super) fn handle_timeouts(&mut self, now: u64) {
-        while let Some(timeout) = self.tasks().handle_timeout(time(now)) {
+    pub(super) fn handle_timeouts(&mut self) {
+        let now = self.clock.time();
+        while let Some(timeout) = self.tasks().handle_timeout(now) {
             match timeout {
-                TaskTimeout::Expired(key) => self.ended(key, Ended::Expired, now),
+                TaskTimeout::Expired(key) => self.ended(key, Ended::Expired),
                 TaskTimeout::Gone(key) => assert!(self.works.find(key).ended.is_some()),
             }
         }
@@ -163,28 +162,28 @@ impl Program {
     }
 
     /// Something happens to a task.
-    pub(super) fn happen(&mut self, now: u64, script: &mut Script<'_>) {
+    pub(super) fn happen(&mut self, script: &Script<'_>) {
         if self.works.0.is_empty() {
             return;
         }
         let index = script.below(self.works.0.len());
         match script.below(10) {
             0 => {}
-            1..=3 if self.works.0[index].open().count() < MAX_OPEN => _ = self.ask(index, now),
-            4 => self.say(index, &format!("{now}"), now),
-            5 => self.withdraw(index, 1 + script.below(4) as u32, now),
+            1..=3 if self.works.0[index].open().count() < MAX_OPEN => _ = self.ask(index),
+            4 => self.say(index, &self.clock.now().to_string()),
+            5 => self.withdraw(index, 1 + script.below(4) as u32),
             // Most of what a client wants to cancel is cancelled.
-            6 if self.works.0[index].is_cancelled => self.end(index, TaskEnd::Cancelled, now),
-            _ if script.once_in(2) => self.end(index, *script.pick(&ENDS), now),
+            6 if self.works.0[index].is_cancelled => self.end(index, TaskEnd::Cancelled),
+            _ if script.once_in(2) => self.end(index, *script.pick(&ENDS)),
             _ => {}
         }
     }
 
     /// Everything that still runs ends.
-    pub(super) fn finish(&mut self, now: u64, script: &mut Script<'_>) {
+    pub(super) fn finish(&mut self, script: &Script<'_>) {
         for index in 0..self.works.0.len() {
             if self.works.0[index].ended.is_none() {
-                self.end(index, *script.pick(&ENDS), now);
+                self.end(index, *script.pick(&ENDS));
             }
         }
     }
@@ -244,8 +243,3 @@ impl TaskContent for Works {
 
 /// The error of failed work.
 pub(super) const WORK_FAILED: &str = "The work failed";
-
-/// The calendar begins with the clock.
-pub(super) const fn time(now: u64) -> TaskTime {
-    TaskTime::without_calendar(at(now))
-}

@@ -10,9 +10,9 @@ use mcp_sansio::{
     ServerFeatures, ServerState, Tx,
 };
 
-use super::program::{OWNER, Program, Works, time};
+use super::program::{OWNER, Program, Works};
 use super::wire::Wire;
-use super::{Ended, at, question};
+use super::{Clock, Ended, question};
 use crate::chaos::script::{Script, show};
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
@@ -22,7 +22,9 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .call_timeout(std::time::Duration::from_secs(10));
 
 /// A server, its buffers, and the program.
-pub(super) struct ServerEnd {
+pub(super) struct ServerEnd<'d> {
+    clock: Clock,
+    script: Script<'d>,
     pub(super) program: Program,
     state: ServerState<8, 8>,
     pub(super) wire: Wire,
@@ -35,9 +37,11 @@ pub(super) struct ServerEnd {
     listens: Vec<RequestHandle>,
 }
 
-impl ServerEnd {
-    pub(super) fn new(program: Program, room: usize) -> Self {
+impl<'d> ServerEnd<'d> {
+    pub(super) fn new(program: Program, script: Script<'d>, room: usize) -> Self {
         Self {
+            clock: program.clock.clone(),
+            script,
             program,
             state: ServerState::new(),
             wire: Wire::new(room),
@@ -54,15 +58,14 @@ impl ServerEnd {
 
     /// Begins a new connection.
     pub(super) fn reconnect(&mut self, room: usize) {
-        let program = std::mem::replace(&mut self.program, Program::new(Default::default()));
-        *self = Self::new(program, room);
+        let none = Program::new(Default::default(), self.clock.clone());
+        let program = std::mem::replace(&mut self.program, none);
+        *self = Self::new(program, self.script.clone(), room);
     }
 
     /// Repeats a call until it is through. Between the pieces of a frame the work goes on.
     fn send<R>(
         &mut self,
-        now: u64,
-        script: &mut Script<'_>,
         mut call: impl FnMut(&Works, &mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         loop {
@@ -74,31 +77,30 @@ impl ServerEnd {
             }
             assert!(!self.wire.tx.pending().is_empty(), "Full, but nothing is pending");
             self.wire.drain();
-            if script.once_in(64) {
-                self.program.happen(now, script);
+            if self.script.once_in(64) {
+                self.program.happen(&self.script);
             }
         }
     }
 
     /// Handles every frame that has arrived.
-    pub(super) fn receive(&mut self, now: u64, script: &mut Script<'_>) {
+    pub(super) fn receive(&mut self) {
+        let at = self.clock.at();
         let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));
         while let Some(mut messages) = rx.next_messages() {
             loop {
-                let event = self.send(now, script, |_, server, tx| {
-                    server.next_event(at(now), &mut messages, tx)
-                });
+                let event = self.send(|_, server, tx| server.next_event(at, &mut messages, tx));
                 let Some(event) = event.expect("only Full") else { break };
-                self.event(&event, now, script);
+                self.event(&event);
             }
         }
         self.rx = rx;
     }
 
-    fn event(&mut self, event: &ServerEvent<'_>, now: u64, script: &mut Script<'_>) {
+    fn event(&mut self, event: &ServerEvent<'_>) {
         show(format_args!("   server saw {event:?}"));
         match event {
-            ServerEvent::Request(request) => self.request(request, now, script),
+            ServerEvent::Request(request) => self.request(request),
             ServerEvent::RequestCancelled { request, .. } => {
                 self.waiting.retain(|(_, waiting)| waiting != request);
                 self.listens.retain(|listen| listen != request);
@@ -110,7 +112,7 @@ impl ServerEnd {
                 let (_, task, number) = self.asking.remove(index);
                 match outcome {
                     CallOutcome::Result(response) => {
-                        if self.program.tasks().withdraw(time(now), task, number) {
+                        if self.program.tasks().withdraw(self.clock.time(), task, number) {
                             self.program.answer(task, number, *response);
                         }
                     }
@@ -124,22 +126,20 @@ impl ServerEnd {
         }
     }
 
-    fn request(&mut self, request: &Request<'_>, now: u64, script: &mut Script<'_>) {
+    fn request(&mut self, request: &Request<'_>) {
         let handle = request.handle;
         let mut tasks = self.program.tasks();
-        let reply = match tasks.handle(time(now), request, OWNER) {
+        let reply = match tasks.handle(self.clock.time(), request, OWNER) {
             Some(TaskStep::Respond(reply)) => reply,
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).expect("a page");
                 let list = list.as_json();
-                let sent =
-                    self.send(now, script, |_, server, tx| server.respond_raw(handle, list, tx));
-                return sent.expect("a response");
+                return self.respond(|_, server, tx| server.respond_raw(handle, list, tx));
             }
             Some(TaskStep::Cancel(task, reply)) => {
                 self.program.works.cancel(task);
                 if !request.revision.is_modern() {
-                    self.program.ended(task, Ended::By(TaskEnd::Cancelled), now);
+                    self.program.ended(task, Ended::By(TaskEnd::Cancelled));
                 }
                 reply
             }
@@ -152,66 +152,50 @@ impl ServerEnd {
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, handle)),
             Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
-                return self.listen(request, now, script);
+                return self.listen(request);
             }
-            None => match self.call(request, now) {
+            None => match self.call(request) {
                 Ok(Some(reply)) => reply,
                 Ok(None) => {
-                    let sent = self.send(now, script, |_, server, tx| {
-                        server.respond(handle, &TextResult::new("no task"), tx)
-                    });
-                    return sent.expect("a response");
+                    let result = TextResult::new("no task");
+                    return self.respond(|_, server, tx| server.respond(handle, &result, tx));
                 }
                 Err(error) => {
-                    let sent = self.send(now, script, |_, server, tx| {
-                        server.respond_error(handle, &error, tx)
-                    });
-                    return sent.expect("a response");
+                    return self.respond(|_, server, tx| server.respond_error(handle, &error, tx));
                 }
             },
         };
-        self.reply(&reply, handle, now, script);
+        self.respond(|works, server, tx| reply.send(works, server, handle, tx));
     }
 
-    fn reply(
+    fn respond(
         &mut self,
-        reply: &TaskReply,
-        handle: RequestHandle,
-        now: u64,
-        script: &mut Script<'_>,
+        call: impl FnMut(&Works, &mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
     ) {
-        let sent =
-            self.send(now, script, |works, server, tx| reply.send(works, server, handle, tx));
-        sent.expect("a response");
+        self.send(call).expect("a response");
     }
 
     /// Handles a call of the tool. It becomes a task where it can.
-    fn call(
-        &mut self,
-        request: &Request<'_>,
-        now: u64,
-    ) -> Result<Option<TaskReply>, RpcError<'static>> {
+    fn call(&mut self, request: &Request<'_>) -> Result<Option<TaskReply>, RpcError<'static>> {
         let label = request.arguments().get("label").and_then(RawJson::as_u64).expect("a label");
         let ttl_ms = match self.machine().task_mode(request, TaskSupport::Optional)? {
             TaskMode::Call => return Ok(None),
             TaskMode::Either => None,
             TaskMode::Task { ttl_ms } => ttl_ms,
         };
-        let task = self.program.create(now, label, ttl_ms);
+        let task = self.program.create(label, ttl_ms);
         let task = task.map_err(|error| RpcError::internal(error.as_str()))?;
         let info = self.program.tasks().info(task).expect("it was just created");
         Ok(Some(TaskReply::created(info)))
     }
 
-    fn listen(&mut self, request: &Request<'_>, now: u64, script: &mut Script<'_>) {
+    fn listen(&mut self, request: &Request<'_>) {
         let owned = self.program.works.0.iter().map(|work| work.key).collect::<Vec<_>>();
         let tasks = self.program.tasks();
         let ids: Vec<String> =
             owned.iter().filter_map(|key| Some(tasks.info(*key)?.id().to_string())).collect();
         let mut may_see = |id: JsonStr<'_>| ids.iter().any(|own| id == own.as_str());
-        let sent = self
-            .send(now, script, |_, server, tx| server.listen_to_tasks(request, &mut may_see, tx));
-        sent.expect("a response");
+        self.respond(|_, server, tx| server.listen_to_tasks(request, &mut may_see, tx));
         if self.machine().is_request_open(request.handle) {
             self.listens.push(request.handle);
             // A change before the subscription is not lost.
@@ -220,43 +204,36 @@ impl ServerEnd {
     }
 
     /// Does what follows from the time and from changes of tasks.
-    pub(super) fn settle(&mut self, now: u64, script: &mut Script<'_>) {
-        while let Some(event) = self
-            .send(now, script, |_, server, tx| server.handle_timeout(at(now), tx))
-            .expect("only Full")
+    pub(super) fn settle(&mut self) {
+        let at = self.clock.at();
+        while let Some(event) =
+            self.send(|_, server, tx| server.handle_timeout(at, tx)).expect("only Full")
         {
-            self.event(&event, now, script);
+            self.event(&event);
         }
-        self.program.handle_timeouts(now);
+        self.program.handle_timeouts();
         for (task, handle) in std::mem::take(&mut self.waiting) {
             let info = self.program.tasks().info(task);
             match info.filter(|info| info.is_live()) {
                 Some(info) => {
                     self.waiting.push((task, handle));
                     for number in info.open_inputs() {
-                        self.ask(task, number, handle, now, script);
+                        self.ask(task, number, handle);
                     }
                 }
                 None => {
                     let reply = self.program.tasks().result(task);
-                    self.reply(&reply, handle, now, script);
+                    self.respond(|works, server, tx| reply.send(works, server, handle, tx));
                 }
             }
         }
         for task in std::mem::take(&mut self.program.changed) {
-            self.publish(task, now, script);
+            self.publish(task);
         }
     }
 
     /// Asks the client of a session.
-    fn ask(
-        &mut self,
-        task: TaskKey,
-        number: u32,
-        parent: RequestHandle,
-        now: u64,
-        script: &mut Script<'_>,
-    ) {
+    fn ask(&mut self, task: TaskKey, number: u32, parent: RequestHandle) {
         if self.asking.iter().any(|(_, asking, asked)| (*asking, *asked) == (task, number)) {
             return;
         }
@@ -265,13 +242,14 @@ impl ServerEnd {
         let fields = [Field::optional("said", StringSchema::new().schema())];
         let params = ElicitFormParams::new(&message, RequestedSchema::new(&fields));
         let request = ClientRequest::from(&params).related_task(id).parent(parent);
-        match self.send(now, script, |_, server, tx| server.request(at(now), request, tx)) {
+        let at = self.clock.at();
+        match self.send(|_, server, tx| server.request(at, request, tx)) {
             Ok(call) => self.asking.push((call, task, number)),
             Err(error) => assert_eq!(error, SendError::TooManyCalls),
         }
     }
 
-    fn publish(&mut self, task: TaskKey, now: u64, script: &mut Script<'_>) {
+    fn publish(&mut self, task: TaskKey) {
         let Some(info) = self.program.tasks().info(task) else { return };
         let id = info.id().to_string();
         let features = ClientFeatures::ELICITATION_FORM;
@@ -283,11 +261,8 @@ impl ServerEnd {
         for mut change in
             [Change::task(&id, details.as_json()), Change::session_task(&id, status.as_json())]
         {
-            while self
-                .send(now, script, |_, server, tx| server.publish(&mut change, tx))
-                .expect("only Full")
-                .is_more()
-            {}
+            let mut publish = || self.send(|_, server, tx| server.publish(&mut change, tx));
+            while publish().expect("only Full").is_more() {}
         }
     }
 

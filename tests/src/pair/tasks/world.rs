@@ -1,5 +1,7 @@
 //! Both ends, the wires between them, and the clock.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use mcp_sansio::Revision;
@@ -7,6 +9,7 @@ use mcp_sansio::TaskGone;
 use mcp_sansio::tasks::{TaskEnd, TasksConfig};
 use serde_json::Value;
 
+use super::Clock;
 use super::client::{ClientEnd, Followed, Report};
 use super::program::{Ended, Program, WORK_FAILED, Work};
 use super::server::ServerEnd;
@@ -31,10 +34,9 @@ pub struct Setting<'d> {
 pub struct World<'d> {
     pub(crate) script: Script<'d>,
     setting: Setting<'d>,
-    client: ClientEnd,
-    server: ServerEnd,
-    /// The time in milliseconds.
-    pub now: u64,
+    client: ClientEnd<'d>,
+    server: ServerEnd<'d>,
+    clock: Clock,
     audit: Audit,
     connections: usize,
     /// Each line about tasks: its direction, and its method, status, `ack`, or error.
@@ -63,14 +65,17 @@ impl<'d> World<'d> {
 
     pub(crate) fn unconnected(setting: Setting<'d>, script: Script<'d>) -> Self {
         let config = TasksConfig::new().ttl(setting.ttl).max_per_owner(4);
-        let mut client = ClientEnd::new(setting.revisions[0], setting.room);
-        client.connect(1);
+        let clock = Clock(Rc::new(Cell::new(1)));
+        let mut client =
+            ClientEnd::new(clock.clone(), script.clone(), setting.revisions[0], setting.room);
+        client.connect();
+        let program = Program::new(config, clock.clone());
         Self {
+            server: ServerEnd::new(program, script.clone(), setting.room),
             script,
             setting,
             client,
-            server: ServerEnd::new(Program::new(config), setting.room),
-            now: 1,
+            clock,
             audit: Audit::default(),
             connections: 0,
             trace: Vec::new(),
@@ -95,19 +100,19 @@ impl<'d> World<'d> {
 
     /// Calls the tool. Returns `false` if the client has no connection or too many calls.
     pub fn call(&mut self, ttl: Option<Duration>) -> bool {
-        let is_called = self.client.call(self.now, ttl).is_ok();
+        let is_called = self.client.call(ttl).is_ok();
         self.pump();
         is_called
     }
 
     /// Wants to cancel the task of a call.
     pub fn cancel(&mut self, index: usize) {
-        _ = self.client.cancel(self.now, index);
+        _ = self.client.cancel(index);
     }
 
     /// Listens to the task of a call (2026-07-28).
     pub fn listen(&mut self, index: usize) {
-        _ = self.client.listen(self.now, index);
+        _ = self.client.listen(index);
     }
 
     /// The calls of the client.
@@ -125,14 +130,14 @@ impl<'d> World<'d> {
     /// The tool asks.
     pub fn ask(&mut self, index: usize) {
         if self.works().get(index).is_some_and(|work| work.ended.is_none()) {
-            self.server.program.ask(index, self.now);
+            self.server.program.ask(index);
         }
     }
 
     /// The work ends.
     pub fn end(&mut self, index: usize, end: TaskEnd) {
         if index < self.works().len() {
-            self.server.program.end(index, end, self.now);
+            self.server.program.end(index, end);
         }
     }
 
@@ -146,7 +151,7 @@ impl<'d> World<'d> {
 
     /// Something happens to the work.
     pub(crate) fn happen(&mut self) {
-        self.server.program.happen(self.now, &mut self.script);
+        self.server.program.happen(&self.script);
     }
 
     /// Runs until nothing is in transit and nothing is due.
@@ -156,15 +161,15 @@ impl<'d> World<'d> {
     pub fn pump(&mut self) {
         for turn in 0.. {
             assert!(turn < 200_000, "the world does not rest");
-            let (now, chunk) = (self.now, self.chunk());
-            self.client.settle(now, &mut self.script);
+            let chunk = self.chunk();
+            self.client.settle();
             self.judge(Speaker::Client);
             let up = self.client.wire.deliver(chunk, &mut self.server.rx);
-            self.server.receive(now, &mut self.script);
-            self.server.settle(now, &mut self.script);
+            self.server.receive();
+            self.server.settle();
             self.judge(Speaker::Server);
             let down = self.server.wire.deliver(chunk, &mut self.client.rx);
-            self.client.receive(now, &mut self.script);
+            self.client.receive();
             if self.client.has_failed || self.is_cut && up + down == 0 {
                 self.reconnect();
             } else if up + down == 0 && !self.client.wire.is_busy() && !self.server.wire.is_busy() {
@@ -196,7 +201,7 @@ impl<'d> World<'d> {
             if fate != Fate::Arrives {
                 show(format_args!("   {fate:?}"));
                 self.client.is_disturbed = true;
-                self.disturbed = self.now;
+                self.disturbed = self.clock.now();
             }
             if let Some(text) = text.filter(|_| !self.is_cut) {
                 let what = match fate {
@@ -256,7 +261,7 @@ impl<'d> World<'d> {
         show(format_args!("   a new connection"));
         self.is_cut = false;
         self.connections += 1;
-        self.disturbed = self.now;
+        self.disturbed = self.clock.now();
         let revisions = self.setting.revisions;
         let revision = revisions[self.connections % revisions.len()];
         let room = match self.is_rough {
@@ -265,21 +270,21 @@ impl<'d> World<'d> {
         };
         self.audit = Audit::default();
         self.server.reconnect(room);
-        self.client.reconnect(revision, room, self.now, &mut self.script);
+        self.client.reconnect(revision, room);
     }
 
     /// Lets time pass, with all that falls due meanwhile.
     pub fn wait(&mut self, ms: u64) {
-        let end = self.now + ms;
+        let end = self.clock.now() + ms;
         for turn in 0.. {
             assert!(turn < 20_000, "the clock stands still");
             self.pump();
             match self.next_timeout().filter(|next| *next <= end) {
-                Some(next) => self.now = next.max(self.now),
+                Some(next) => self.clock.0.set(next),
                 None => break,
             }
         }
-        self.now = end;
+        self.clock.0.set(end);
         self.pump();
     }
 
@@ -287,7 +292,7 @@ impl<'d> World<'d> {
         let client = self.client.next_timeout();
         let next = client.into_iter().chain(self.server.next_timeout()).min();
         // What is due now was handled just now.
-        next.map(|next| next.max(self.now + 1))
+        next.map(|next| next.max(self.clock.now() + 1))
     }
 
     /// Ends all work, and waits until each call has ended and each task is gone.
@@ -297,12 +302,12 @@ impl<'d> World<'d> {
     pub fn finish(&mut self) {
         self.is_rough = false;
         show(format_args!("   the end"));
-        let end = self.now + CALM;
+        let end = self.clock.now() + CALM;
         while let Some(open) = self.open_question() {
-            assert!(self.now < end, "question {open} is still open");
+            assert!(self.clock.now() < end, "question {open} is still open");
             self.wait(1000);
         }
-        self.server.program.finish(self.now, &mut self.script);
+        self.server.program.finish(&self.script);
         let longest = self.works().iter().map(|work| work.ttl).max().unwrap_or_default();
         // Clients of a task are told for a minute that it has expired.
         self.wait(longest + 61_000);
