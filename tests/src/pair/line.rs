@@ -67,6 +67,20 @@ impl Line {
         self.tx.advance(n);
     }
 
+    /// Takes the lines that were written since the last call off their way.
+    pub(super) fn take_back(&mut self) -> Vec<Vec<u8>> {
+        assert!(self.is_whole());
+        let said = std::mem::take(&mut self.said);
+        let bytes: usize = said.iter().map(|line| line.len() + 1).sum();
+        self.way.truncate(self.way.len() - bytes);
+        said
+    }
+
+    /// Puts bytes on their way.
+    pub(super) fn carry(&mut self, bytes: &[u8]) {
+        self.way.extend(bytes);
+    }
+
     /// Delivers at most `n` bytes, and returns how many.
     pub fn deliver(&mut self, n: usize, rx: &mut RxBuffer<Vec<u8>>) -> usize {
         let spare = rx.spare();

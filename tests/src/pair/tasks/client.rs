@@ -12,8 +12,9 @@ use mcp_sansio::{
 use serde_json::{Value, json};
 
 use super::Clock;
-use super::wire::Wire;
 use crate::chaos::script::{Script, show};
+use crate::pair::Line;
+use crate::pair::line::rx;
 
 const CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
@@ -30,7 +31,7 @@ pub(super) struct ClientEnd<'d> {
     script: Script<'d>,
     state: ClientState<8>,
     config: &'static ClientConfig<'static>,
-    pub(super) wire: Wire,
+    pub(super) line: Line,
     pub(super) rx: RxBuffer<Vec<u8>>,
     pub(super) followed: Vec<Followed>,
     /// Requests in flight.
@@ -117,8 +118,8 @@ impl<'d> ClientEnd<'d> {
             script,
             state: ClientState::new(),
             config: if revision.is_modern() { &MODERN } else { &LEGACY },
-            wire: Wire::new(room),
-            rx: RxBuffer::new(vec![0; 16 << 10]),
+            line: Line::new(room),
+            rx: rx(),
             followed: Vec::new(),
             calls: Vec::new(),
             asked: Vec::new(),
@@ -169,16 +170,10 @@ impl<'d> ClientEnd<'d> {
         &mut self,
         mut call: impl FnMut(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        loop {
-            let mut client = self.state.client(self.config);
-            let result = call(&mut client, &mut self.wire.tx);
-            let is_full = matches!(result, Err(SendError::Full));
-            assert!(!is_full || !self.wire.tx.pending().is_empty(), "Full, but nothing is pending");
-            self.wire.drain();
-            if !is_full {
-                return result;
-            }
-        }
+        let Self { state, config, line, .. } = self;
+        let result = line.send(|tx| call(&mut state.client(config), tx));
+        line.drain(usize::MAX);
+        result
     }
 
     fn request(

@@ -7,13 +7,11 @@
 mod client;
 mod program;
 mod server;
-mod wire;
 mod world;
 
 pub use client::{Followed, Report};
 pub use program::{Ended, Program, Work};
-pub use wire::Fate;
-pub use world::{Setting, World};
+pub use world::{Fate, Setting, World};
 
 use std::cell::Cell;
 use std::rc::Rc;

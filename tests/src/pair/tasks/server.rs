@@ -11,9 +11,10 @@ use mcp_sansio::{
 };
 
 use super::program::{OWNER, Program, Works};
-use super::wire::Wire;
 use super::{Clock, Ended, question};
 use crate::chaos::script::{Script, show};
+use crate::pair::Line;
+use crate::pair::line::rx;
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
@@ -27,7 +28,7 @@ pub(super) struct ServerEnd<'d> {
     script: Script<'d>,
     pub(super) program: Program,
     state: ServerState<8, 8>,
-    pub(super) wire: Wire,
+    pub(super) line: Line,
     pub(super) rx: RxBuffer<Vec<u8>>,
     /// Requests for results (2025-11-25).
     waiting: Vec<(TaskKey, RequestHandle)>,
@@ -44,8 +45,8 @@ impl<'d> ServerEnd<'d> {
             script,
             program,
             state: ServerState::new(),
-            wire: Wire::new(room),
-            rx: RxBuffer::new(vec![0; 16 << 10]),
+            line: Line::new(room),
+            rx: rx(),
             waiting: Vec::new(),
             asking: Vec::new(),
             listens: Vec::new(),
@@ -70,13 +71,13 @@ impl<'d> ServerEnd<'d> {
     ) -> Result<R, SendError> {
         loop {
             let mut server = self.state.server(&CONFIG);
-            let result = call(&self.program.works, &mut server, &mut self.wire.tx);
+            let result = call(&self.program.works, &mut server, &mut self.line.tx);
             if !matches!(result, Err(SendError::Full)) {
-                self.wire.drain();
+                self.line.drain(usize::MAX);
                 return result;
             }
-            assert!(!self.wire.tx.pending().is_empty(), "Full, but nothing is pending");
-            self.wire.drain();
+            assert!(!self.line.tx.pending().is_empty(), "Full, but nothing is pending");
+            self.line.drain(usize::MAX);
             if self.script.once_in(64) {
                 self.program.happen(&self.script);
             }
@@ -106,10 +107,8 @@ impl<'d> ServerEnd<'d> {
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
-                let Some(index) = self.asking.iter().position(|(asking, ..)| asking == call) else {
-                    panic!("each question ends once");
-                };
-                let (_, task, number) = self.asking.remove(index);
+                let asked = self.asking.extract_if(.., |(asking, ..)| asking == call).next();
+                let (_, task, number) = asked.expect("each question ends once");
                 match outcome {
                     CallOutcome::Result(response) => {
                         if self.program.tasks().withdraw(self.clock.time(), task, number) {

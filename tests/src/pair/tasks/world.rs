@@ -13,9 +13,21 @@ use super::Clock;
 use super::client::{ClientEnd, Followed, Report};
 use super::program::{Ended, Program, WORK_FAILED, Work};
 use super::server::ServerEnd;
-use super::wire::Fate;
 use crate::chaos::script::{Script, show};
-use crate::pair::{Audit, Speaker};
+use crate::pair::{Audit, Line, Speaker};
+
+/// What becomes of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It arrives.
+    Arrives,
+    /// It is lost, and the connection stays.
+    Lost,
+    /// It arrives twice.
+    Doubled,
+    /// The connection is lost after so many of its bytes.
+    Cut(usize),
+}
 
 /// How a world is set up.
 #[derive(Clone, Copy)]
@@ -164,15 +176,15 @@ impl<'d> World<'d> {
             let chunk = self.chunk();
             self.client.settle();
             self.judge(Speaker::Client);
-            let up = self.client.wire.deliver(chunk, &mut self.server.rx);
+            let up = self.client.line.deliver(chunk, &mut self.server.rx);
             self.server.receive();
             self.server.settle();
             self.judge(Speaker::Server);
-            let down = self.server.wire.deliver(chunk, &mut self.client.rx);
+            let down = self.server.line.deliver(chunk, &mut self.client.rx);
             self.client.receive();
             if self.client.has_failed || self.is_cut && up + down == 0 {
                 self.reconnect();
-            } else if up + down == 0 && !self.client.wire.is_busy() && !self.server.wire.is_busy() {
+            } else if up + down == 0 && !self.client.line.is_busy() && !self.server.line.is_busy() {
                 return;
             }
         }
@@ -185,16 +197,18 @@ impl<'d> World<'d> {
         }
     }
 
+    fn line(&mut self, speaker: Speaker) -> &mut Line {
+        match speaker {
+            Speaker::Client => &mut self.client.line,
+            Speaker::Server => &mut self.server.line,
+        }
+    }
+
     /// Decides what becomes of the lines that were written.
     fn judge(&mut self, speaker: Speaker) {
-        loop {
-            let wire = match speaker {
-                Speaker::Client => &mut self.client.wire,
-                Speaker::Server => &mut self.server.wire,
-            };
-            let Some(line) = wire.lines.pop_front() else { return };
-            self.audit.line(speaker, line.trim_ascii_end());
-            show(format_args!("{speaker:?}: {}", String::from_utf8_lossy(&line).trim_end()));
+        for mut line in self.line(speaker).take_back() {
+            self.audit.line(speaker, &line);
+            show(format_args!("{speaker:?}: {}", String::from_utf8_lossy(&line)));
             let message: Value = serde_json::from_slice(&line).expect("the line is JSON");
             let text = describe(speaker, &message);
             let fate = self.fate(speaker, &message, text.as_deref());
@@ -212,21 +226,15 @@ impl<'d> World<'d> {
                 };
                 self.trace.push(text + what);
             }
-            let wire = match speaker {
-                Speaker::Client => &mut self.client.wire,
-                Speaker::Server => &mut self.server.wire,
-            };
+            line.push(b'\n');
             match fate {
                 // What follows a lost connection is lost, too.
                 _ if self.is_cut => {}
-                Fate::Arrives => wire.carry(&line),
+                Fate::Arrives => self.line(speaker).carry(&line),
                 Fate::Lost => {}
-                Fate::Doubled => {
-                    wire.carry(&line);
-                    wire.carry(&line);
-                }
+                Fate::Doubled => self.line(speaker).carry(&line.repeat(2)),
                 Fate::Cut(n) => {
-                    wire.carry(&line[..n.min(line.len() - 1)]);
+                    self.line(speaker).carry(&line[..n.min(line.len() - 1)]);
                     self.is_cut = true;
                 }
             }
