@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_sansio::CallOptions;
-use mcp_sansio::Json;
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
     ResourceTemplateReference,
 };
+use mcp_sansio::{CallOptions, Json, RawJson};
 use mcp_sansio_adapters::blocking::client::Error;
 use serde_json::{Value, json};
 
@@ -17,11 +16,7 @@ use super::session::{Session, Wrong, value, want};
 
 pub(crate) const ALL: [Feature; 30] = [
     ("list_tools", |s| {
-        let tools = s.client.list_tools()?;
-        want(
-            tools.raw().map(|tool| value(tool)["name"].as_str().unwrap_or("").to_owned()).collect(),
-            each(&OFFER["tools"], "name"),
-        )
+        want(listed(s.client.list_tools()?.raw(), "name"), each(&OFFER["tools"], "name"))
     }),
     ("echo", |s| want(s.said("echo", json!({"text": TEXT}))?.as_str(), TEXT)),
     ("add", |s| want(s.said("add", json!({"a": 1.5, "b": 2}))?.parse(), Ok(3.5))),
@@ -130,20 +125,14 @@ pub(crate) const ALL: [Feature; 30] = [
         )
     }),
     ("pages", |s| {
-        let listed = s.client.list_resources()?;
-        let uris: Vec<_> = listed
-            .raw()
-            .map(|resource| value(resource)["uri"].as_str().unwrap_or("").to_owned())
-            .collect();
-        want((uris, listed.pages().len()), (each(&OFFER["resources"], "uri"), 3))
+        let resources = s.client.list_resources()?;
+        let uris = listed(resources.raw(), "uri");
+        want((uris, resources.pages().len()), (each(&OFFER["resources"], "uri"), 3))
     }),
     ("bad_cursor", |s| s.refused(-32602, "resources/list", json!({"cursor": "no such cursor"}))),
     ("templates", |s| {
-        let listed = s.client.list_resource_templates()?;
-        want(
-            listed.raw().map(|template| value(template)["uriTemplate"].clone()).collect(),
-            vec![json!("test://item/{id}")],
-        )?;
+        let templates = s.client.list_resource_templates()?;
+        want(listed(templates.raw(), "uriTemplate"), vec!["test://item/{id}".to_owned()])?;
         want(read(s, "test://item/42")?["text"].as_str(), Some("item 42"))
     }),
     ("read", |s| {
@@ -155,16 +144,9 @@ pub(crate) const ALL: [Feature; 30] = [
         s.refused(code, "resources/read", json!({"uri": "test://nothing"}))
     }),
     ("prompts", |s| {
-        let listed = s.client.list_prompts()?;
-        want(
-            listed.raw().map(|prompt| value(prompt)["name"].clone()).collect(),
-            vec![json!("plain"), json!("with_args")],
-        )?;
-        want(text_of(s.client.get_prompt("plain", &Json(json!({})))), Ok("plain".to_owned()))?;
-        want(
-            text_of(s.client.get_prompt("with_args", &Json(json!({"name": "Ada"})))),
-            Ok("Hello, Ada".to_owned()),
-        )
+        want(listed(s.client.list_prompts()?.raw(), "name"), each(&OFFER["prompts"], "name"))?;
+        want(prompt(s, "plain", json!({}))?, json!("plain"))?;
+        want(prompt(s, "with_args", json!({"name": "Ada"}))?, json!("Hello, Ada"))
     }),
     ("unknown_prompt", |s| s.refused(-32602, "prompts/get", json!({"name": "nothing"}))),
     ("complete", |s| {
@@ -207,9 +189,15 @@ pub(crate) fn read(s: &mut Session, uri: &str) -> Result<Value, Error> {
     s.client.read_resource(uri).map(|result| value(result.as_json())["contents"][0].clone())
 }
 
-fn text_of(prompt: Result<mcp_sansio::OwnedJson, Error>) -> Result<String, String> {
-    let prompt = prompt.map_err(|error| error.to_string())?;
-    Ok(value(prompt.as_json())["messages"][0]["content"]["text"].as_str().unwrap_or("").to_owned())
+/// Returns the text of the first message.
+fn prompt(s: &mut Session, name: &str, arguments: Value) -> Result<Value, Error> {
+    let prompt = s.client.get_prompt(name, &Json(arguments))?;
+    Ok(value(prompt.as_json())["messages"][0]["content"]["text"].clone())
+}
+
+/// Returns this member of each item.
+fn listed<'r>(items: impl Iterator<Item = RawJson<'r>>, member: &str) -> Vec<String> {
+    items.map(|item| value(item)[member].as_str().unwrap_or("").to_owned()).collect()
 }
 
 const TEXT: &str = "zażółć 🦀 \u{2028} \" \\";

@@ -38,32 +38,28 @@ fn main() -> ExitCode {
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
         .unwrap_or_else(|error| panic!("{offers}: {error}"));
-    let transport = Transport::of(&command);
-    let offered = transport.offers(&offers[&server]);
-    let mut report =
-        Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
+    let mut report = Report::new(&server, &command);
+    let offered = report.transport.offers(&offers[&server]);
     for revision in Revisions::ALL.iter() {
         hold(&mut report, &offered[revision.as_str()], &command, revision);
     }
     found_by_itself(&mut report, &offered, &command);
-    if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    report.code()
 }
 
 /// rmcp has the tasks of the extension, and shows them to all connections; the others have those of
 /// 2025-11-25, and show them to their session.
 fn hold_tasks(server: &str, command: &[String]) -> ExitCode {
     let revision = if server == "tasks-rmcp" { Revision::LATEST } else { Revision::V2025_11_25 };
-    let transport = Transport::of(command);
-    let mut report =
-        Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
+    let mut report = Report::new(server, command);
     let open = || Session::open(command, Revisions::only(revision), None);
     for (name, run) in &tasks::ALL {
         report.say(name, revision.as_str(), open().and_then(|mut session| run(&mut session)));
     }
-    let is_found = revision.is_modern() && transport == Transport::Http;
+    let is_found = revision.is_modern() && report.transport == Transport::Http;
     let later = || tasks::resumed_later(&mut open()?, open()?, is_found);
     report.say("resumed_later", revision.as_str(), later());
-    if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    report.code()
 }
 
 /// One process serves all features, unless a feature needs a new one or has broken it.
@@ -188,6 +184,15 @@ struct Report {
 }
 
 impl Report {
+    fn new(server: &str, command: &[String]) -> Self {
+        let transport = Transport::of(command);
+        Self { server: format!("{server}{}", transport.shown()), transport, failed: 0 }
+    }
+
+    fn code(&self) -> ExitCode {
+        if self.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
     fn say(&mut self, feature: &str, revision: &str, outcome: Result<(), Wrong>) {
         match outcome {
             Ok(()) => println!("PASS our client, {} {revision}: {feature}", self.server),
