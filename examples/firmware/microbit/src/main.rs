@@ -3,15 +3,9 @@
 #![no_std]
 #![no_main]
 
-mod board;
-mod clock;
-mod fault;
-mod interrupts;
-mod registers;
-mod ring;
-mod sensors;
-mod stack;
-mod uart;
+// With its path, so that its modules are beside it, as for the programs in `bin`.
+#[path = "hardware.rs"]
+mod hardware;
 
 use core::mem::MaybeUninit;
 use core::time::Duration;
@@ -19,8 +13,9 @@ use core::time::Duration;
 use cortex_m_rt::entry;
 use firmware_app::{App, Line, Next};
 
-use board::Microbit;
-use uart::Uart;
+use hardware::board::Microbit;
+use hardware::uart::Uart;
+use hardware::*;
 
 #[entry]
 fn main() -> ! {

@@ -2,24 +2,8 @@
 #![no_std]
 #![no_main]
 
-#[path = "../board.rs"]
-mod board;
-#[path = "../clock.rs"]
-mod clock;
-#[path = "../fault.rs"]
-mod fault;
-#[path = "../interrupts.rs"]
-mod interrupts;
-#[path = "../registers.rs"]
-mod registers;
-#[path = "../ring.rs"]
-mod ring;
-#[path = "../sensors.rs"]
-mod sensors;
-#[path = "../stack.rs"]
-mod stack;
-#[path = "../uart.rs"]
-mod uart;
+#[path = "../hardware.rs"]
+mod hardware;
 
 use core::mem::MaybeUninit;
 
@@ -28,8 +12,9 @@ use firmware_panel::{CATALOG, CONFIG, Panel};
 use mcp_sansio::{Connection, RxBuffer, ServerEvent, ServerState, TxBuffer};
 use mcp_sansio_adapters::embedded::{Port, Step};
 
-use board::Microbit;
-use uart::Uart;
+use hardware::board::Microbit;
+use hardware::uart::Uart;
+use hardware::*;
 
 type Line = Port<Uart, Connection<'static, ServerState<4, 0>, [u8; 1024], [u8; 512]>>;
 
