@@ -226,10 +226,7 @@ impl<'d> World<'d> {
                 answered
             }
         };
-        match answered {
-            Ok(answered) => _ = self.answered(handle, answered),
-            Err(error) => assert_eq!(error, SendError::Full),
-        }
+        self.responded(handle, answered);
     }
 
     /// Abandons a response that has begun; an error is sent instead.
@@ -314,7 +311,7 @@ impl<'d> World<'d> {
     }
 
     /// Sends a response.
-    fn respond(
+    pub(super) fn respond(
         &mut self,
         handle: RequestHandle,
         mut call: impl FnMut(&mut Server<'d>, &mut Tx<'_>) -> Result<(), SendError>,
@@ -322,8 +319,16 @@ impl<'d> World<'d> {
         self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call))
     }
 
+    /// Updates the state after a response, which may have been dropped for want of room.
+    pub(super) fn responded(&mut self, handle: RequestHandle, sent: Result<Delivery, SendError>) {
+        match sent {
+            Ok(answered) => _ = self.answered(handle, answered),
+            Err(error) => assert_eq!(error, SendError::Full),
+        }
+    }
+
     /// Updates the state after a response.
-    pub(super) fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
+    fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
         if answered != Delivery::Sent {
             // The request may have been cancelled while its response was written; the line was
             // finished then.
@@ -404,7 +409,11 @@ impl<'d> World<'d> {
             Change::resource("m://1"),
             Change::resource("m://3"),
         ];
-        let mut change = *self.script.pick(&changes);
+        self.publish_all(*self.script.pick(&changes));
+    }
+
+    /// Tells all subscribers of a change.
+    pub(super) fn publish_all(&mut self, mut change: Change<'_>) {
         for _ in 0..=8 {
             match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
                 Ok(Remaining::More) => {}

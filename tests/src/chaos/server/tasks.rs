@@ -8,12 +8,11 @@ use mcp_sansio::tasks::{
 };
 use mcp_sansio::types::{TaskSupport, TextResult};
 use mcp_sansio::{
-    Change, ClientFeatures, Encode as _, Encoder, JsonStr, OwnedJson, RawJson, Request,
-    RequestHandle, Revision, RpcError, SendError, Server,
+    Change, ClientFeatures, Encode as _, Encoder, JsonStr, OwnedJson, RawJson, Request, Revision,
+    RpcError, SendError,
 };
 
 use super::world::{World, Writer};
-use crate::delivery::respond;
 
 /// Few tasks, so that limits are reached; their ids are those of the corpus.
 pub(super) type State = TasksState<3>;
@@ -48,7 +47,7 @@ impl TaskContent for Content {
     }
 }
 
-impl<'d> World<'d> {
+impl World<'_> {
     fn time(&self) -> TaskTime {
         TaskTime::new(self.instant(), self.now)
     }
@@ -68,9 +67,9 @@ impl<'d> World<'d> {
             }
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
-                return self.task_response(handle, |server, tx| {
-                    server.respond_raw(handle, list.as_json(), tx)
-                });
+                let sent = self
+                    .respond(handle, |server, tx| server.respond_raw(handle, list.as_json(), tx));
+                return self.responded(handle, sent);
             }
             Some(_) => return,
             None if request.params.get("notifications").is_some() => return self.listen(request),
@@ -90,21 +89,9 @@ impl<'d> World<'d> {
             }
             None => return,
         };
-        self.task_response(handle, |server, tx| reply.send(&Content, server, handle, tx));
-    }
-
-    fn task_response(
-        &mut self,
-        handle: RequestHandle,
-        mut call: impl FnMut(&mut Server<'d>, &mut mcp_sansio::Tx<'_>) -> Result<(), SendError>,
-    ) {
-        let sent =
-            self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call));
-        match sent {
-            Ok(answered) => _ = self.answered(handle, answered),
-            // It is answered like any other request.
-            Err(error) => assert_eq!(error, SendError::Full),
-        }
+        // A request whose response is dropped is answered like any other.
+        let sent = self.respond(handle, |server, tx| reply.send(&Content, server, handle, tx));
+        self.responded(handle, sent);
     }
 
     fn listen(&mut self, request: &Request<'_>) {
@@ -149,14 +136,7 @@ impl<'d> World<'d> {
                     Change::task(&id, details.as_json()),
                     Change::session_task(&id, status.as_json()),
                 ];
-                let mut change = *self.script.pick(&changes);
-                loop {
-                    match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
-                        Ok(remaining) if remaining.is_more() => {}
-                        Ok(_) => return,
-                        Err(error) => return assert_eq!(error, SendError::Full),
-                    }
-                }
+                self.publish_all(*self.script.pick(&changes));
             }
         }
     }
