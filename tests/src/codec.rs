@@ -78,6 +78,18 @@ impl Read {
     pub fn complete(&self) -> Vec<&Message> {
         self.messages.iter().filter(|message| message.complete).collect()
     }
+
+    /// Returns the status of the error.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.error.map(MessageError::status)
+    }
+}
+
+/// Copies bytes into a reader with enough room.
+pub fn put<S: Storage>(reader: &mut RequestReader<S>, bytes: &[u8]) {
+    reader.spare()[..bytes.len()].copy_from_slice(bytes);
+    reader.commit(bytes.len());
 }
 
 /// Reads the requests of a connection, in pieces of these sizes, repeated.

@@ -15,5 +15,6 @@ pub mod login;
 pub mod memory;
 pub mod oauth;
 pub mod pair;
+pub mod random;
 pub mod stored;
 pub mod transcript;

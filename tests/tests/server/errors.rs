@@ -4,12 +4,13 @@ use std::fmt;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    ErrorCode, Frame, Instant, InvalidPayload, Messages, NotAllowed, Outcome as _, RawJson,
-    ResponseKind, Revision, Revisions, RpcError, SendError, ServerConfig, ServerEvent,
-    ServerFeatures, ToolError, TxBuffer, Violation,
+    ErrorCode, InvalidPayload, NotAllowed, Outcome as _, RawJson, RequestHandle, ResponseKind,
+    Revision, Revisions, RpcError, SendError, Server, ServerConfig, ServerFeatures, ToolError, Tx,
+    Violation,
 };
-use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
+
+use crate::features::support::{Peer, REVISIONS};
 
 #[test]
 fn err_01_each_refusal_has_its_json_rpc_code() {
@@ -37,18 +38,10 @@ fn rpc_16_each_message_is_one_short_sentence() {
     for (violation, _) in VIOLATIONS {
         let message = violation.message();
         assert_eq!(message, violation.to_string());
-        assert!(
-            (5..=120).contains(&message.len())
-                && !message.contains('\n')
-                && !message.ends_with('.'),
-            "{message}"
-        );
-        assert!(
-            message.starts_with(|c: char| c.is_ascii_uppercase())
-                || message.starts_with("params")
-                || message.starts_with("initialize"),
-            "{message}"
-        );
+        let is_short = (5..=120).contains(&message.len());
+        assert!(is_short && !message.contains('\n') && !message.ends_with('.'), "{message}");
+        let is_name = message.starts_with("params") || message.starts_with("initialize");
+        assert!(is_name || message.starts_with(|c: char| c.is_ascii_uppercase()), "{message}");
     }
 }
 
@@ -68,21 +61,13 @@ fn err_02_err_03_err_05_err_06_err_07_err_08_no_reserved_code_is_the_application
 #[test]
 fn err_06_err_07_ver_19_each_code_is_known_only_where_it_is_defined() {
     use ErrorCode as E;
-    for revision in Revisions::ALL.iter() {
-        let modern = revision.is_modern();
-        assert_eq!(E::ResourceNotFound.number(revision), if modern { -32602 } else { -32002 });
-        assert_eq!(
-            E::UrlElicitationRequired.number(revision),
-            if revision == Revision::V2025_11_25 { -32042 } else { -32602 }
-        );
-        assert_eq!(
-            E::MissingClientCapability.number(revision),
-            if modern { -32021 } else { -32602 }
-        );
-        assert_eq!(
-            E::UnsupportedProtocolVersion.number(revision),
-            if modern { -32022 } else { -32602 }
-        );
+    for (code, numbers) in [
+        (E::ResourceNotFound, [-32002, -32002, -32002, -32002, -32602]),
+        (E::UrlElicitationRequired, [-32602, -32602, -32602, -32042, -32602]),
+        (E::MissingClientCapability, [-32602, -32602, -32602, -32602, -32021]),
+        (E::UnsupportedProtocolVersion, [-32602, -32602, -32602, -32602, -32022]),
+    ] {
+        assert_eq!(REVISIONS.map(|revision| code.number(revision)), numbers);
     }
 }
 
@@ -134,10 +119,11 @@ impl fmt::Display for Unwritable {
     }
 }
 
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+
 #[test]
 fn the_kind_of_a_response_is_what_the_client_reads() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     let errors = [
         ToolError::failed("failed"),
         ToolError::invalid_arguments("invalid"),
@@ -148,39 +134,25 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
         RpcError::new(ErrorCode::ResourceNotFound, "none").into(),
         ToolError::from(RpcError::internal("owned")).into_owned(),
     ];
-    for revision in Revisions::ALL.iter() {
-        let mut server = new_server::<8, 0>(&CONFIG);
-        let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 16);
-        let meta = match revision.is_modern() {
-            true => json!({"io.modelcontextprotocol/protocolVersion": revision.as_str(),
-                "io.modelcontextprotocol/clientCapabilities": {}}),
-            false => {
-                server.start_legacy(revision);
-                json!({})
-            }
-        };
-        let mut call =
-            |respond: &dyn Fn(&mut mcp_sansio::Server<'_>, _, &mut TxBuffer<Vec<u8>>)| {
-                let line = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call",
-                "params": {"name": "t", "_meta": meta}});
-                let line = line.to_string();
-                let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-                let event =
-                    server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
-                let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-                assert_eq!(server.request_id(request.handle), Some("\"a\""));
-                respond(&mut server, request.handle, &mut tx);
+    for revision in REVISIONS {
+        let mut peer: Peer<8, 0> = Peer::sized(revision, &CONFIG, json!({}));
+        let mut call = |respond: &dyn Fn(&mut Server<'_>, RequestHandle, &mut Tx<'_>)| {
+            let (mut id, mut handle) = (None, None);
+            let response = peer.call(|server, request, tx| {
+                id = server.request_id(request.handle).map(str::to_owned);
+                respond(server, request.handle, tx);
                 assert_eq!(server.request_id(request.handle), None);
-                let response: Value = serde_json::from_slice(tx.pending()).unwrap();
-                tx.advance(tx.pending().len());
-                let read = match response["error"]["code"].as_i64() {
-                    Some(code) => ResponseKind::Error(code.try_into().unwrap()),
-                    None if response["result"]["isError"] == true => ResponseKind::ToolFailed,
-                    None => ResponseKind::Result,
-                };
-                assert_eq!(server.response_kind(request.handle), read);
-                read
+                handle = Some(request.handle);
+            });
+            assert_eq!(id, Some(response["id"].to_string()));
+            let read = match response["error"]["code"].as_i64() {
+                Some(code) => ResponseKind::Error(code.try_into().unwrap()),
+                None if response["result"]["isError"] == true => ResponseKind::ToolFailed,
+                None => ResponseKind::Result,
             };
+            assert_eq!(peer.server.response_kind(handle.unwrap()), read);
+            read
+        };
         for error in &errors {
             let read = call(&|server, request, tx| error.send(server, request, tx).unwrap());
             assert_eq!(error.response_kind(revision), read, "{revision:?} {error:?}");
@@ -198,15 +170,9 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
 
 #[test]
 fn an_error_repeats_no_more_than_1024_bytes() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
-    let answer = |message: Value| -> Value {
-        let mut tx = TxBuffer::new(vec![0; 4096]);
-        let line = message.to_string();
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let mut server = new_server::<8, 0>(&CONFIG);
-        let _ = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
-        serde_json::from_slice(tx.pending()).unwrap()
+    let answer = |message: Value| {
+        let mut peer: Peer<8, 0> = Peer::sized(Revision::LATEST, &CONFIG, json!({}));
+        peer.say(&message, |_, _, _| {}).remove(0)
     };
     for (len, is_repeated) in [(1024, true), (1025, false)] {
         // With its quotes.

@@ -1,13 +1,18 @@
 //! Extensions are negotiated in each revision that has sessions or requests to declare them in
 //! (SEP-2133).
 
-use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
+use mcp_sansio::types::{
+    ClientCapabilities, Implementation, InitializeParams, ServerCapabilities, TextResult,
+};
 use mcp_sansio::{
     ClientConfig, ClientEvent, ClientFeatures, ConfigError, Frame, Instant, MAX_EXTENSIONS,
-    Messages, OwnedJson, OwnedRequest, RawJson, Request, Revisions, Server, ServerConfig,
+    Messages, OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, ServerConfig,
     ServerEvent, ServerFeatures, TxBuffer,
 };
-use mcp_sansio_tests::memory::{new_client, new_server};
+use mcp_sansio_tests::memory::new_client;
+use serde_json::{Value, json};
+
+use crate::features::support::{Peer, initialize};
 
 const UI: &str = "io.modelcontextprotocol/ui";
 const MAPS: &str = "org.example/maps";
@@ -20,69 +25,55 @@ static SERVER: ServerConfig =
         ))
         .client_extensions(&[MAPS, UI, TASKS]);
 
-/// Handles one message and inspects the event.
-fn hear<R>(
-    server: &mut Server<'_>,
-    text: &str,
-    look: impl FnOnce(ServerEvent<'_>) -> R,
-) -> (R, String) {
-    let mut tx = TxBuffer::new(vec![0; 4096]);
-    let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
-    let result = look(server.next_event(NOW, &mut messages, &mut tx).unwrap().expect("an event"));
-    (result, String::from_utf8(tx.pending().to_vec()).unwrap())
+/// A server that has heard `initialize` of a client with these extensions, and its response.
+fn opened(
+    config: &'static ServerConfig<'static>,
+    revision: Revision,
+    extensions: Value,
+) -> (Peer, Value) {
+    let mut peer: Peer = Peer::sized(Revision::LATEST, config, json!({}));
+    let hello = initialize(revision, &json!({"extensions": extensions}));
+    let answer = peer.say(&hello, |_, event, _| {
+        let ServerEvent::Initialize { params, .. } = event else { panic!("{event:?}") };
+        let params: InitializeParams<'_> = params.to().unwrap();
+        let settings = params.capabilities.extension(UI).map(|settings| settings.to::<Value>());
+        assert_eq!(settings.map(Result::unwrap).as_ref(), extensions.get(UI));
+    });
+    (peer, answer[0]["result"]["capabilities"].clone())
 }
 
-fn initialize(revision: &str, extensions: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"extensions":{extensions}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-    )
+/// Calls a tool in a session, or with this metadata; looks at the request.
+fn request(peer: &mut Peer, meta: Option<Value>, look: impl Fn(Request<'_>)) {
+    let mut params = json!({"name": "a"});
+    if let Some(meta) = meta {
+        params["_meta"] = meta;
+    }
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    // A letter of an id is escaped.
+    let call = call.to_string().replace(r#"example/x""#, r#"example/\u0078""#);
+    peer.say_text(&call, |server, event, tx| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        look(OwnedRequest::from(&request).as_request());
+        look(request);
+        server.respond(request.handle, &TextResult::new(""), tx).unwrap();
+    });
 }
-
-fn request<R>(server: &mut Server<'_>, text: &str, look: impl Fn(Request<'_>) -> R) -> R {
-    let look = |event: ServerEvent<'_>| match event {
-        ServerEvent::Request(request) => {
-            let owned = OwnedRequest::from(&request);
-            let _ = look(owned.as_request());
-            look(request)
-        }
-        other => panic!("{other:?}"),
-    };
-    hear(server, text, look).0
-}
-
-const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#;
 
 #[test]
 fn x1_a_session_remembers_which_extensions_the_client_declared() {
-    for revision in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
-        let mut server = new_server::<8, 8>(&SERVER);
-        let declared = format!(
-            r#"{{"{UI}":{{"mimeTypes":["text/html"]}},"org.example/unknown":{{}},"{TASKS}":{{}},"{MAPS}":5}}"#
-        );
-        let ((), answer) =
-            hear(&mut server, &initialize(revision, &declared), |event| match event {
-                ServerEvent::Initialize { params, .. } => {
-                    let params: InitializeParams<'_> = params.to().unwrap();
-                    let settings = params.capabilities.extension(UI).unwrap();
-                    assert_eq!(settings.as_str(), r#"{"mimeTypes":["text/html"]}"#);
-                }
-                other => panic!("{other:?}"),
-            });
-        let ours = r#""extensions":{"org.example/a":{"n":1},"org.example/b":{}}"#;
-        assert_eq!(answer.contains(ours), revision >= "2025-06-18", "{revision}: {answer}");
-        assert!(
-            !answer.contains(TASKS) && (revision >= "2025-06-18" || !answer.contains("extensions")),
-            "{revision}: {answer}"
-        );
-        request(&mut server, CALL, |request| {
+    let declared =
+        json!({UI: {"mimeTypes": ["text/html"]}, "org.example/unknown": {}, TASKS: {}, MAPS: 5});
+    for revision in Revisions::LEGACY.iter() {
+        let (mut peer, answer) = opened(&SERVER, revision, declared.clone());
+        let ours = json!({"org.example/a": {"n": 1}, "org.example/b": {}});
+        let ours = (revision >= Revision::V2025_06_18).then_some(&ours);
+        assert_eq!(answer.get("extensions"), ours, "{revision}");
+        request(&mut peer, None, |request| {
             assert!(request.has_extension(UI), "{revision}");
             // Not declared as an object; not registered; an extension that only 2026-07-28 has.
-            assert!(
-                ![MAPS, "org.example/unknown", TASKS, ""]
-                    .iter()
-                    .any(|id| request.has_extension(id)),
-                "{revision}"
-            );
+            for id in [MAPS, "org.example/unknown", TASKS, ""] {
+                assert!(!request.has_extension(id), "{id} {revision}");
+            }
             // Extension settings are not stored.
             assert!(request.extension(UI).is_none());
         });
@@ -91,21 +82,28 @@ fn x1_a_session_remembers_which_extensions_the_client_declared() {
 
 #[test]
 fn x1_a_modern_request_declares_its_own_extensions() {
-    let mut server = new_server::<8, 8>(&SERVER);
-    let _ = hear(&mut server, &initialize("2025-11-25", &format!(r#"{{"{MAPS}":{{}}}}"#)), |_| ());
-    let text = format!(
-        r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"a","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"{UI}":{{"n":1}},"{TASKS}":{{}},"org.example/\u0078":{{}},"org.example/no":true}}}}}}}}}}"#
-    );
-    request(&mut server, &text, |request| {
-        assert_eq!(request.extension(UI).unwrap().as_str(), r#"{"n":1}"#);
-        assert!([UI, TASKS, "org.example/x"].iter().all(|id| request.has_extension(id)));
-        // The session's declaration does not apply to this request.
-        assert!(
-            ![MAPS, "org.example/no", "org.example/y"].iter().any(|id| request.has_extension(id))
-        );
+    let (mut peer, _) = opened(&SERVER, Revision::V2025_11_25, json!({MAPS: {}}));
+    let capabilities = json!({"extensions": {UI: {"n": 1}, TASKS: {}, "org.example/x": {}, "org.example/no": true}});
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
     });
-    request(&mut server, CALL, |request| {
-        assert!(request.has_extension(MAPS) && !request.has_extension(UI))
+    request(&mut peer, Some(meta), |request| {
+        assert_eq!(request.extension(UI).unwrap().as_str(), r#"{"n":1}"#);
+        for (id, has_it) in [
+            (UI, true),
+            (TASKS, true),
+            ("org.example/x", true),
+            // The session's declaration does not apply to this request.
+            (MAPS, false),
+            ("org.example/no", false),
+            ("org.example/y", false),
+        ] {
+            assert_eq!(request.has_extension(id), has_it, "{id}");
+        }
+    });
+    request(&mut peer, None, |request| {
+        assert!(request.has_extension(MAPS) && !request.has_extension(UI));
     });
 }
 
@@ -116,16 +114,15 @@ fn x1_a_server_registers_at_most_sixteen_extensions() {
         "a.b/10", "a.b/11", "a.b/12", "a.b/13", "a.b/14", "a.b/15", "a.b/16",
     ];
     const INFO: Implementation<'_> = Implementation::new("s", "1");
-    const CONFIG: ServerConfig<'_> =
+    static CONFIG: ServerConfig<'_> =
         ServerConfig::new(INFO, ServerFeatures::TOOLS).client_extensions(&IDS);
     assert_eq!(CONFIG.check(), Err(ConfigError::TooManyExtensions));
     let with = |ids| SERVER.client_extensions(ids).check();
     assert_eq!((with(&IDS[..MAX_EXTENSIONS]), with(&[])), (Ok(()), Ok(())));
     assert_eq!(with(&["a.b/0", "no-prefix"]), Err(ConfigError::ExtensionId));
-    let all = IDS.map(|id| format!(r#""{id}":{{}}"#)).join(",");
-    let mut server = new_server::<8, 8>(&CONFIG);
-    let _ = hear(&mut server, &initialize("2025-11-25", &format!("{{{all}}}")), |_| ());
-    request(&mut server, CALL, |request| {
+    let all = IDS.iter().map(|id| ((*id).to_owned(), json!({}))).collect();
+    let (mut peer, _) = opened(&CONFIG, Revision::V2025_11_25, Value::Object(all));
+    request(&mut peer, None, |request| {
         assert_eq!(IDS.iter().filter(|id| request.has_extension(id)).count(), MAX_EXTENSIONS);
         assert!(!request.has_extension(IDS[MAX_EXTENSIONS]));
     });
@@ -142,23 +139,17 @@ fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers()
     let mut tx = TxBuffer::new(vec![0; 4096]);
     client.connect(NOW, &mut tx).unwrap();
     let sent = String::from_utf8(tx.pending().to_vec()).unwrap();
-    assert!(
-        sent.contains(r#""extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}"#)
-            && !sent.contains(TASKS),
-        "{sent}"
-    );
+    let ours = r#""extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}"#;
+    assert!(sent.contains(ours) && !sent.contains(TASKS), "{sent}");
     tx.advance(usize::MAX);
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"extensions":{{"{MAPS}":{{"zoom":3}},"{TASKS}":{{}},"{UI}":1}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
     );
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
-    match client.next_event(NOW, &mut messages, &mut tx).unwrap() {
-        Some(ClientEvent::Connected(opened)) => {
-            assert_eq!(opened.extension(MAPS).unwrap().as_str(), r#"{"zoom":3}"#);
-            assert!(opened.extension(TASKS).is_none() && opened.extension(UI).is_none());
-        }
-        other => panic!("{other:?}"),
-    }
+    let event = client.next_event(NOW, &mut messages, &mut tx);
+    let Ok(Some(ClientEvent::Connected(opened))) = event else { panic!("{event:?}") };
+    assert_eq!(opened.extension(MAPS).unwrap().as_str(), r#"{"zoom":3}"#);
+    assert!(opened.extension(TASKS).is_none() && opened.extension(UI).is_none());
 }
 
 #[test]
@@ -168,11 +159,8 @@ fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
     let client = ClientCapabilities::new(ClientFeatures::NONE).extensions(only);
     for revision in Revisions::ALL.iter() {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
-            assert_eq!(
-                written.unwrap().as_json().get("extensions").is_some(),
-                revision.is_modern(),
-                "{revision}"
-            );
+            let is_declared = written.unwrap().as_json().get("extensions").is_some();
+            assert_eq!(is_declared, revision.is_modern(), "{revision}");
         }
     }
 }

@@ -31,19 +31,12 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
         ("2025-11-25", url, "notifications/tools/list_changed", false),
     ] {
         let mut peer = session(revision, capabilities);
-        let sent = peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx);
-        match sent {
-            Ok(()) => assert!(allowed, "{revision} {capabilities} {method}"),
-            Err(SendError::NotAllowed(_)) => {
-                assert!(!allowed, "{revision} {capabilities} {method}")
-            }
+        let (is_sent, line) = match peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx) {
+            Ok(()) => (true, format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{}}}}"#)),
+            Err(SendError::NotAllowed(_)) => (false, String::new()),
             Err(error) => panic!("{error:?}"),
-        }
-        let line = if allowed {
-            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}")
-        } else {
-            String::new()
         };
+        assert_eq!(is_sent, allowed, "{revision} {capabilities} {method}");
         assert_eq!(peer.sent(), line);
     }
 }
@@ -79,17 +72,12 @@ fn publishing_a_change_resumes_at_its_position() {
         position = change.position();
     }
     let mut change = Change::tools().resume(position);
-    assert_eq!(
-        (peer.server.publish(&mut change, &mut peer.tx), change.position()),
-        (Ok(Remaining::Done), position)
-    );
+    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(Remaining::Done));
+    assert_eq!(change.position(), position);
     // Without a session, its turn is skipped.
-    let mut server = new_server::<4, 4>(&CONFIG);
     let mut change = Change::tools();
-    assert_eq!(
-        (server.publish(&mut change, &mut peer.tx), change.position()),
-        (Ok(Remaining::Done), 1)
-    );
+    let told = new_server::<4, 4>(&CONFIG).publish(&mut change, &mut peer.tx);
+    assert_eq!((told, change.position()), (Ok(Remaining::Done), 1));
 }
 
 #[test]
@@ -122,29 +110,19 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
             continue;
         }
         peer.sent();
-        assert_eq!(
-            peer.server.publish(&mut change, &mut peer.tx),
-            Err(SendError::Full),
-            "{change:?}"
-        );
-        assert!(peer.tx.is_mid_frame());
+        peer.half(|server, _, tx| server.publish(&mut change, tx));
         peer.drain();
         for (other_at, mut other) in
             changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3)
         {
             // Positions 0 and 1 both belong to the first subscription.
             if (at, other_at) != (1, 2) && (at, other_at) != (2, 1) {
-                assert_eq!(
-                    peer.server.publish(&mut other, &mut peer.tx),
-                    Err(SendError::Full),
-                    "{change:?} {other:?}"
-                );
+                let published = peer.server.publish(&mut other, &mut peer.tx);
+                assert_eq!(published, Err(SendError::Full), "{change:?} {other:?}");
             }
         }
-        assert_eq!(
-            peer.finish(|server, _, tx| server.publish(&mut change, tx)),
-            Ok(Remaining::More)
-        );
+        let published = peer.finish(|server, _, tx| server.publish(&mut change, tx));
+        assert_eq!(published, Ok(Remaining::More));
         peer.sent();
     }
 }
@@ -154,28 +132,21 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`,
     // are equal where words are hashed at once.
     let mut peer = session("2025-11-25", r#"{"roots":{}}"#);
-    let call = |id| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
-    };
+    let cancel =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
     let first = peer.request(&call("\"abcdefgh\""));
-    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#), [""; 0]);
+    assert_eq!(peer.say(cancel), [""; 0]);
     let second = peer.request(&call("\"kCNQZyrP\""));
     assert_ne!(first, second);
-    let cancelled = peer.say(
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#,
-    );
-    assert!(
-        matches!(&cancelled[..], [event] if *event == format!("{:?}", ServerEvent::RequestCancelled { request: second, reason: None }))
-    );
+    let cancelled = ServerEvent::RequestCancelled { request: second, reason: None };
+    assert_eq!(peer.say(cancel), [format!("{cancelled:?}")]);
     assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.tx).is_ok());
     assert!(peer.sent().contains("\"abcdefgh\""));
     // A response to a call of the server.
     let now = Instant::from_millis(0);
     peer.server.request(now, ClientRequest::roots(), &mut peer.tx).expect("room");
-    assert_eq!(
-        peer.say(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
-        ["Violation(UnexpectedResponse)"]
-    );
+    let unknown = peer.say(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#);
+    assert_eq!(unknown, ["Violation(UnexpectedResponse)"]);
     assert_eq!(peer.server.open_calls(), 1);
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
     assert_eq!(peer.server.open_calls(), 0);
@@ -187,37 +158,24 @@ fn output_of_an_exchange_is_marked_as_such() {
     let fields = [("mcp-session-id", "s")];
     let head = RequestHead::new("POST", "/mcp", &fields);
     let over_http = |peer: &mut Peer, id: u32, exchange: u32| {
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#
-        );
-        let mut messages =
-            Messages::over_http(Frame::Complete(line.as_bytes()), &head, ExchangeId::new(exchange));
-        match peer.server.next_event(peer.now, &mut messages, &mut peer.tx) {
-            Ok(Some(ServerEvent::Request(request))) => request.handle,
-            other => panic!("{other:?}"),
-        }
+        let (line, exchange) = (call(&id.to_string()), ExchangeId::new(exchange));
+        let mut messages = Messages::over_http(Frame::Complete(line.as_bytes()), &head, exchange);
+        let event = peer.server.next_event(peer.now, &mut messages, &mut peer.tx);
+        let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
+        request.handle
     };
     let (five, nine) = (over_http(&mut peer, 1, 5), over_http(&mut peer, 2, 9));
     let of = ExchangeId::new;
-    assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (of(5), of(9)));
-    assert_eq!(
-        (
-            peer.server.open_requests_of(of(5)),
-            peer.server.open_requests_of(of(9)),
-            peer.server.open_requests_of(of(7))
-        ),
-        (1, 1, 0)
-    );
+    assert_eq!([five, nine].map(|request| peer.server.exchange(request)), [of(5), of(9)]);
+    assert_eq!([5, 9, 7].map(|id| peer.server.open_requests_of(of(id))), [1, 1, 0]);
     let ask = |peer: &mut Peer, request: ClientRequest<'_>, ms| {
         let request = request.timeout(Duration::from_millis(ms));
         peer.server.request(peer.now, request, &mut peer.tx).expect("room")
     };
     let of_nine = ask(&mut peer, ClientRequest::roots().parent(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);
-    assert_eq!(
-        (peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)),
-        (of(9), ExchangeId::SESSION)
-    );
+    let exchanges = [of_nine, of_none].map(|call| peer.server.exchange_of_call(call));
+    assert_eq!(exchanges, [of(9), ExchangeId::SESSION]);
     // Deadlines pass one after the other, each in its own exchange: calls, requests (the clock of 9
     // was paused), a ping.
     for (ms, exchange) in [
@@ -232,8 +190,7 @@ fn output_of_an_exchange_is_marked_as_such() {
     ] {
         peer.now = Instant::from_millis(ms);
         assert_eq!(peer.server.due_exchange(peer.now), exchange, "{ms} ms");
-        let happened = peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room");
-        assert_eq!(happened.is_some(), exchange.is_some(), "{ms} ms");
+        assert_eq!(peer.timeout().is_some(), exchange.is_some(), "{ms} ms");
         assert_eq!(peer.server.due_exchange(peer.now), None, "{ms} ms");
         peer.sent();
     }
@@ -246,15 +203,12 @@ fn output_of_an_exchange_is_marked_as_such() {
         assert_eq!(peer.server.due_exchange(Instant::from_millis(ms)), exchange, "{ms} ms");
     }
     peer.now = Instant::from_millis(1000);
-    assert!(peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room").is_none());
+    assert_eq!(peer.timeout(), None);
     assert!(peer.sent().contains("\"ping\""));
     // The ping belongs to no exchange.
     peer.now = Instant::from_millis(1020);
     assert_eq!(peer.server.due_exchange(peer.now), Some(ExchangeId::SESSION));
-    assert!(matches!(
-        peer.server.handle_timeout(peer.now, &mut peer.tx),
-        Ok(Some(ServerEvent::Unresponsive))
-    ));
+    assert_eq!(peer.timeout().as_deref(), Some("Unresponsive"));
 }
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
@@ -272,6 +226,10 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 /// A connection with an open session.
 fn session(revision: &str, capabilities: &str) -> Peer {
     Peer::new(new_server::<4, 4>(&CONFIG), 512).session(revision, capabilities)
+}
+
+fn call(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
 }
 
 /// Opens a modern subscription to changes of the tool list.

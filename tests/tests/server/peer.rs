@@ -63,12 +63,15 @@ impl Peer {
 
     /// Handles the deadlines that have passed; returns the events.
     pub(crate) fn time(&mut self) -> Vec<String> {
-        let mut event = || {
-            self.finish(|server, now, tx| {
-                server.handle_timeout(now, tx).map(|event| event.map(|event| format!("{event:?}")))
-            })
-        };
-        std::iter::from_fn(|| event().expect("room")).collect()
+        std::iter::from_fn(|| self.timeout()).collect()
+    }
+
+    /// Handles one deadline; returns its event.
+    pub(crate) fn timeout(&mut self) -> Option<String> {
+        let event = self.finish(|server, now, tx| {
+            server.handle_timeout(now, tx).map(|event| event.map(|event| format!("{event:?}")))
+        });
+        event.expect("room")
     }
 
     /// Repeats a call while the buffer is full.
@@ -86,6 +89,24 @@ impl Peer {
                 other => return other,
             }
         }
+    }
+
+    /// Writes the first part of a frame.
+    pub(crate) fn half<R>(
+        &mut self,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+    ) {
+        self.is_full(call);
+        assert!(self.tx.is_mid_frame());
+    }
+
+    /// Makes a call for which there is no room.
+    pub(crate) fn is_full<R>(
+        &mut self,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+    ) {
+        let full = call(&mut self.server, self.now, &mut self.tx);
+        assert_eq!(full.err(), Some(SendError::Full));
     }
 
     pub(crate) fn drain(&mut self) {

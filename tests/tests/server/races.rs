@@ -30,9 +30,8 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
         let call =
             peer.server.request(peer.now, ClientRequest::ping(), &mut peer.tx).expect("room");
         let line = peer.sent();
-        let id = serde_json::from_str::<serde_json::Value>(&line).expect("JSON")["id"]
-            .as_u64()
-            .expect("an integer");
+        let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let id = line["id"].as_u64().expect("an integer");
         assert!(seen.insert(id), "{id} twice");
         if number % 3 == 0 {
             // Cancelled or responded to, its id is not used again.
@@ -98,27 +97,27 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
         return Err(format!("asked: {asked:?}"));
     }
     let (mut ended, mut calls_ended) = (0, 0);
-    let calls_in =
-        |events: &[String]| events.iter().filter(|it| it.starts_with("CallFinished")).count();
+    let ends_in = |events: &[String]| {
+        let (first, all) = (format!("{first:?}"), events.iter());
+        let calls = all.clone().filter(|it| it.starts_with("CallFinished")).count();
+        (all.filter(|event| event.contains(&first)).count(), calls)
+    };
     for step in order {
         peer.sent();
         match step {
             Step::Cancel | Step::CancelAgain => {
                 let events = peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
-                ended +=
-                    events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+                ended += ends_in(&events).0;
                 if !peer.sent().is_empty() {
                     return Err("a response to a cancelled request".into());
                 }
             }
             Step::Respond => {
-                match respond(&mut peer.server, first, &mut peer.tx, |server, tx| {
+                let sent = respond(&mut peer.server, first, &mut peer.tx, |server, tx| {
                     server.respond(first, &TextResult::new("a"), tx)
-                }) {
-                    Ok(Delivery::Sent) => ended += 1,
-                    Ok(Delivery::Gone) => {}
-                    other => return Err(format!("{other:?}")),
-                }
+                });
+                let sent = sent.map_err(|error| error.to_string())?;
+                ended += usize::from(sent == Delivery::Sent);
             }
             Step::Answer => {
                 let events = peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
@@ -129,7 +128,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 {
                     return Err(format!("{events:?}"));
                 }
-                calls_ended += calls_in(&events);
+                calls_ended += ends_in(&events).1;
             }
             Step::CancelCall => {
                 if let Ok(call) = asked {
@@ -141,10 +140,8 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
             }
             Step::Time => {
                 peer.now = peer.now.saturating_add(Duration::from_secs(10));
-                let events = peer.time();
-                calls_ended += calls_in(&events);
-                ended +=
-                    events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+                let ends = ends_in(&peer.time());
+                (ended, calls_ended) = (ended + ends.0, calls_ended + ends.1);
             }
             Step::Reuse => {
                 peer.say(&request);
@@ -159,16 +156,12 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     for _ in 0..3 {
         peer.now = peer.now.saturating_add(Duration::from_secs(100));
-        let events = peer.time();
-        calls_ended += calls_in(&events);
-        ended += events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+        let ends = ends_in(&peer.time());
+        (ended, calls_ended) = (ended + ends.0, calls_ended + ends.1);
     }
-    if (peer.server.open_requests(), peer.server.open_calls()) != (0, 0) {
-        return Err(format!(
-            "{} and {} are left",
-            peer.server.open_requests(),
-            peer.server.open_calls()
-        ));
+    let left = (peer.server.open_requests(), peer.server.open_calls());
+    if left != (0, 0) {
+        return Err(format!("{left:?} are left"));
     }
     if ended != 1 {
         return Err(format!("the request ended {ended} times"));

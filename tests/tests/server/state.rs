@@ -2,11 +2,13 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ClientRequest, Frame, Instant, Messages, RawJson, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, TxBuffer, entries,
+    Catalog, ClientRequest, RawJson, Revision, SendError, ServerConfig, ServerEvent,
+    ServerFeatures, Target, entries,
 };
-use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::transcript::{self, Transcript};
+use serde_json::{Value, json};
+
+use crate::features::support::Peer;
 
 #[test]
 fn meta_15_meta_16_client_info_does_not_change_behaviour() {
@@ -24,11 +26,8 @@ fn meta_15_meta_16_client_info_does_not_change_behaviour() {
         };
         let usual = play(Transcript::parse(name, text));
         for client_info in names {
-            assert_eq!(
-                play(Transcript::parse_for(name, text, client_info)),
-                usual,
-                "{name} with {client_info}"
-            );
+            let other = play(Transcript::parse_for(name, text, client_info));
+            assert_eq!(other, usual, "{name} with {client_info}");
             compared += usual.len();
         }
     }
@@ -61,18 +60,18 @@ fn sta_02_conversations_that_are_interleaved_go_as_if_alone() {
         conversation("b", "{}"),
         conversation("c", r#"{"sampling":{}}"#),
     ];
-    let alone: Vec<Vec<String>> = conversations
+    let alone: Vec<Vec<Value>> = conversations
         .iter()
-        .map(|lines| lines.iter().flat_map(|line| Peer::new().say(line)).collect())
+        .map(|lines| lines.iter().flat_map(|line| Roots::new().say(line)).collect())
         .collect();
-    let mut together = Peer::new();
+    let mut together = Roots::new();
     let mut answers = vec![Vec::new(); 3];
     for turn in [0, 1, 0, 2, 2, 1, 0, 0, 2, 1, 1, 0, 2, 2, 1] {
         let done = answers[turn].len();
         answers[turn].extend(together.say(&conversations[turn][done]));
     }
     assert_eq!(answers, alone);
-    assert_ne!(alone[0][1], alone[1][1].replace("\"b", "\"a"));
+    assert_ne!(alone[0][1]["result"], alone[1][1]["result"]);
 }
 
 #[test]
@@ -84,13 +83,13 @@ fn sta_03_sta_05_a_retry_continues_on_any_connection() {
         )
     };
     let retry = call(2, r#","inputResponses":{"k":{"roots":[]}},"requestState":"7""#);
-    let mut first = Peer::new();
+    let mut first = Roots::new();
     let asked = first.say(&call(1, ""));
-    assert!(asked[0].contains(r#""resultType":"input_required""#), "{asked:?}");
+    assert_eq!(asked[0]["result"]["resultType"], "input_required");
     let here = first.say(&retry);
-    let elsewhere = Peer::new().say(&retry);
+    let elsewhere = Roots::new().say(&retry);
     assert_eq!(here, elsewhere);
-    assert!(here[0].contains("went on from 7"), "{here:?}");
+    assert!(here[0].to_string().contains("went on from 7"), "{here:?}");
     // Without the request state it starts again, also on the connection of the first attempt.
     let again = first.say(&call(1, ""));
     assert_eq!(again, asked);
@@ -101,8 +100,8 @@ fn sta_06_lists_are_the_same_on_all_connections_and_at_any_time() {
     let list = |meta: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":"L","method":"tools/list","params":{{{meta}}}}}"#)
     };
-    let first = Peer::new().say(&list(&meta("{}")));
-    let mut other = Peer::new();
+    let first = Roots::new().say(&list(&meta("{}")));
+    let mut other = Roots::new();
     let before = other.say(&list(&meta(r#"{"roots":{},"sampling":{},"elicitation":{}}"#)));
     assert_eq!(before, first);
     for line in [
@@ -130,50 +129,40 @@ static CATALOG: Catalog<'static> =
     Catalog::new().tools(entries![Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
 
 /// A connection whose application requests the roots where it can.
-struct Peer {
-    server: Server<'static>,
-}
+struct Roots(Peer);
 
-impl Peer {
+impl Roots {
     fn new() -> Self {
-        Self { server: new_server::<8, 8>(&CONFIG) }
+        Self(Peer::sized(Revision::LATEST, &CONFIG, json!({})))
     }
 
     /// Returns the response to a line.
-    fn say(&mut self, line: &str) -> Vec<String> {
-        let mut tx = TxBuffer::new([0; 8192]);
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        while let Some(event) =
-            self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room")
-        {
-            let ServerEvent::Request(request) = event else { continue };
-            let target = CATALOG.respond(&mut self.server, &request, &mut tx).expect("room");
+    fn say(&mut self, line: &str) -> Vec<Value> {
+        self.0.say_text(line, |server, event, tx| {
+            let ServerEvent::Request(request) = event else { return };
+            let target = CATALOG.respond(server, &request, tx).expect("room");
             if matches!(target, Target::Responded) {
-                continue;
+                return;
             }
             let answered = match (request.name(), request.request_state()) {
                 (Some(name), None) if name == "ask" => {
                     let questions = [("k", ClientRequest::roots())];
-                    match self.server.input_required(request.handle, &questions, Some("7"), &mut tx)
-                    {
-                        Err(mcp_sansio::SendError::NotAllowed(_)) => self.server.respond(
-                            request.handle,
-                            &TextResult::error("cannot ask"),
-                            &mut tx,
-                        ),
+                    let asked = server.input_required(request.handle, &questions, Some("7"), tx);
+                    match asked {
+                        Err(SendError::NotAllowed(_)) => {
+                            server.respond(request.handle, &TextResult::error("cannot ask"), tx)
+                        }
                         other => other,
                     }
                 }
                 (_, Some(state)) => {
                     let text =
                         format!("went on from {state} with {:?}", request.input_response("k"));
-                    self.server.respond(request.handle, &TextResult::new(&text), &mut tx)
+                    server.respond(request.handle, &TextResult::new(&text), tx)
                 }
-                _ => self.server.respond(request.handle, &TextResult::new("plain"), &mut tx),
+                _ => server.respond(request.handle, &TextResult::new("plain"), tx),
             };
             assert_eq!(answered, Ok(()));
-        }
-        let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
-        sent.lines().map(Into::into).collect()
+        })
     }
 }

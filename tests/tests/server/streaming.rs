@@ -34,11 +34,7 @@ fn a_response_written_in_pieces_equals_one_of_respond() {
         let Peer { server, tx, .. } = &mut wire;
         assert!(matches!(server.next_event(NOW, &mut cancel, tx), Ok(None)), "size {size}");
         let mut ping = Messages::new(Frame::Complete(PING.as_bytes()));
-        assert_eq!(
-            server.next_event(NOW, &mut ping, tx).err(),
-            Some(SendError::Full),
-            "size {size}"
-        );
+        assert_eq!(server.next_event(NOW, &mut ping, tx).err(), Some(SendError::Full));
         assert_eq!(wire.finish(|server, _, tx| server.finish_response(request, tx)), Ok(()));
 
         let mut whole = peer(4000);
@@ -72,23 +68,12 @@ fn begin_write_and_finish_must_be_called_in_order() {
     let mut wire = peer(4000);
     let request = wire.request(CALL);
     let Peer { server, tx, .. } = &mut wire;
-    assert_eq!(
-        server.write_response(request, b"x", tx).err(),
-        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
-    );
-    assert_eq!(
-        server.finish_response(request, tx).err(),
-        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
-    );
+    let out_of_order = Some(SendError::NotAllowed(NotAllowed::OutOfOrder));
+    assert_eq!(server.write_response(request, b"x", tx).err(), out_of_order);
+    assert_eq!(server.finish_response(request, tx).err(), out_of_order);
     assert_eq!(server.begin_response(request, tx), Ok(()));
-    assert_eq!(
-        server.begin_response(request, tx).err(),
-        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
-    );
-    assert_eq!(
-        server.respond(request, &TextResult::new("x"), tx).err(),
-        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
-    );
+    assert_eq!(server.begin_response(request, tx).err(), out_of_order);
+    assert_eq!(server.respond(request, &TextResult::new("x"), tx).err(), out_of_order);
 }
 
 const NOW: Instant = Instant::from_millis(0);

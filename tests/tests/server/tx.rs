@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Frame, Instant,
-    InvalidPayload, Json, Messages, Remaining, SendError, ServerConfig, ServerEvent,
+    InvalidPayload, Json, Messages, RawJson, Remaining, SendError, ServerConfig, ServerEvent,
     ServerFeatures,
 };
 use mcp_sansio_tests::delivery::respond;
@@ -16,16 +16,19 @@ use serde::{Serialize, Serializer};
 
 use crate::peer::Peer;
 
-fn timed_out(call: Call) -> ServerEvent<'static> {
-    ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut }
+const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#;
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+
+fn timed_out(call: Call) -> String {
+    format!("{:?}", ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut })
 }
 
 #[test]
 fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
     let mut peer = session(16);
     let call = ask(&mut peer, ClientRequest::roots());
-    assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
+    peer.half(|server, now, tx| server.cancel_call(now, call, tx));
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
     let done = peer.finish(|server, now, tx| server.cancel_call(now, call, tx));
     assert_eq!(done, Ok(()));
@@ -42,16 +45,11 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     let first = ask(&mut peer, ClientRequest::ping().timeout(Duration::from_millis(50)));
     let second = ask(&mut peer, ClientRequest::ping().timeout(Duration::from_millis(10)));
     peer.now = Instant::from_millis(10);
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
-    assert!(peer.tx.is_mid_frame());
+    peer.half(|server, now, tx| server.handle_timeout(now, tx));
     // Now the other one, in an earlier slot, is due as well.
     peer.now = Instant::from_millis(60);
-    let event =
-        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(timed_out(second)))));
-    let event =
-        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(timed_out(first)))));
+    assert_eq!(peer.timeout(), Some(timed_out(second)));
+    assert_eq!(peer.timeout(), Some(timed_out(first)));
     assert_eq!(
         peer.sent(),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n\
@@ -63,30 +61,18 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
 #[test]
 fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
     let mut peer = session(16);
-    let request =
-        peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    let request = peer.request(CALL);
     peer.now = Instant::from_millis(1000);
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
-    assert!(peer.tx.is_mid_frame());
-    assert_eq!(
-        peer.say(
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
-        ),
-        [""; 0]
-    );
-    assert_eq!(
-        peer.server.respond(request, &TextResult::new("late"), &mut peer.tx),
-        Err(SendError::Full)
-    );
-    let event =
-        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::RequestTimedOut { request }))));
-    assert_eq!(
-        respond(&mut peer.server, request, &mut peer.tx, |server, tx| {
-            server.respond(request, &TextResult::new("late"), tx)
-        }),
-        Ok(Delivery::Gone)
-    );
+    peer.half(|server, now, tx| server.handle_timeout(now, tx));
+    assert_eq!(peer.say(CANCEL), [""; 0]);
+    let late = TextResult::new("late");
+    peer.is_full(|server, _, tx| server.respond(request, &late, tx));
+    let timed_out = format!("{:?}", ServerEvent::RequestTimedOut { request });
+    assert_eq!(peer.timeout(), Some(timed_out));
+    let gone = respond(&mut peer.server, request, &mut peer.tx, |server, tx| {
+        server.respond(request, &late, tx)
+    });
+    assert_eq!(gone, Ok(Delivery::Gone));
     assert_eq!(
         peer.sent(),
         r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request timed out"}}"#
@@ -97,17 +83,10 @@ fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
 #[test]
 fn canc_05_a_begun_response_is_finished_despite_cancellation() {
     let mut peer = session(16);
-    let request =
-        peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    let request = peer.request(CALL);
     let result = TextResult::new("a text");
-    assert_eq!(peer.server.respond(request, &result, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
-    assert_eq!(
-        peer.say(
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
-        ),
-        [""; 0]
-    );
+    peer.half(|server, _, tx| server.respond(request, &result, tx));
+    assert_eq!(peer.say(CANCEL), [""; 0]);
     peer.now = Instant::from_millis(5000);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
     assert_eq!(peer.finish(|server, _, tx| server.respond(request, &result, tx)), Ok(()));
@@ -139,7 +118,7 @@ fn the_id_of_a_call_whose_parameters_fail_half_way_is_unused() {
     let passing = Passing::default();
     let params = Json(&passing);
     let own = ClientRequest::new("org.example/own", Some(&params), ClientFeatures::NONE);
-    assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
+    peer.is_full(|server, now, tx| server.request(now, own, tx));
     peer.drain();
     passing.is_gone.set(true);
     let failed = peer.finish(|server, now, tx| server.request(now, own, tx));
@@ -156,26 +135,14 @@ fn the_id_of_a_call_whose_parameters_fail_half_way_is_unused() {
 fn two_senders_in_turns_do_not_write_into_one_frame() {
     let mut peer = session(16);
     let own = ClientRequest::new("org.example/own", None, ClientFeatures::NONE);
-    assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
-    assert_eq!(
-        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
-        Err(SendError::Full)
-    );
-    assert_eq!(
-        peer.server.notify("notifications/own", &mcp_sansio::RawJson::NULL, &mut peer.tx),
-        Err(SendError::Full)
-    );
-    assert_eq!(peer.server.publish(&mut Change::tools(), &mut peer.tx), Err(SendError::Full));
+    peer.half(|server, now, tx| server.request(now, own, tx));
+    peer.is_full(|server, now, tx| server.request(now, ClientRequest::roots(), tx));
+    peer.is_full(|server, _, tx| server.notify("notifications/own", &RawJson::NULL, tx));
+    peer.is_full(|server, _, tx| server.publish(&mut Change::tools(), tx));
     peer.drain();
-    assert_eq!(
-        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
-        Err(SendError::Full)
-    );
-    let call = peer.finish(|server, now, tx| server.request(now, own, tx)).expect("room");
-    let other = peer
-        .finish(|server, now, tx| server.request(now, ClientRequest::roots(), tx))
-        .expect("room");
+    peer.is_full(|server, now, tx| server.request(now, ClientRequest::roots(), tx));
+    let [call, other] = [own, ClientRequest::roots()]
+        .map(|request| peer.finish(|server, now, tx| server.request(now, request, tx)));
     assert_ne!(call, other);
     assert_eq!(
         peer.sent(),
@@ -183,15 +150,13 @@ fn two_senders_in_turns_do_not_write_into_one_frame() {
     );
 
     let (mut tools, mut resource) = (Change::tools(), Change::resource("file:///a"));
-    assert!(
-        peer.say(r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#)[0]
-            .contains("Subscribed")
-    );
+    let subscribe =
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+    assert!(peer.say(subscribe)[0].contains("Subscribed"));
     peer.sent();
-    assert_eq!(peer.server.publish(&mut tools, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
+    peer.half(|server, _, tx| server.publish(&mut tools, tx));
     peer.drain();
-    assert_eq!(peer.server.publish(&mut resource, &mut peer.tx), Err(SendError::Full));
+    peer.is_full(|server, _, tx| server.publish(&mut resource, tx));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut tools, tx)), Ok(Remaining::More));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut resource, tx)), Ok(Remaining::More));
     assert_eq!(
@@ -214,15 +179,11 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
     // The session first, in one piece; then the subscription, in several.
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::More));
     peer.sent();
-    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::Full));
-    assert!(peer.tx.is_mid_frame());
+    peer.half(|server, _, tx| server.publish(&mut change, tx));
     let cancel =
         br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}"#;
     let mut messages = Messages::new(Frame::Complete(cancel));
-    assert!(matches!(
-        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
-        Err(SendError::Full)
-    ));
+    peer.is_full(|server, now, tx| server.next_event(now, &mut messages, tx).map(drop));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::More));
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
@@ -240,28 +201,20 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
 fn an_operation_that_returns_full_has_no_effect() {
     let mut peer = session(100);
     let filler = TextResult::new("filler");
-    let first =
-        peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
+    let first = peer.request(CALL);
     assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(()));
     let pending = peer.tx.pending().to_vec();
     // A message that needs a response waits: the cursor does not move, and nothing is lost.
     let line = br#"{"jsonrpc":"2.0","id":2,"method":"nope"}"#;
     let mut messages = Messages::new(Frame::Complete(line));
     for _ in 0..3 {
-        assert!(matches!(
-            peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
-            Err(SendError::Full)
-        ));
+        peer.is_full(|server, now, tx| server.next_event(now, &mut messages, tx).map(drop));
         assert_eq!(peer.tx.pending(), pending);
     }
     // A message that needs no response is taken: a notification, a `tools/call`.
-    let second =
-        peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
-    assert_eq!(peer.server.respond(second, &filler, &mut peer.tx), Err(SendError::Full));
-    assert_eq!(
-        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
-        Err(SendError::Full)
-    );
+    let second = peer.request(CALL);
+    peer.is_full(|server, _, tx| server.respond(second, &filler, tx));
+    peer.is_full(|server, now, tx| server.request(now, ClientRequest::roots(), tx));
     assert_eq!(peer.tx.pending(), pending);
     assert_eq!((peer.server.open_requests(), peer.server.open_calls()), (1, 0));
     peer.drain();

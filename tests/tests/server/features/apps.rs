@@ -10,7 +10,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::blocking::App;
 use serde_json::{Value, json};
 
-use super::support::{Peer, REVISIONS, raw};
+use super::support::{Peer, REVISIONS, declared, raw};
 
 const DIAL: &str = "ui://gauge/dial";
 const HTML: &str = "<!doctype html><title>Dial</title><script>\"1 < 2\"</script>";
@@ -57,18 +57,12 @@ impl ToolHandler for Gauge {
     }
 }
 
-fn listed(catalog: &Catalog<'_>, revision: Revision, method: &str) -> Value {
-    let answer = Peer::new(revision).ask(method, json!({}), |server, request, tx| {
-        assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
-    });
-    answer["result"].clone()
-}
-
 #[test]
 fn app_10_app_11_a_tool_names_its_page_and_its_callers() {
     for revision in REVISIONS {
-        let listed = listed(&CATALOG, revision, "tools/list");
-        let (measure, reset) = (&listed["tools"][0], &listed["tools"][1]);
+        let answer = Peer::new(revision).look_up(&CATALOG, "tools/list", json!({}));
+        let tools = &answer["result"]["tools"];
+        let (measure, reset) = (&tools[0], &tools[1]);
         if revision < Revision::V2025_06_18 {
             assert!(measure.get("_meta").is_none() && reset.get("_meta").is_none());
         } else {
@@ -81,18 +75,14 @@ fn app_10_app_11_a_tool_names_its_page_and_its_callers() {
 #[test]
 fn app_02_app_03_a_page_is_html_with_its_settings() {
     for revision in REVISIONS {
-        let read = Peer::new(revision).ask(
-            "resources/read",
-            json!({"uri": DIAL}),
-            |server, request, tx| {
-                let Ok(Target::Resource(_)) = CATALOG.respond(server, request, tx) else {
-                    panic!("the page is a resource")
-                };
-                server.respond(request.handle, &PAGE, tx).unwrap();
-            },
-        );
-        let (listed, read) = (listed(&CATALOG, revision, "resources/list"), &read["result"]);
-        let (listed, read) = (&listed["resources"][0], &read["contents"][0]);
+        let mut peer = Peer::new(revision);
+        let read = peer.ask("resources/read", json!({"uri": DIAL}), |server, request, tx| {
+            let found = CATALOG.respond(server, request, tx);
+            assert!(matches!(found, Ok(Target::Resource(_))), "{found:?}");
+            server.respond(request.handle, &PAGE, tx).unwrap();
+        });
+        let listed = peer.look_up(&CATALOG, "resources/list", json!({}));
+        let (listed, read) = (&listed["result"]["resources"][0], &read["result"]["contents"][0]);
         assert_eq!((&read["uri"], &read["text"]), (&json!(DIAL), &json!(HTML)));
         for place in [listed, read] {
             assert_eq!(place["mimeType"], "text/html;profile=mcp-app");
@@ -203,14 +193,11 @@ fn app_04_app_07_a_server_offers_pages_to_clients_that_show_them() {
 fn app_08_the_types_of_pages_that_a_client_shows_are_its_settings() {
     let of_request = |capabilities: Value| {
         let mut found = None;
-        Peer::that_can(Revision::LATEST, capabilities).ask(
-            "tools/list",
-            json!({}),
-            |server, request, tx| {
-                found = request.ui().map(|ui| ui.supports(ui::MIME_TYPE));
-                CATALOG.respond(server, request, tx).unwrap();
-            },
-        );
+        let mut peer = Peer::that_can(Revision::LATEST, capabilities);
+        peer.ask("tools/list", json!({}), |server, request, tx| {
+            found = request.ui().map(|ui| ui.supports(ui::MIME_TYPE));
+            CATALOG.respond(server, request, tx).unwrap();
+        });
         found
     };
     let of_session = |capabilities: Value| {
@@ -263,16 +250,7 @@ fn app_04_a_server_declares_the_extension() {
             .extensions(ui::SERVER_EXTENSIONS);
     CONFIG.check().unwrap();
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut peer = Peer::<8, 8>::sized(Revision::LATEST, &CONFIG, json!({}));
-        let request = if revision.is_modern() {
-            peer.request("server/discover", json!({}))
-        } else {
-            let params = json!({"protocolVersion": revision.as_str(), "capabilities": {},
-                "clientInfo": {"name": "c", "version": "1"}});
-            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
-        };
-        let answer = peer.say(&request, |_, _, _| {});
         let extensions = json!({"io.modelcontextprotocol/ui": {}});
-        assert_eq!(answer[0]["result"]["capabilities"]["extensions"], extensions, "{revision}");
+        assert_eq!(declared(revision, &CONFIG)["extensions"], extensions, "{revision}");
     }
 }

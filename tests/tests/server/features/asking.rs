@@ -4,7 +4,7 @@
 use mcp_sansio::types::*;
 use mcp_sansio::{
     CallOutcome, ClientRequest, Instant, InvalidPayload, RawJson, Request, Revision, RpcError,
-    Server, ServerEvent, Tx,
+    SendError, Server, ServerEvent, Tx,
 };
 use serde_json::{Value, json};
 
@@ -23,53 +23,52 @@ const FIELDS: [Field<'static>; 5] = [
 ];
 const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
 
+type Failed = Box<dyn std::error::Error>;
+
 /// Returns the user's input, or why it cannot be used.
-fn name(answer: RawJson<'_>) -> Result<String, String> {
-    let answer: ElicitResult<'_> = answer.to().map_err(|error| error.to_string())?;
+fn name(answer: RawJson<'_>) -> Result<String, Failed> {
+    let answer: ElicitResult<'_> = answer.to()?;
     match answer.action {
         ElicitAction::Decline => Ok("somebody".into()),
         ElicitAction::Cancel => Ok("nobody".into()),
         ElicitAction::Accept => {
             let content = answer.content.unwrap_or(RawJson::EMPTY);
             FORM.validate_content(content).map_err(|error| error.to_string())?;
-            let name =
-                content.get("name").and_then(RawJson::as_string).map(|name| name.to_string());
-            name.ok_or_else(|| "no name".into())
+            let name = content.get("name").and_then(RawJson::as_string).ok_or("no name")?;
+            Ok(name.to_string())
         }
-        action => Err(format!("no such action: {}", action.as_str())),
+        action => Err(format!("no such action: {}", action.as_str()).into()),
     }
 }
 
 /// The modern handler: `who` by elicitation, `what` by sampling, `where` from the roots; then a
 /// sentence.
 fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>) {
-    let answers = || -> Result<_, String> {
+    let answers = || -> Result<_, Failed> {
         let who = request.input_response("who").map(name).transpose()?;
         let what = request.input_response("what").map(|answer| {
-            let answer: CreateMessageResult<'_> = answer.to().map_err(|error| error.to_string())?;
-            let texts: Result<Vec<_>, _> = answer
-                .content
-                .iter()
-                .map(|block| block.map(|block| block.as_text().map(|text| text.to_string())))
-                .collect();
-            Ok::<_, String>(
-                texts.map_err(|error| error.to_string())?.into_iter().flatten().collect::<String>(),
-            )
+            let answer: CreateMessageResult<'_> = answer.to()?;
+            let mut text = String::new();
+            for block in answer.content.iter() {
+                text.extend(block?.as_text().map(|text| text.to_string()));
+            }
+            Ok::<_, Failed>(text)
         });
         let places = request.input_response("where").map(|answer| {
-            let answer: ListRootsResult<'_> = answer.to().map_err(|error| error.to_string())?;
-            let roots: Result<Vec<_>, _> = answer.roots.iter().collect();
-            let roots = roots.map_err(|error| error.to_string())?;
-            if roots.iter().all(Root::is_valid) {
-                Ok::<_, String>(roots.len())
-            } else {
-                Err("a root is not a file".into())
+            let answer: ListRootsResult<'_> = answer.to()?;
+            let roots = answer.roots.iter().collect::<Result<Vec<_>, _>>()?;
+            if !roots.iter().all(Root::is_valid) {
+                return Err(Failed::from("a root is not a file"));
             }
+            Ok(roots.len())
         });
         Ok((who, what.transpose()?, places.transpose()?))
     };
     let answered = match answers() {
-        Err(reason) => server.respond_error(request.handle, &RpcError::invalid_params(&reason), tx),
+        Err(reason) => {
+            let reason = reason.to_string();
+            server.respond_error(request.handle, &RpcError::invalid_params(&reason), tx)
+        }
         Ok((Some(who), Some(what), Some(places))) => server.respond(
             request.handle,
             &TextResult::new(&format!("{who} wants {what} in {places}")),
@@ -121,7 +120,7 @@ fn keys(answer: &Value) -> Vec<&str> {
 #[test]
 fn mrtr_23_input_responses_are_read_by_their_kind() {
     let mut peer = Peer::new(Revision::LATEST);
-    let first = peer.ask("tools/call", json!({"name": "t"}), attempt);
+    let first = peer.call(attempt);
     assert_eq!(keys(&first), ["what", "where", "who"]);
     assert!(
         first["result"]["inputRequests"].as_object().is_some_and(|all| all
@@ -210,13 +209,11 @@ fn mrtr_06_mrtr_15_no_state_is_kept_after_input_required() {
         Peer::sized(Revision::LATEST, &CONFIG, super::support::can_do_everything());
     let before = format!("{:?}", peer.server).len();
     for _ in 0..100 {
-        let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        let answer = peer.call(|server, request, tx| {
             assert!(server.poll_timeout().is_some());
             // A result with neither input requests nor a state is invalid.
-            assert_eq!(
-                server.input_required(request.handle, &[], None, tx),
-                Err(mcp_sansio::SendError::Invalid(InvalidPayload::Empty))
-            );
+            let asked = server.input_required(request.handle, &[], None, tx);
+            assert_eq!(asked, Err(SendError::Invalid(InvalidPayload::Empty)));
             assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
             attempt(server, request, tx);
             assert!(!server.is_request_open(request.handle));
@@ -250,7 +247,7 @@ fn elic_17_a_person_may_decline_or_go_away() {
         }
     }
     // A client that does not retry does not block others.
-    assert_eq!(keys(&peer.ask("tools/call", json!({"name": "t"}), attempt)).len(), 3);
+    assert_eq!(keys(&peer.call(attempt)).len(), 3);
     assert_eq!(peer.server.open_requests(), 0);
     assert_eq!(retry(&mut peer, good())["result"]["content"][0]["text"], "Ada wants tea in 2");
 }
@@ -284,7 +281,7 @@ fn elic_18_elic_20_content_is_validated_by_the_form() {
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}), |_, event, _| {
                 let ServerEvent::CallFinished { outcome: CallOutcome::Result(answer), .. } = event else { panic!("{event:?}") };
-                verdict = Some(name(answer));
+                verdict = Some(name(answer).map_err(|error| error.to_string()));
             });
             match (verdict.expect("a response"), reason) {
                 (Ok(_), None) => {}
@@ -306,20 +303,13 @@ fn samp_11_messages_have_a_role_and_content() {
         [SamplingMessage::user("q"), SamplingMessage::assistant("a"), SamplingMessage::user("q")];
     let params = CreateMessageParams::new(&messages, 9);
     let questions = [("k", ClientRequest::from(&params))];
-    let answer = Peer::new(Revision::LATEST).ask(
-        "tools/call",
-        json!({"name": "t"}),
-        |server, request, tx| {
-            assert_eq!(server.input_required(request.handle, &questions, None, tx), Ok(()));
-        },
-    );
-    let sent =
-        answer["result"]["inputRequests"]["k"]["params"]["messages"].as_array().expect("a list");
-    let roles: Vec<&Value> = sent.iter().map(|message| &message["role"]).collect();
-    assert_eq!(roles, ["user", "assistant", "user"]);
-    assert!(
-        sent.iter().all(|message| message["content"]["type"] == "text"
-            && message["content"]["text"].is_string())
+    let answer = Peer::new(Revision::LATEST).call(|server, request, tx| {
+        assert_eq!(server.input_required(request.handle, &questions, None, tx), Ok(()));
+    });
+    let said = |role, text| json!({"role": role, "content": {"type": "text", "text": text}});
+    assert_eq!(
+        answer["result"]["inputRequests"]["k"]["params"]["messages"],
+        json!([said("user", "q"), said("assistant", "a"), said("user", "q")])
     );
     // Messages given as JSON must have both as well, or they are not sent.
     for wrong in [
@@ -331,16 +321,10 @@ fn samp_11_messages_have_a_role_and_content() {
         let params: CreateMessageParams<'_> =
             RawJson::parse(&text).expect("JSON").to().expect("params");
         let questions = [("k", ClientRequest::from(&params))];
-        Peer::new(Revision::LATEST).ask(
-            "tools/call",
-            json!({"name": "t"}),
-            |server, request, tx| {
-                assert_eq!(
-                    server.input_required(request.handle, &questions, None, tx),
-                    Err(mcp_sansio::SendError::Invalid(InvalidPayload::ToolResults))
-                );
-                assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(()));
-            },
-        );
+        Peer::new(Revision::LATEST).call(|server, request, tx| {
+            let asked = server.input_required(request.handle, &questions, None, tx);
+            assert_eq!(asked, Err(SendError::Invalid(InvalidPayload::ToolResults)));
+            assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(()));
+        });
     }
 }

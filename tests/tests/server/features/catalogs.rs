@@ -7,7 +7,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{Catalog, Entry, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
-use super::support::{Peer, REVISIONS, entries, leaked, raw};
+use super::support::{Peer, REVISIONS, entries, raw};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
@@ -111,9 +111,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
             });
             assert_eq!(answer["result"]["content"][0]["text"], name);
         }
-        let answer = peer.ask("tools/call", json!({"name": "ECHO"}), |server, request, tx| {
-            assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
-        });
+        let answer = peer.look_up(&catalog, "tools/call", json!({"name": "ECHO"}));
         assert_eq!(answer["error"]["code"], -32602);
     }
 }
@@ -150,21 +148,12 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
     let schema = r##"{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","unevaluatedProperties":false,"$defs":{"a":{"$anchor":"x"}},"properties":{"a":{"x-mcp-header":"A","$ref":"#/$defs/a"},"b":1.50},"x-own":[{"\u00e9":null}]}"##;
     let tools = [Tool::new("t", raw(schema)).output_schema(raw(schema))];
     let catalog = Catalog::new().tools(entries(&tools));
-    let mut tx = mcp_sansio::TxBuffer::with_limit(Vec::new(), 1 << 20);
     for revision in REVISIONS {
-        let mut peer = Peer::new(revision);
-        let line = peer.request("tools/list", json!({})).to_string();
-        let mut messages = mcp_sansio::Messages::new(mcp_sansio::Frame::Complete(line.as_bytes()));
-        let event = peer.server.next_event(super::support::NOW, &mut messages, &mut tx);
-        let Ok(Some(mcp_sansio::ServerEvent::Request(request))) = event else {
-            panic!("{event:?}")
-        };
-        assert!(matches!(
-            catalog.respond(&mut peer.server, &request, &mut tx),
-            Ok(Target::Responded)
-        ));
-        let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
-        tx.advance(usize::MAX);
+        let mut sent = String::new();
+        Peer::new(revision).ask("tools/list", json!({}), |server, request, tx| {
+            assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
+            sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
+        });
         let expected = if revision < Revision::V2025_06_18 { 1 } else { 2 };
         assert_eq!(sent.matches(schema).count(), expected, "{revision}: {sent}");
     }
@@ -172,9 +161,7 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
 
 fn list(peer: &mut Peer, catalog: &Catalog<'_>, method: &str, cursor: Option<&Value>) -> Value {
     let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
-    peer.ask(method, params, |server, request, tx| {
-        assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)))
-    })
+    peer.look_up(catalog, method, params)
 }
 
 const METHODS: [(&str, &str, &str); 4] = [
@@ -211,32 +198,22 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                     loop {
                         let answer = list(&mut peer, &catalog, method, next.as_ref());
                         let result = &answer["result"];
-                        entries.extend(
-                            result[member]
-                                .as_array()
-                                .expect("a list")
-                                .iter()
-                                .map(|entry| entry[key].as_str().expect("a name").to_owned()),
-                        );
-                        if revision.is_modern() {
-                            assert_eq!(
-                                (&result["ttlMs"], &result["cacheScope"]),
-                                (&json!(7), &json!("private"))
-                            );
-                        } else {
-                            assert!(
-                                result.get("ttlMs").is_none() && result.get("cacheScope").is_none()
-                            );
-                        }
+                        let listed = result[member].as_array().expect("a list").iter();
+                        entries.extend(listed.map(|it| it[key].as_str().unwrap().to_owned()));
+                        let hints = [result.get("ttlMs"), result.get("cacheScope")];
+                        let (ttl, scope) = (json!(7), json!("private"));
+                        let expected = [
+                            revision.is_modern().then_some(&ttl),
+                            revision.is_modern().then_some(&scope),
+                        ];
+                        assert_eq!(hints, expected);
                         next = result.get("nextCursor").cloned();
                         pages.push(result.clone());
                         let Some(cursor) = &next else { break };
                         // The same cursor gives the same page.
-                        let again = list(&mut peer, &catalog, method, Some(cursor));
-                        assert_eq!(
-                            again["result"],
-                            list(&mut Peer::new(revision), &catalog, method, Some(cursor))["result"]
-                        );
+                        let [again, other] = [&mut peer, &mut Peer::new(revision)]
+                            .map(|peer| list(peer, &catalog, method, Some(cursor)));
+                        assert_eq!(again["result"], other["result"]);
                         if size == 1 {
                             cursors.push((method, cursor.clone()));
                         }
@@ -245,12 +222,8 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                     (entries, pages)
                 });
                 assert_eq!(one, other);
-                let expected: Vec<&str> = names
-                    .iter()
-                    .map(|name| {
-                        name.strip_prefix(if key == "name" { "u:" } else { "" }).expect("a name")
-                    })
-                    .collect();
+                let prefix = if key == "name" { 2 } else { 0 };
+                let expected: Vec<&str> = names.iter().map(|name| &name[prefix..]).collect();
                 assert_eq!(one.0, expected, "entries are in the order of the catalog");
             }
         }
@@ -259,12 +232,9 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
         let mut peer = Peer::new(revision);
         for (of, cursor) in &cursors {
             for (method, ..) in METHODS {
-                let answer = list(&mut peer, &catalog, method, Some(cursor));
-                assert_eq!(
-                    answer["error"]["code"] == -32602,
-                    *of != method,
-                    "{of} {cursor} {method}"
-                );
+                let is_refused =
+                    list(&mut peer, &catalog, method, Some(cursor))["error"]["code"] == -32602;
+                assert_eq!(is_refused, *of != method, "{of} {cursor} {method}");
             }
         }
     }
@@ -322,10 +292,8 @@ fn res_11_uris_and_templates_follow_rfc_3986() {
         Catalog::new().resources(&[Entry::from(&Resource::new(uri, "n"))]).check().is_ok()
     };
     let is_template = |template: &str| {
-        Catalog::new()
-            .templates(&[Entry::from(&ResourceTemplate::new(template, "n"))])
-            .check()
-            .is_ok()
+        let template = ResourceTemplate::new(template, "n");
+        Catalog::new().templates(&[Entry::from(&template)]).check().is_ok()
     };
     for good in [
         "file:///a",
@@ -389,19 +357,15 @@ fn variables(template: &str, uri: &str) -> Option<(Option<String>, Option<String
     assert!(catalog.check().is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
     let mut found = None;
-    peer.say_text(
-        &format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":{uri}}}}}"#
-        ),
-        |_, event, _| {
-            let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-            let uri = request.uri().expect("a URI");
-            if let Ok(target @ Target::Template(_)) = catalog.target(&request) {
-                let value = |name| target.variable(name, uri).map(Iterator::collect);
-                found = Some((value("a"), value("b")));
-            }
-        },
-    );
+    let line = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":URI}}"#;
+    peer.say_text(&line.replace("URI", uri), |_, event, _| {
+        let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        let uri = request.uri().expect("a URI");
+        if let Ok(target @ Target::Template(_)) = catalog.target(&request) {
+            let value = |name| target.variable(name, uri).map(Iterator::collect);
+            found = Some((value("a"), value("b")));
+        }
+    });
     found
 }
 
@@ -433,5 +397,5 @@ fn templates_match_and_give_their_variables() {
         assert_eq!(variables(template, uri), None, "{template} {uri}");
     }
     let long = format!("\"u:{}\"", "x".repeat(3000));
-    assert_eq!(variables("u:{a}", leaked(long)), only(&"x".repeat(3000)));
+    assert_eq!(variables("u:{a}", &long), only(&"x".repeat(3000)));
 }

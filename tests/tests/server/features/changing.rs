@@ -5,12 +5,11 @@ use mcp_sansio::types::{
     Prompt, PromptArgument, Resource, ResourceTemplate, Skill, SkillResources, TextResult, Tool,
 };
 use mcp_sansio::{
-    AddError, Catalog, Frame, Messages, OwnedCatalog, RawJson, Revision, ServedSkill, ServerEvent,
-    Target, TxBuffer, entries,
+    AddError, Catalog, OwnedCatalog, RawJson, Revision, ServedSkill, Target, entries,
 };
 use serde_json::{Value, json};
 
-use super::support::{NOW, Peer, REVISIONS, lines, raw};
+use super::support::{Peer, REVISIONS, published, raw};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
@@ -40,11 +39,17 @@ fn ask(peer: &mut Peer, catalog: &OwnedCatalog, method: &str, params: Value) -> 
     })
 }
 
+/// Whether a request reaches its tool, prompt or template.
+fn works(peer: &mut Peer, catalog: &OwnedCatalog, method: &str, params: Value) -> bool {
+    let answer = ask(peer, catalog, method, params);
+    answer["result"]["content"].is_array() && answer["result"]["isError"] != true
+}
+
 fn page(peer: &mut Peer, catalog: &OwnedCatalog, cursor: Option<&Value>) -> (Vec<String>, Value) {
     let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
-    let mut answer = ask(peer, catalog, "tools/list", params);
-    let tools = answer["result"]["tools"].as_array().cloned().unwrap_or_default();
-    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    let mut answer = peer.look_up(&catalog.catalog(), "tools/list", params);
+    let tools = answer["result"]["tools"].as_array().into_iter().flatten();
+    let names = tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
     let next = answer["result"]["nextCursor"].take();
     (names, if answer.get("error").is_some() { answer["error"]["code"].take() } else { next })
 }
@@ -68,7 +73,7 @@ fn what_is_added_is_listed_and_called_and_what_is_removed_is_not() {
             (first, second, end),
             (vec!["a".into(), "c".into()], vec!["d".into()], Value::Null)
         );
-        for (method, params, works) in [
+        for (method, params, expected) in [
             ("tools/call", json!({"name": "a"}), [true, true]),
             ("tools/call", json!({"name": "b"}), [true, false]),
             ("tools/call", json!({"name": "d", "arguments": {"x": 1}}), [false, true]),
@@ -77,11 +82,8 @@ fn what_is_added_is_listed_and_called_and_what_is_removed_is_not() {
             ("prompts/get", json!({"name": "p"}), [false, false]),
             ("resources/read", json!({"uri": "u:1"}), [false, true]),
         ] {
-            let found = [&before, &after].map(|catalog| {
-                let answer = ask(&mut peer, catalog, method, params.clone());
-                answer["result"]["content"].is_array() && answer["result"]["isError"] != true
-            });
-            assert_eq!(found, works, "{method} {params} in {revision}");
+            let found = [&before, &after].map(|it| works(&mut peer, it, method, params.clone()));
+            assert_eq!(found, expected, "{method} {params} in {revision}");
         }
     }
 }
@@ -153,29 +155,22 @@ fn a_list_in_pieces_is_of_the_catalog_that_it_began_with() {
         catalog.add(Resource::new("u:b", "b").size(7))
     });
     for revision in REVISIONS {
-        let mut sender = Peer::new(revision);
-        let line = sender.request("resources/list", json!({})).to_string();
-        let whole = sender.say_text(&line, |server, event, tx| {
-            let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-            catalog.catalog().respond(server, &request, tx).unwrap();
-        });
+        let whole = Peer::new(revision).look_up(&catalog.catalog(), "resources/list", json!({}));
         for size in 1..300 {
-            let mut current = catalog.clone();
-            let mut peer = Peer::<8, 8>::new(revision);
-            let mut tx = TxBuffer::new(vec![0; size]);
-            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-            let event = peer.server.next_event(NOW, &mut messages, &mut tx);
-            let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
-            let held = current.clone();
-            let mut sent = Vec::new();
-            while held.catalog().respond(&mut peer.server, &request, &mut tx).is_err() {
-                current.remove_resource("u:a");
-                current.add(Resource::new(&format!("u:{}", sent.len()), "new")).unwrap();
-                sent.extend_from_slice(tx.pending());
-                tx.advance(usize::MAX);
-            }
-            sent.extend_from_slice(tx.pending());
-            assert_eq!(lines(&sent), whole, "{size} in {revision}");
+            let (held, mut current, mut changes) = (catalog.clone(), catalog.clone(), 0);
+            let sent = Peer::new(revision).ask_through(
+                size,
+                "resources/list",
+                json!({}),
+                |server, request, tx| {
+                    let sent = held.catalog().respond(server, request, tx);
+                    current.remove_resource("u:a");
+                    current.add(Resource::new(&format!("u:{changes}"), "new")).unwrap();
+                    changes += 1;
+                    sent.map(|_| ())
+                },
+            );
+            assert_eq!(sent, whole, "{size} in {revision}");
         }
     }
 }
@@ -223,16 +218,14 @@ fn each_client_is_told_once_of_each_list_that_has_changed() {
                 let listen = peer.request("subscriptions/listen", json!({"notifications": all}));
                 peer.say(&listen, |_, _, _| {});
             }
-            let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
+            let mut told = Vec::new();
             for mut change in after.changes_since(&before) {
-                while peer.server.publish(&mut change, &mut tx).unwrap().is_more() {}
+                let sent = published(&mut peer.server, &mut change, 1 << 10);
+                told.extend(sent.iter().map(|message| message["method"].to_string()));
             }
-            let sent = lines(tx.pending());
-            let methods: Vec<&str> =
-                sent.iter().filter_map(|message| message["method"].as_str()).collect();
             let expected: Vec<String> =
-                expected.iter().map(|list| format!("notifications/{list}/list_changed")).collect();
-            assert_eq!(methods, expected, "{revision}");
+                expected.iter().map(|it| format!("\"notifications/{it}/list_changed\"")).collect();
+            assert_eq!(told, expected, "{revision}");
         }
     }
 }
@@ -353,12 +346,11 @@ fn tools_and_prompts_that_are_types_go_with_those_that_are_added() {
             ("prompts/get", [json!({"topic": "t"}), json!({"x": "1"})]),
         ] {
             for (name, valid) in ["typed", "added"].into_iter().zip([0, 1]) {
-                let works = arguments.each_ref().map(|arguments| {
+                let found = arguments.each_ref().map(|arguments| {
                     let params = json!({"name": name, "arguments": arguments});
-                    let answer = ask(&mut peer, &catalog, method, params);
-                    answer["result"]["content"].is_array() && answer["result"]["isError"] != true
+                    works(&mut peer, &catalog, method, params)
                 });
-                assert_eq!(works, [valid == 0, valid == 1], "{method} {name} in {revision}");
+                assert_eq!(found, [valid == 0, valid == 1], "{method} {name} in {revision}");
             }
         }
     }

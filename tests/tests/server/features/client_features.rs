@@ -2,13 +2,32 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOutcome, ClientRequest, Delivery, ErrorCode, InvalidPayload, NotAllowed, Revision,
-    RpcError, SendError, ServerEvent,
+    CallOutcome, ClientRequest, Delivery, ErrorCode, InvalidPayload, NotAllowed, RawJson, Revision,
+    RpcError, SendError, Server, ServerEvent, Tx,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
 
 use super::support::{NOW, Peer, REVISIONS, lines, through};
+
+/// Requests sampling of a client; returns the request.
+fn sample(peer: &mut Peer, params: &CreateMessageParams<'_>) -> Value {
+    let request = ClientRequest::from(params);
+    let (_, sent) = through(64, |tx| peer.server.request(NOW, request, tx));
+    lines(&sent).remove(0)
+}
+
+/// Looks at the result of sampling.
+fn sampled<R>(peer: &mut Peer, answer: &Value, look: impl Fn(RawJson<'_>) -> R) -> R {
+    let mut seen = None;
+    peer.say(answer, |_, event, _| {
+        let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event else {
+            panic!("{event:?}")
+        };
+        seen = Some(look(result));
+    });
+    seen.expect("the result")
+}
 
 #[test]
 fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
@@ -23,9 +42,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
     let params = CreateMessageParams::new(&messages, 9);
     for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
         let mut peer = Peer::new(revision);
-        let (_, sent) =
-            through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
-        let sent = lines(&sent).remove(0);
+        let sent = sample(&mut peer, &params);
         let messages = sent["params"]["messages"].as_array().expect("a list");
         let lists = messages.iter().filter(|message| message["content"].is_array()).count();
         assert_eq!(
@@ -40,28 +57,19 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
         ] {
             let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": content, "model": "m", "stopReason": "bored"}});
             let mut peer = Peer::new(revision);
-            let _ = through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
-            let mut seen = 0;
-            peer.say(&answer, |_, event, _| {
-                let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
-                else {
-                    panic!("{event:?}")
-                };
+            sample(&mut peer, &params);
+            let seen = sampled(&mut peer, &answer, |result| {
                 let result: CreateMessageResult<'_> = result.to().expect("a result");
                 assert!(result.stop_reason.is_some_and(|reason| reason == "bored"));
-                seen = result.content.iter().flatten().count();
+                result.content.iter().flatten().count()
             });
             assert_eq!(seen, count);
         }
     }
     let question = [("k", ClientRequest::from(&params))];
-    let answer = Peer::new(Revision::LATEST).ask(
-        "tools/call",
-        json!({"name": "t"}),
-        |server, request, tx| {
-            assert_eq!(server.input_required(request.handle, &question, None, tx), Ok(()));
-        },
-    );
+    let answer = Peer::new(Revision::LATEST).call(|server, request, tx| {
+        assert_eq!(server.input_required(request.handle, &question, None, tx), Ok(()));
+    });
     assert!(answer["result"]["inputRequests"]["k"]["params"]["messages"][1]["content"].is_array());
 }
 
@@ -85,18 +93,13 @@ fn samp_15_prm_12_invalid_sampling_results_are_errors_of_the_handler() {
     ] {
         for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
             let mut peer = Peer::new(revision);
-            let _ = through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
-            let mut verdict = None;
-            peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": result}), |_, event, _| {
-                let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
-                else {
-                    panic!("{event:?}")
-                };
+            sample(&mut peer, &params);
+            let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            let is_good = sampled(&mut peer, &answer, |result| {
                 let read = result.to::<CreateMessageResult<'_>>();
-                verdict =
-                    Some(read.is_ok_and(|result| result.content.iter().all(|block| block.is_ok())));
+                read.is_ok_and(|result| result.content.iter().all(|block| block.is_ok()))
             });
-            assert_eq!(verdict, Some(good), "{result}");
+            assert_eq!(is_good, good, "{result}");
             assert_eq!(peer.server.open_calls(), 0);
         }
     }
@@ -107,22 +110,13 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
     let mut peer = Peer::new(Revision::V2025_11_25);
     for (id, text) in (1..).zip(["the first secret", "the second"]) {
         let messages = [SamplingMessage::user(text)];
-        let params = CreateMessageParams::new(&messages, 9);
-        let (_, sent) =
-            through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
-        let sent = lines(&sent).remove(0);
-        assert_eq!(
-            sent["params"]["messages"],
-            json!([{"role": "user", "content": {"type": "text", "text": text}}])
-        );
-        assert!(
-            !format!("{:?}", peer.server).contains("secret"),
-            "the server does not keep the secret"
-        );
-        peer.say(
-            &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}}),
-            |_, _, _| {},
-        );
+        let sent = sample(&mut peer, &CreateMessageParams::new(&messages, 9));
+        let expected = json!([{"role": "user", "content": {"type": "text", "text": text}}]);
+        assert_eq!(sent["params"]["messages"], expected);
+        let kept = format!("{:?}", peer.server);
+        assert!(!kept.contains("secret"), "the server does not keep the secret");
+        let refused = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}});
+        peer.say(&refused, |_, _, _| {});
     }
 }
 
@@ -135,28 +129,22 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
         Peer::that_can(revision, json!({"elicitation": capabilities}))
     };
     let mut peer = session(Revision::V2025_11_25, json!({"url": {}}));
-    let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-        let mut refused = |pages: &[ElicitUrlParams<'_>]| {
-            assert_eq!(
-                server.require_url_elicitation(request.handle, "m", pages, tx),
-                Err(SendError::Invalid(if pages.is_empty() {
-                    InvalidPayload::Empty
-                } else {
-                    InvalidPayload::Url
-                }))
-            )
-        };
-        refused(&[]);
-        refused(&[page, ElicitUrlParams::new("m", "https://example.com")]);
-        refused(&[ElicitUrlParams::new("m", "example").elicitation_id("e")]);
+    let answer = peer.call(|server, request, tx| {
+        let mut required =
+            |pages: &[ElicitUrlParams<'_>], server: &mut Server<'_>, tx: &mut Tx<'_>| {
+                server.require_url_elicitation(request.handle, "First this", pages, tx)
+            };
+        for (pages, rule) in [
+            (&[][..], InvalidPayload::Empty),
+            (&[page, ElicitUrlParams::new("m", "https://example.com")], InvalidPayload::Url),
+            (&[ElicitUrlParams::new("m", "example").elicitation_id("e")], InvalidPayload::Url),
+        ] {
+            assert_eq!(required(pages, server, tx), Err(SendError::Invalid(rule)));
+        }
         assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
-        assert_eq!(server.require_url_elicitation(request.handle, "First this", &both, tx), Ok(()));
-        assert_eq!(
-            respond(server, request.handle, tx, |server, tx| {
-                server.require_url_elicitation(request.handle, "First this", &both, tx)
-            }),
-            Ok(Delivery::Gone)
-        );
+        assert_eq!(required(&both, server, tx), Ok(()));
+        let late = respond(server, request.handle, tx, |server, tx| required(&both, server, tx));
+        assert_eq!(late, Ok(Delivery::Gone));
     });
     assert_eq!(
         answer["error"],
@@ -173,25 +161,18 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
             if can {
                 continue;
             }
-            let answer = session(revision, capabilities).ask(
-                "tools/call",
-                json!({"name": "t"}),
-                |server, request, tx| {
-                    assert!(matches!(
-                        server.require_url_elicitation(request.handle, "m", &both, tx),
-                        Err(SendError::NotAllowed(NotAllowed::Capability | NotAllowed::Revision))
-                    ));
-                    match server.respond_error(request.handle, &general, tx) {
-                        Err(SendError::NotAllowed(_)) => {
-                            assert_eq!(
-                                server.respond_error(request.handle, &RpcError::internal("m"), tx),
-                                Ok(())
-                            );
-                        }
-                        sent => assert_eq!(sent, Ok(())),
-                    }
-                },
-            );
+            let answer = session(revision, capabilities).call(|server, request, tx| {
+                let required = server.require_url_elicitation(request.handle, "m", &both, tx);
+                assert!(matches!(
+                    required,
+                    Err(SendError::NotAllowed(NotAllowed::Capability | NotAllowed::Revision))
+                ));
+                let sent = server.respond_error(request.handle, &general, tx);
+                if matches!(sent, Err(SendError::NotAllowed(_))) {
+                    let error = RpcError::internal("m");
+                    assert_eq!(server.respond_error(request.handle, &error, tx), Ok(()));
+                }
+            });
             assert!(
                 answer["error"]["code"] == -32602
                     || revision == Revision::V2025_11_25 && answer["error"]["code"] == -32603,

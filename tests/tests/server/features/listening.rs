@@ -1,10 +1,13 @@
 //! Subscriptions with slow output.
 
-use mcp_sansio::{Change, Frame, Messages, Remaining, Revision, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Change, Frame, Messages, Remaining, RequestHandle, Revision, SendError, Server, ServerEvent,
+    TxBuffer,
+};
 use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
 
-use super::support::{CONFIG, NOW, Peer, lines, through};
+use super::support::{CONFIG, NOW, Peer, in_frames, lines, published, through};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -13,6 +16,20 @@ fn listen(id: Value, uris: &[&str]) -> String {
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": {"notifications": filter, "_meta": meta}})
         .to_string()
+}
+
+/// Returns the subscription of each message.
+fn subscriptions(sent: &[Value]) -> Vec<Value> {
+    sent.iter().map(|message| message["params"]["_meta"][SUBSCRIPTION].clone()).collect()
+}
+
+/// Opens a listen to a resource.
+fn opened(server: &mut Server<'static>, id: Value) -> RequestHandle {
+    let line = listen(id, &["u:a"]);
+    let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+    let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));
+    let Some(ServerEvent::Listening { request }) = event else { panic!("{event:?}") };
+    request
 }
 
 fn cancelled(id: &Value) -> String {
@@ -49,17 +66,10 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
             if acknowledged {
                 break;
             }
-            assert!(event.is_err_and(|error| error == mcp_sansio::SendError::Full));
+            assert!(event.is_err_and(|error| error == SendError::Full));
         }
-        let mut change = Change::tools();
-        loop {
-            let (remaining, more) = through(size, |tx| server.publish(&mut change, tx));
-            sent.extend_from_slice(&more);
-            if !remaining.is_more() {
-                break;
-            }
-        }
-        let sent = lines(&sent);
+        let mut sent = lines(&sent);
+        sent.extend(published(&mut server, &mut Change::tools(), size));
         let methods: Vec<&Value> = sent.iter().map(|message| &message["method"]).collect();
         assert_eq!(
             methods,
@@ -88,25 +98,10 @@ fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
             (Change::prompts(), "notifications/prompts/list_changed"),
             (Change::resource("u:a"), "notifications/resources/updated"),
         ] {
-            let mut output = Vec::new();
-            loop {
-                let (remaining, sent) = through(size, |tx| peer.server.publish(&mut change, tx));
-                output.extend_from_slice(&sent);
-                if !remaining.is_more() {
-                    break;
-                }
-            }
-            let sent = lines(&output);
+            let sent = published(&mut peer.server, &mut change, size);
             assert!(sent.iter().all(|message| message["method"] == method));
-            let told: Vec<Value> = sent
-                .iter()
-                .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
-                .collect();
-            assert_eq!(
-                told,
-                [vec![Value::Null], ids.to_vec()].concat(),
-                "the session, then each listen: through {size}"
-            );
+            let expected = [vec![Value::Null], ids.to_vec()].concat();
+            assert_eq!(subscriptions(&sent), expected, "the session, then each listen: {size}");
         }
     }
 }
@@ -118,10 +113,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
     for size in 8..200 {
         let mut server = new_server::<8, 8>(&CONFIG);
         for id in [1, 2] {
-            let line = listen(json!(id), &["u:a"]);
-            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-            let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));
-            assert!(matches!(event, Some(ServerEvent::Listening { .. })));
+            opened(&mut server, json!(id));
         }
         let line = cancelled(&json!(1));
         let mut tx = TxBuffer::new(vec![0; size]);
@@ -134,16 +126,13 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                 match server.publish(&mut change, &mut tx) {
                     Ok(Remaining::More) => {}
                     Ok(Remaining::Done) => told = true,
-                    Err(error) => assert_eq!(error, mcp_sansio::SendError::Full),
+                    Err(error) => assert_eq!(error, SendError::Full),
                 }
             } else if !gone {
-                match server.next_event(
-                    NOW,
-                    &mut Messages::new(Frame::Complete(line.as_bytes())),
-                    &mut tx,
-                ) {
+                let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+                match server.next_event(NOW, &mut messages, &mut tx) {
                     Ok(event) => gone = matches!(event, Some(ServerEvent::RequestCancelled { .. })),
-                    Err(error) => assert_eq!(error, mcp_sansio::SendError::Full),
+                    Err(error) => assert_eq!(error, SendError::Full),
                 }
             }
             if told && gone {
@@ -152,10 +141,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
         }
         assert!(told && gone, "both frames are sent: {size}");
         sent.extend_from_slice(tx.pending());
-        let ids: Vec<Value> = lines(&sent)
-            .iter()
-            .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
-            .collect();
+        let ids = subscriptions(&lines(&sent));
         assert!(ids == [1, 2] || ids == [2], "{size}: {ids:?}");
         assert_eq!(server.open_requests(), 1);
     }
@@ -180,22 +166,16 @@ fn sub_05_a_uri_of_more_than_4096_bytes_is_not_acknowledged() {
 fn sub_09_sub_10_the_end_of_a_listen_is_its_last_message_through_any_buffer() {
     for size in [1, 20, 64, 4096] {
         let mut server = new_server::<8, 8>(&CONFIG);
-        let line = listen(json!("id"), &["u:a"]);
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));
-        let Some(ServerEvent::Listening { request }) = event else { panic!("{event:?}") };
-        let mut output = Vec::new();
-        loop {
-            let (remaining, sent) = through(size, |tx| server.end_listen(request, tx));
-            output.extend_from_slice(&sent);
+        let request = opened(&mut server, json!("id"));
+        let sent = in_frames(size, |tx| {
+            let ended = server.end_listen(request, tx);
             // Nor is anything sent between the two frames.
-            let (told, sent) = through(4096, |tx| server.publish(&mut Change::tools(), tx));
-            assert!(!told.is_more() && sent.is_empty());
-            if !remaining.is_more() {
-                break;
+            if ended == Ok(Remaining::More) {
+                let (told, sent) = through(4096, |tx| server.publish(&mut Change::tools(), tx));
+                assert!(!told.is_more() && sent.is_empty());
             }
-        }
-        let sent = lines(&output);
+            ended
+        });
         assert_eq!(
             sent[0],
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "id"}})

@@ -1,6 +1,6 @@
 //! Server features that transcripts cannot show: typed results, catalogs, schemas, input requests.
 
-mod support;
+pub(crate) mod support;
 mod typed;
 mod typed_prompts;
 

@@ -6,36 +6,29 @@ use std::io;
 use mcp_sansio::typed::{InputObject, Output, OutputObject};
 use mcp_sansio::types::{ContentBlock, ReadResourceResult, ResourceContents, TextResult, Tool};
 use mcp_sansio::{
-    ClientFeatures, Encode, Entry, ErrorCode, Frame, Messages, OrToolError as _, Outcome,
-    OwnedJson, RawJson, Revision, RpcError, Server, ServerEvent, ToolError, ToolOutput, ToolResult,
+    ClientFeatures, Encode, Entry, ErrorCode, OrToolError as _, Outcome, OwnedJson, RawJson,
+    Revision, RpcError, Server, ToolError, ToolOutput, ToolResult,
 };
 use serde_json::{Value, json};
 
-use super::support::{NOW, Peer, REVISIONS, lines, raw, through};
+use super::support::{Peer, REVISIONS, raw};
 
 /// Sends an outcome through buffers of several sizes; returns the response, without the members of
 /// its envelope.
 fn sent(revision: Revision, outcome: &dyn for<'s> Outcome<Server<'s>>) -> Value {
-    let line = Peer::new(revision).request("tools/call", json!({"name": "t"})).to_string();
     let mut responses = [1, 7, 64, 4096].map(|size| {
-        let mut peer = Peer::new(revision);
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
-        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-        let ((), sent) = through(size, |tx| outcome.send(&mut peer.server, request.handle, tx));
-        lines(&sent).remove(0)
+        let (mut peer, params) = (Peer::new(revision), json!({"name": "t"}));
+        peer.ask_through(size, "tools/call", params, |server, request, tx| {
+            outcome.send(server, request.handle, tx)
+        })
     });
     assert!(responses.windows(2).all(|pair| pair[0] == pair[1]), "{responses:?}");
     let response = responses[0].as_object_mut().unwrap();
-    match response.remove("result") {
-        Some(mut result) => {
-            let result = result.as_object_mut().unwrap();
-            result.remove("resultType");
-            result.remove("_meta");
-            Value::Object(result.clone())
-        }
-        None => response["error"].clone(),
+    let Some(mut result) = response.remove("result") else { return response["error"].clone() };
+    for member in ["resultType", "_meta"] {
+        result.as_object_mut().unwrap().remove(member);
     }
+    result
 }
 
 fn text(text: &str, is_error: bool) -> Value {

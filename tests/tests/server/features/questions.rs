@@ -10,7 +10,9 @@ use mcp_sansio::{
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
 
-use super::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
+use super::support::{
+    CONFIG, Peer, REVISIONS, can_do_everything, declared, initialize, lines, through,
+};
 
 #[test]
 fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
@@ -22,25 +24,17 @@ fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
         for second in 0..10 {
             let message = peer.request("tools/call", json!({"name": "t"}));
             assert!(peer.say(&message, |_, _, _| {}).is_empty());
+            let now = Instant::from_millis(second * 1000);
             loop {
-                let (event, sent) = through(64, |tx| {
-                    peer.server.handle_timeout(Instant::from_millis(second * 1000), tx)
-                });
-                let sent = lines(&sent);
-                methods.extend(
-                    sent.iter()
-                        .filter_map(|message| message["method"].as_str())
-                        .map(ToOwned::to_owned),
-                );
+                let (event, sent) = through(64, |tx| peer.server.handle_timeout(now, tx));
+                methods.extend(lines(&sent).iter().filter_map(|sent| sent.get("method").cloned()));
                 if event.is_none() {
                     break;
                 }
             }
             if !revision.is_modern() {
-                peer.say(
-                    &json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}),
-                    |_, _, _| {},
-                );
+                let changed = "notifications/roots/list_changed";
+                peer.say(&json!({"jsonrpc": "2.0", "method": changed}), |_, _, _| {});
             }
         }
         assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
@@ -86,9 +80,7 @@ fn log_09_logging_is_not_declared_by_default_and_deprecated() {
         !PLAIN.capabilities().contains(ServerFeatures::LOGGING)
             && ServerFeatures::default().is_empty()
     );
-    let mut peer: Peer = Peer::sized(Revision::LATEST, &PLAIN, json!({}));
-    let message = peer.request("server/discover", json!({}));
-    assert_eq!(peer.say(&message, |_, _, _| {})[0]["result"]["capabilities"], json!({"tools": {}}));
+    assert_eq!(declared(Revision::LATEST, &PLAIN), json!({"tools": {}}));
     assert!(
         include_str!("../../../../core/src/server/respond.rs")
             .contains("/// A log message. Deprecated since 2026-07-28")
@@ -102,9 +94,7 @@ fn session(revision: Revision) -> String {
         return modern_line(1, "server/discover", json!({})) + &modern_line(2, "tools/call", call);
     }
     let line = |message: Value| format!("{message}\n");
-    let params = json!({"protocolVersion": revision.as_str(), "capabilities": can_do_everything(),
-        "clientInfo": {"name": "c", "version": "1"}});
-    line(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+    line(initialize(revision, &can_do_everything()))
         + &line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
         + &line(json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}))
         + &line(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}))
@@ -144,7 +134,7 @@ fn first_asked(
     state: Option<&str>,
 ) -> Result<Value, SendError> {
     let mut result = None;
-    let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+    let answer = peer.call(|server, request, tx| {
         result = Some(server.input_required(request.handle, questions, state, tx));
         if result != Some(Ok(())) {
             assert!(tx.pending().is_empty());
@@ -221,31 +211,20 @@ fn input_requests_by_type_equal_those_by_enum() {
         (&[("q", no_page)], InvalidPayload::Url),
     ];
     for (questions, rule) in faults {
-        assert_eq!(
-            first_asked(&mut peer, questions, None),
-            Err(SendError::Invalid(rule)),
-            "{}",
-            questions.len()
-        );
+        let asked = first_asked(&mut peer, questions, None);
+        assert_eq!(asked, Err(SendError::Invalid(rule)), "{}", questions.len());
     }
     let mut peer = Peer::that_can(Revision::LATEST, json!({"elicitation": {}}));
-    assert_eq!(
-        first_asked(&mut peer, &[("q", form), ("r", roots)], None),
-        Err(SendError::NotAllowed(NotAllowed::Capability))
-    );
+    let asked = first_asked(&mut peer, &[("q", form), ("r", roots)], None);
+    assert_eq!(asked, Err(SendError::NotAllowed(NotAllowed::Capability)));
     assert!(first_asked(&mut peer, &[("q", form)], None).is_ok());
-    let mut peer = Peer::new(Revision::V2025_11_25);
-    assert_eq!(
-        first_asked(&mut peer, &[("q", form)], None),
-        Err(SendError::NotAllowed(NotAllowed::Revision))
-    );
+    let asked = first_asked(&mut Peer::new(Revision::V2025_11_25), &[("q", form)], None);
+    assert_eq!(asked, Err(SendError::NotAllowed(NotAllowed::Revision)));
     // Only some methods allow input requests.
     let mut peer = Peer::new(Revision::LATEST);
     peer.ask("tools/list", json!({}), |server, request, tx| {
-        assert_eq!(
-            server.input_required(request.handle, &[("q", form)], None, tx),
-            Err(SendError::NotAllowed(NotAllowed::Method))
-        );
+        let asked = server.input_required(request.handle, &[("q", form)], None, tx);
+        assert_eq!(asked, Err(SendError::NotAllowed(NotAllowed::Method)));
         assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         let late = respond(server, request.handle, tx, |server, tx| {
             server.input_required(request.handle, &[("q", form)], None, tx)

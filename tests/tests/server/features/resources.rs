@@ -1,10 +1,11 @@
 //! Contents of resources, `file:` URIs, and subscriptions.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use mcp_sansio::types::*;
-use mcp_sansio::{Catalog, Change, Frame, Messages, Revision, ServerEvent, Target};
+use mcp_sansio::{Catalog, Change, Revision, ServerEvent};
 use serde_json::json;
 
-use super::support::{NOW, Peer, REVISIONS, entries, lines, through};
+use super::support::{Peer, REVISIONS, entries, initialize, published};
 
 #[test]
 fn res_06_an_unknown_resource_is_never_empty() {
@@ -13,13 +14,8 @@ fn res_06_an_unknown_resource_is_never_empty() {
     let catalog = Catalog::new().resources(entries(&resources)).templates(entries(&templates));
     for revision in REVISIONS {
         for uri in ["u:b", "u:", "u:t/", "U:a", "u:a/", "u:a?"] {
-            let answer = Peer::new(revision).ask(
-                "resources/read",
-                json!({"uri": uri}),
-                |server, request, tx| {
-                    assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
-                },
-            );
+            let answer =
+                Peer::new(revision).look_up(&catalog, "resources/read", json!({"uri": uri}));
             let code = if revision.is_modern() { -32602 } else { -32002 };
             assert_eq!(
                 answer["error"],
@@ -42,56 +38,26 @@ fn res_09_prm_08_prm_09_prm_10_bytes_of_any_length_come_through_any_buffer_as_ba
             ContentBlock::resource(contents[0]),
         ];
         for size in [1, 5, 64, 200] {
-            let mut peer = Peer::<8, 8>::new(Revision::V2025_03_26);
-            let read = peer.request("resources/read", json!({"uri": "u:b"}));
-            let call = peer.request("tools/call", json!({"name": "t"}));
-            let mut blobs = Vec::new();
-            for line in [read.to_string(), call.to_string()] {
-                let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-                let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
-                let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-                let (read, call) =
-                    (ReadResourceResult::new(&contents), CallToolResult::new(&blocks));
-                let (_, sent) = match request.uri() {
-                    Some(_) => through(size, |tx| peer.server.respond(request.handle, &read, tx)),
-                    None => through(size, |tx| peer.server.respond(request.handle, &call, tx)),
-                };
-                let answer = lines(&sent).remove(0);
-                blobs.push(answer["result"]["contents"][0]["blob"].clone());
-                blobs.extend(
-                    ["data", "data"]
-                        .iter()
-                        .enumerate()
-                        .map(|(n, key)| answer["result"]["content"][n][key].clone()),
-                );
-                blobs.push(answer["result"]["content"][2]["resource"]["blob"].clone());
-            }
-            blobs.retain(|blob| !blob.is_null());
-            assert_eq!(blobs.len(), 4);
-            for blob in blobs {
-                let text = blob.as_str().expect("a string");
-                assert_eq!(decode(text), data, "{length} through {size}");
+            let mut peer = Peer::new(Revision::V2025_03_26);
+            let (uri, name) = (json!({"uri": "u:b"}), json!({"name": "t"}));
+            let read = peer.ask_through(size, "resources/read", uri, |server, request, tx| {
+                server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
+            });
+            let call = peer.ask_through(size, "tools/call", name, |server, request, tx| {
+                server.respond(request.handle, &CallToolResult::new(&blocks), tx)
+            });
+            let content = &call["result"]["content"];
+            for blob in [
+                &read["result"]["contents"][0]["blob"],
+                &content[0]["data"],
+                &content[1]["data"],
+                &content[2]["resource"]["blob"],
+            ] {
+                let decoded = BASE64_STANDARD.decode(blob.as_str().expect("a string"));
+                assert_eq!(decoded.as_deref(), Ok(data), "{length} through {size}");
             }
         }
     }
-}
-
-/// RFC 4648, section 4, with padding: written for this test.
-fn decode(text: &str) -> Vec<u8> {
-    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    assert_eq!(text.len() % 4, 0);
-    let mut bytes = Vec::new();
-    for quad in text.as_bytes().chunks(4) {
-        let padding = quad.iter().rev().take_while(|byte| **byte == b'=').count();
-        assert!(padding < 3);
-        let bits = quad[..4 - padding].iter().fold(0u32, |bits, byte| {
-            bits << 6
-                | ALPHABET.iter().position(|known| known == byte).expect("the alphabet") as u32
-        }) << (6 * padding);
-        assert_eq!(bits & ((1 << (8 * padding)) - 1), 0, "unused bits are zero");
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
-    }
-    bytes
 }
 
 #[test]
@@ -159,9 +125,7 @@ fn res_10_file_uris_lead_nowhere_else() {
 fn subscriptions_end_with_their_session() {
     let mut peer = Peer::new(Revision::V2025_11_25);
     let told = |peer: &mut Peer| {
-        let mut change = Change::resource("file:///a");
-        let (_, sent) = through(256, |tx| peer.server.publish(&mut change, tx));
-        lines(&sent).len()
+        published(&mut peer.server, &mut Change::resource("file:///a"), 256).len()
     };
     assert_eq!(told(&mut peer), 0);
     let answer = peer.request("resources/subscribe", json!({"uri": "file:///a"}));
@@ -173,8 +137,7 @@ fn subscriptions_end_with_their_session() {
     assert_eq!((sent.len(), told(&mut peer)), (1, 1));
     peer.server.close();
     assert_eq!(told(&mut peer), 0);
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let open = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
+    let open = initialize(Revision::V2025_11_25, &json!({}));
     assert_eq!(peer.say(&open, |_, _, _| {}).len(), 1);
     peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {});
     assert_eq!(told(&mut peer), 0, "the next session has no subscriptions");

@@ -2,22 +2,18 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Catalog, Delivery, Frame, Json, LogMessage, MAX_ID, Messages, Revision, ServerConfig,
-    ServerEvent, Target,
+    Catalog, Delivery, Json, LogMessage, MAX_ID, Revision, ServerConfig, ServerEvent, Target,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
 
-use super::support::{
-    EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, entries, lines, raw, through,
-};
+use super::support::{EVERYTHING, Peer, REVISIONS, can_do_everything, entries, raw};
 
 /// Responds to a `tools/call`; returns the result without members of the envelope.
 fn result_of<T: mcp_sansio::Encode>(revision: Revision, result: &T) -> Value {
-    let answer =
-        Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-            assert_eq!(server.respond(request.handle, result, tx), Ok(()));
-        });
+    let answer = Peer::new(revision).call(|server, request, tx| {
+        assert_eq!(server.respond(request.handle, result, tx), Ok(()));
+    });
     let mut result = answer["result"].clone();
     let kind = result.as_object_mut().expect("an object").remove("resultType");
     assert_eq!(kind, revision.is_modern().then(|| json!("complete")));
@@ -33,27 +29,15 @@ fn tool_13_structured_content_is_also_text() {
         (r#""text""#, "E"),
     ] {
         for (code, revision) in "ABCDE".chars().zip(REVISIONS) {
-            let answer = Peer::new(revision).ask(
-                "tools/call",
-                json!({"name": "t"}),
-                |server, request, tx| {
-                    assert_eq!(server.respond_structured(request.handle, raw(data), tx), Ok(()));
-                },
-            );
+            let answer = Peer::new(revision).call(|server, request, tx| {
+                assert_eq!(server.respond_structured(request.handle, raw(data), tx), Ok(()));
+            });
             let result = &answer["result"];
-            let structured = revisions
-                .contains(code)
-                .then(|| serde_json::from_str::<Value>(data).expect("JSON"));
-            assert_eq!(
-                result.get("structuredContent").cloned(),
-                structured,
-                "{data} in {revision}"
-            );
-            assert_eq!(
-                result["content"],
-                json!([{"type": "text", "text": data}]),
-                "the same JSON, {revision}"
-            );
+            let value: Value = serde_json::from_str(data).expect("JSON");
+            let structured = revisions.contains(code).then_some(&value);
+            assert_eq!(result.get("structuredContent"), structured, "{data} in {revision}");
+            let same = json!([{"type": "text", "text": data}]);
+            assert_eq!(result["content"], same, "{revision}");
         }
     }
 }
@@ -70,23 +54,17 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
     for revision in REVISIONS {
         let mut runs = 0;
         let mut call = |arguments: Value| {
-            Peer::new(revision).ask(
-                "tools/call",
-                json!({"name": "t", "arguments": arguments}),
-                |server, request, tx| {
-                    if let Target::Responded = catalog.respond(server, request, tx).unwrap() {
-                        assert_eq!(
-                            respond(server, request.handle, tx, |server, tx| {
-                                server.respond_invalid_arguments(request.handle, &"not so", tx)
-                            }),
-                            Ok(Delivery::Gone)
-                        );
-                        return;
-                    }
-                    runs += 1;
-                    assert_eq!(server.respond(request.handle, &TextResult::new("ran"), tx), Ok(()));
-                },
-            )
+            let params = json!({"name": "t", "arguments": arguments});
+            Peer::new(revision).ask("tools/call", params, |server, request, tx| {
+                if let Target::Responded = catalog.respond(server, request, tx).unwrap() {
+                    let late = respond(server, request.handle, tx, |server, tx| {
+                        server.respond_invalid_arguments(request.handle, &"not so", tx)
+                    });
+                    return assert_eq!(late, Ok(Delivery::Gone));
+                }
+                runs += 1;
+                assert_eq!(server.respond(request.handle, &TextResult::new("ran"), tx), Ok(()));
+            })
         };
         for (arguments, reason) in [
             (json!({}), "n: is missing"),
@@ -95,15 +73,9 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
         ] {
             let answer = call(arguments);
             if revision < Revision::V2025_11_25 {
-                assert_eq!(
-                    (&answer["error"], answer.get("result")),
-                    (&json!({"code": -32602, "message": reason}), None)
-                );
+                assert_eq!(answer["error"], json!({"code": -32602, "message": reason}));
             } else {
-                assert_eq!(
-                    (&answer["result"]["isError"], answer.get("error")),
-                    (&json!(true), None)
-                );
+                assert_eq!(answer["result"]["isError"], true);
                 assert_eq!(answer["result"]["content"], json!([{"type": "text", "text": reason}]));
             }
         }
@@ -115,18 +87,11 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
 #[test]
 fn tool_17_reasons_are_escaped_and_come_through_any_buffer() {
     for revision in REVISIONS {
-        let line =
-            Peer::<8, 8>::new(revision).request("tools/call", json!({"name": "t"})).to_string();
         for size in [1, 7, 64, 4096] {
-            let mut peer = Peer::new(revision);
-            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-            let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
-            let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-            let (answered, sent) = through(size, |tx| {
-                peer.server.respond_invalid_arguments(request.handle, &"a \"b\"\n\u{1}é", tx)
+            let (mut peer, params) = (Peer::new(revision), json!({"name": "t"}));
+            let answer = peer.ask_through(size, "tools/call", params, |server, request, tx| {
+                server.respond_invalid_arguments(request.handle, &"a \"b\"\n\u{1}é", tx)
             });
-            assert_eq!(answered, ());
-            let answer = &lines(&sent)[0];
             let reason = if revision < Revision::V2025_11_25 {
                 &answer["error"]["message"]
             } else {
@@ -152,11 +117,8 @@ fn prm_12_each_kind_of_content_in_each_revision() {
     ];
     for revision in REVISIONS {
         let kinds = |list: &Value| -> Vec<String> {
-            list.as_array()
-                .expect("a list")
-                .iter()
-                .map(|block| block["type"].as_str().expect("a type").to_owned())
-                .collect()
+            let blocks = list.as_array().expect("a list").iter();
+            blocks.map(|block| block["type"].as_str().expect("a type").to_owned()).collect()
         };
         let audio = if revision == Revision::V2024_11_05 { "text" } else { "audio" };
         let link = if revision < Revision::V2025_06_18 { "text" } else { "resource_link" };
@@ -164,22 +126,15 @@ fn prm_12_each_kind_of_content_in_each_revision() {
         let content = result_of(revision, &CallToolResult::new(&blocks))["content"].clone();
         assert_eq!(kinds(&content), expected, "{revision}");
         assert_eq!(content[1], json!({"type": "image", "data": "iQ==", "mimeType": "image/png"}));
-        assert_eq!(
-            content[4]["resource"],
-            json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"})
-        );
-        assert_eq!(
-            content[5]["resource"],
-            json!({"uri": "file:///b", "mimeType": "image/png", "blob": "/w=="})
-        );
+        let text = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"});
+        let bytes = json!({"uri": "file:///b", "mimeType": "image/png", "blob": "/w=="});
+        assert_eq!((&content[4]["resource"], &content[5]["resource"]), (&text, &bytes));
         // The same blocks, one in each message of a prompt.
         let messages = blocks.map(|block| PromptMessage::new(Role::Assistant, block));
         let answer =
             Peer::new(revision).ask("prompts/get", json!({"name": "p"}), |server, request, tx| {
-                assert_eq!(
-                    server.respond(request.handle, &GetPromptResult::new(&messages), tx),
-                    Ok(())
-                );
+                let result = GetPromptResult::new(&messages);
+                assert_eq!(server.respond(request.handle, &result, tx), Ok(()));
             });
         let messages = answer["result"]["messages"].as_array().expect("a list");
         let content: Vec<Value> =
@@ -211,60 +166,36 @@ fn members_are_added_to_a_result_in_every_form() {
         static NAMED: ServerConfig<'static> =
             ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
         let value: Value = serde_json::from_str(text).expect("JSON");
-        let members: BTreeMap<&str, &Value> = value
-            .as_object()
-            .expect("an object")
-            .iter()
-            .map(|(key, value)| (key.as_str(), value))
-            .collect();
+        let members = value.as_object().expect("an object");
+        let members: BTreeMap<_, _> = members.iter().map(|(key, it)| (key.as_str(), it)).collect();
         for revision in REVISIONS {
             let mut peer: Peer = Peer::sized(revision, &NAMED, can_do_everything());
-            let mut answers = Vec::new();
-            for form in 0..4 {
-                let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+            let answers = [0, 1, 2, 3].map(|form| {
+                let mut answer = peer.call(|server, request, tx| {
+                    let flat = || Flat { members: members.clone() };
                     let answered = match form {
                         0 => server.respond(request.handle, &raw(text), tx),
                         1 => server.respond(request.handle, &Json(&value), tx),
                         2 => server.respond(request.handle, &Json(&members), tx),
-                        _ => server.respond(
-                            request.handle,
-                            &Json(Flat { members: members.clone() }),
-                            tx,
-                        ),
+                        _ => server.respond(request.handle, &Json(flat()), tx),
                     };
                     assert_eq!(answered, Ok(()));
                 });
-                answers.push(answer["result"].clone());
-            }
+                answer["result"].take()
+            });
             for answer in &answers {
                 assert_eq!(answer, &answers[0], "{text} in {revision}");
-                for (key, value) in value.as_object().expect("an object") {
-                    assert!(
-                        key == "_meta" || answer[key] == *value,
-                        "{text} in {revision}: {answer}"
-                    );
+                for (key, value) in &members {
+                    let is_kept = *key == "_meta" || answer[key] == **value;
+                    assert!(is_kept, "{text} in {revision}: {answer}");
                 }
             }
-            let meta = &answers[0]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
-            let own = text.contains("serverInfo");
-            assert_eq!(
-                meta.as_str(),
-                if own {
-                    Some("x")
-                } else if revision.is_modern() {
-                    Some("s")
-                } else {
-                    None
-                },
-                "{text}"
-            );
-            let kind = answers[0]["resultType"].as_str();
-            let expected = if text.contains("mine") {
-                Some("mine")
-            } else {
-                revision.is_modern().then_some("complete")
-            };
-            assert_eq!(kind, expected, "{text} in {revision}");
+            let name = &answers[0]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+            let added = |added: &'static str| revision.is_modern().then_some(added);
+            let own = if text.contains("serverInfo") { Some("x") } else { added("s") };
+            assert_eq!(name.as_str(), own, "{text}");
+            let own = if text.contains("mine") { Some("mine") } else { added("complete") };
+            assert_eq!(answers[0]["resultType"].as_str(), own, "{text} in {revision}");
         }
     }
 }
@@ -283,33 +214,24 @@ fn every_form_of_a_text_is_logged_alike() {
         }
         let sent = peer.say(&message, |server, event, tx| {
             let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-            let owned = String::from("ready");
-            assert_eq!(server.log(request.handle, &warning("ready"), tx), Ok(Delivery::Sent));
-            assert_eq!(server.log(request.handle, &warning(&"ready"), tx), Ok(Delivery::Sent));
-            assert_eq!(server.log(request.handle, &warning(&owned), tx), Ok(Delivery::Sent));
-            assert_eq!(server.log(request.handle, &warning(&string), tx), Ok(Delivery::Sent));
-            assert_eq!(
-                server.log(request.handle, &warning(&raw("\"ready\"")), tx),
-                Ok(Delivery::Sent)
-            );
-            assert_eq!(
-                server.log(request.handle, &warning(&Json("ready")), tx),
-                Ok(Delivery::Sent)
-            );
-            assert_eq!(
-                server.log(request.handle, &warning(&Text::new("ready")), tx),
-                Ok(Delivery::Sent)
-            );
+            let (owned, handle) = (String::from("ready"), request.handle);
+            let logged = [
+                server.log(handle, &warning("ready"), tx),
+                server.log(handle, &warning(&"ready"), tx),
+                server.log(handle, &warning(&owned), tx),
+                server.log(handle, &warning(&string), tx),
+                server.log(handle, &warning(&raw("\"ready\"")), tx),
+                server.log(handle, &warning(&Json("ready")), tx),
+                server.log(handle, &warning(&Text::new("ready")), tx),
+            ];
+            assert_eq!(logged, [Ok(Delivery::Sent); 7]);
             assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(()));
         });
         assert_eq!(sent.len(), 8, "{sent:?}");
         for message in &sent[..7] {
+            let params = json!({"level": "warning", "logger": "boot", "data": "ready"});
             assert_eq!(message["method"], "notifications/message");
-            assert_eq!(message["params"]["data"], "ready", "{message}");
-            assert_eq!(
-                (&message["params"]["logger"], &message["params"]["level"]),
-                (&json!("boot"), &json!("warning"))
-            );
+            assert_eq!(message["params"], params);
         }
     }
 }

@@ -4,12 +4,11 @@ use mcp_sansio::types::{
     CacheScope, Implementation, ResourceData, Skill, SkillResource, SkillResources, Text,
 };
 use mcp_sansio::{
-    Catalog, RawJson, Request, Revision, ServedSkill, Server, ServerConfig, ServerFeatures, Target,
-    Tx, skill,
+    Catalog, RawJson, Revision, ServedSkill, ServerConfig, ServerFeatures, Target, skill,
 };
 use serde_json::{Value, json};
 
-use super::support::{Peer, REVISIONS, can_do_everything};
+use super::support::{Peer, REVISIONS, can_do_everything, declared};
 
 static SKILLS: &[ServedSkill<'static>] = &[
     skill!("skill://lab/soldering" in "../../../../examples/skills/soldering", "references/IRONS.md"),
@@ -26,18 +25,13 @@ static WITHOUT: ServerConfig<'static> =
 const KNOW_SKILLS: [Revision; 3] =
     [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
-fn respond(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>) {
-    let found = CATALOG.respond(server, request, tx).expect("the buffer has room");
-    assert!(matches!(found, Target::Responded), "{found:?}");
-}
-
 fn peer(revision: Revision) -> Peer {
     Peer::sized(revision, &CONFIG, can_do_everything())
 }
 
 /// Returns the result of a request.
 fn result(revision: Revision, method: &str, params: Value) -> Value {
-    let answer = peer(revision).ask(method, params, respond);
+    let answer = peer(revision).look_up(&CATALOG, method, params);
     answer.get("result").cloned().unwrap_or_else(|| panic!("{answer}"))
 }
 
@@ -46,7 +40,7 @@ fn code(method: &str, params: Value) -> Value {
 }
 
 fn code_in(revision: Revision, method: &str, params: Value) -> Value {
-    peer(revision).ask(method, params, respond)["error"]["code"].clone()
+    peer(revision).look_up(&CATALOG, method, params)["error"]["code"].clone()
 }
 
 /// Returns all pages of a list.
@@ -65,17 +59,6 @@ fn all(revision: Revision, method: &str, member: &str) -> Vec<Value> {
 #[test]
 fn skl_01_skills_are_declared_with_resources_and_settings_of_their_own() {
     const ID: &str = "io.modelcontextprotocol/skills";
-    let declared = |revision: Revision, config: &'static ServerConfig<'static>| {
-        let mut peer: Peer = Peer::sized(Revision::LATEST, config, can_do_everything());
-        let request = if revision.is_modern() {
-            peer.request("server/discover", json!({}))
-        } else {
-            let params = json!({"protocolVersion": revision.as_str(), "capabilities": {},
-                "clientInfo": {"name": "c", "version": "1"}});
-            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
-        };
-        peer.say(&request, |_, _, _| {})[0]["result"]["capabilities"].clone()
-    };
     static PLAIN: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::SKILLS)
             .extensions(RawJson::from_static(r#"{"com.example/own":{"a":1}}"#));
@@ -183,20 +166,15 @@ fn skl_12_a_list_of_skills_has_pages_of_whole_entries() {
     // The cursor of one list is not that of another.
     assert_eq!(code("resources/list", next), -32602);
     for wrong in [json!("1"), json!(""), json!(7), json!("-2"), json!("99999999999999999999")] {
-        assert_eq!(code_of(json!({"cursor": wrong})), -32602, "{wrong}");
+        let mut peer = peer(Revision::LATEST);
+        let request = peer.request("skills/list", json!({"cursor": wrong}));
+        let sent = peer.say(&request, |server, event, tx| {
+            if let mcp_sansio::ServerEvent::Request(request) = event {
+                CATALOG.respond(server, &request, tx).unwrap();
+            }
+        });
+        assert_eq!(sent[0]["error"]["code"], -32602, "{wrong}");
     }
-}
-
-/// Returns the code of the error for a list of skills.
-fn code_of(params: Value) -> Value {
-    let mut peer = peer(Revision::LATEST);
-    let request = peer.request("skills/list", params);
-    let sent = peer.say(&request, |server, event, tx| {
-        if let mcp_sansio::ServerEvent::Request(request) = event {
-            respond(server, &request, tx);
-        }
-    });
-    sent[0]["error"]["code"].clone()
 }
 
 #[test]
@@ -257,36 +235,29 @@ fn skl_14_res_03_each_file_of_a_skill_can_be_read() {
 fn skl_15_a_directory_lists_what_is_directly_in_it() {
     let read = |uri: &str| {
         let read = result(Revision::V2025_06_18, "resources/directory/read", json!({"uri": uri}));
-        let children = read["resources"].as_array().unwrap().clone();
-        let of = |child: &Value| {
-            (child["uri"].to_string(), child["name"].to_string(), child["mimeType"].to_string())
-        };
-        children.iter().map(of).collect::<Vec<_>>()
-    };
-    let own = |children: &[[&str; 3]]| {
-        let text = |text: &str| Value::from(text).to_string();
-        children.iter().map(|[u, n, m]| (text(u), text(n), text(m))).collect::<Vec<_>>()
+        let children = read["resources"].as_array().unwrap().iter();
+        let members = ["uri", "name", "mimeType"];
+        let of = |child: &Value| members.map(|it| child[it].as_str().unwrap().to_owned());
+        children.map(of).collect::<Vec<_>>()
     };
     const DIRECTORY: &str = "inode/directory";
     assert_eq!(
         read("skill://tea"),
-        own(&[
+        [
             ["skill://tea/SKILL.md", "SKILL.md", "text/markdown"],
             ["skill://tea/cups", "cups", DIRECTORY],
             ["skill://tea/pots.json", "pots.json", "application/json"],
-        ])
+        ]
     );
     assert_eq!(
         read("skill://tea/cups"),
-        own(&[
+        [
             ["skill://tea/cups/SKILL.md", "SKILL.md", "text/markdown"],
             ["skill://tea/cups/small", "small", DIRECTORY],
-        ])
+        ]
     );
-    assert_eq!(
-        read("skill://tea/cups/small"),
-        own(&[["skill://tea/cups/small/one.bin", "one.bin", "application/octet-stream"]])
-    );
+    let one = ["skill://tea/cups/small/one.bin", "one.bin", "application/octet-stream"];
+    assert_eq!(read("skill://tea/cups/small"), [one]);
     for wrong in [
         "skill://tea/",
         "skill://tea/cups/",
@@ -317,9 +288,7 @@ fn skl_08_a_dynamic_skill_is_listed_and_its_files_are_left_to_the_application() 
     assert!(catalog.features().contains(ServerFeatures::SKILLS));
     assert!(!catalog.features().contains(ServerFeatures::SKILLS_DIRECTORIES));
     let mut peer = peer(Revision::LATEST);
-    let listed = peer.ask("skills/list", json!({}), |server, request, tx| {
-        assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
-    });
+    let listed = peer.look_up(&catalog, "skills/list", json!({}));
     assert_eq!(listed["result"]["skills"][0]["resources"], "dynamic");
     for (method, uri, is_left) in [
         ("resources/directory/read", "skill://reports/daily", true),

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Entry, Frame, Instant, Messages, Request, Revision, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Tx, TxBuffer,
+    Catalog, Change, Entry, Frame, Instant, Messages, Remaining, Request, Revision, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_server;
@@ -65,19 +65,10 @@ impl<const N: usize, const S: usize> Peer<N, S> {
             ids: 0,
         };
         if !revision.is_modern() {
-            let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
-            let answer = peer.say(
-                &json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}),
-                |_, _, _| {},
-            );
+            let answer = peer.say(&initialize(revision, &capabilities), |_, _, _| {});
             assert_eq!(answer[0]["result"]["protocolVersion"], revision.as_str());
-            assert!(
-                peer.say(
-                    &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-                    |_, _, _| {}
-                )
-                .is_empty()
-            );
+            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            assert!(peer.say(&initialized, |_, _, _| {}).is_empty());
         }
         peer
     }
@@ -135,6 +126,56 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         assert_eq!(sent[0]["id"], message["id"]);
         sent.remove(0)
     }
+
+    /// Handles a call of a tool with `answer`; returns the one message sent.
+    pub(crate) fn call(
+        &mut self,
+        answer: impl FnMut(&mut Server<'static>, &Request<'_>, &mut Tx<'_>),
+    ) -> Value {
+        self.ask("tools/call", json!({"name": "t"}), answer)
+    }
+
+    /// Returns what a catalog responds to a request.
+    pub(crate) fn look_up(&mut self, catalog: &Catalog<'_>, method: &str, params: Value) -> Value {
+        self.ask(method, params, |server, request, tx| {
+            let found = catalog.respond(server, request, tx);
+            assert!(matches!(found, Ok(Target::Responded)), "{found:?}");
+        })
+    }
+
+    /// Handles a request with `answer` through a buffer of `size` bytes; returns the one message
+    /// sent.
+    pub(crate) fn ask_through(
+        &mut self,
+        size: usize,
+        method: &str,
+        params: Value,
+        mut answer: impl FnMut(&mut Server<'static>, &Request<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Value {
+        let line = self.request(method, params).to_string();
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let (event, _) = through(64, |tx| self.server.next_event(NOW, &mut messages, tx));
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        let ((), sent) = through(size, |tx| answer(&mut self.server, &request, tx));
+        lines(&sent).remove(0)
+    }
+}
+
+/// The request that opens a session.
+pub(crate) fn initialize(revision: Revision, capabilities: &Value) -> Value {
+    let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities,
+        "clientInfo": {"name": "c", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params})
+}
+
+/// Returns the capabilities that a server declares in a revision.
+pub(crate) fn declared(revision: Revision, config: &'static ServerConfig<'static>) -> Value {
+    let mut peer: Peer = Peer::sized(Revision::LATEST, config, can_do_everything());
+    let request = match revision.is_modern() {
+        true => peer.request("server/discover", json!({})),
+        false => initialize(revision, &json!({})),
+    };
+    peer.say(&request, |_, _, _| {})[0]["result"]["capabilities"].take()
 }
 
 /// Writes through a buffer of `size` bytes; returns the output.
@@ -147,9 +188,28 @@ pub(crate) fn through<R>(
     (result, line.sent)
 }
 
-/// Leaks a text.
-pub(crate) fn leaked(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
+/// Publishes a change through a buffer of `size` bytes; returns the output.
+pub(crate) fn published(
+    server: &mut Server<'static>,
+    change: &mut Change<'_>,
+    size: usize,
+) -> Vec<Value> {
+    in_frames(size, |tx| server.publish(change, tx))
+}
+
+/// Writes all frames of what may be several through a buffer of `size` bytes; returns the output.
+pub(crate) fn in_frames(
+    size: usize,
+    mut call: impl FnMut(&mut Tx<'_>) -> Result<Remaining, SendError>,
+) -> Vec<Value> {
+    let mut output = Vec::new();
+    loop {
+        let (remaining, sent) = through(size, &mut call);
+        output.extend(lines(&sent));
+        if !remaining.is_more() {
+            return output;
+        }
+    }
 }
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);

@@ -43,12 +43,18 @@ fn tool_17_faults_of_typed_arguments_are_for_the_model_from_2025_11_25_on() {
         let refused = call(revision, "wait", json!({"second": 7}));
         let words = "second: is unknown, must be one of seconds\n\
                      seconds: is missing, must be an integer from 1 to 9";
-        if revision < Revision::V2025_11_25 {
-            assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
-        } else {
-            assert_eq!(refused["result"]["isError"], true);
-            assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
-        }
+        assert_refused(revision, &refused, words);
+    }
+}
+
+/// Asserts that arguments were refused with these words, which are for the model from 2025-11-25
+/// on.
+fn assert_refused(revision: Revision, refused: &Value, words: &str) {
+    if revision < Revision::V2025_11_25 {
+        assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
+    } else {
+        assert_eq!(refused["result"]["isError"], true);
+        assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
     }
 }
 
@@ -78,12 +84,7 @@ fn tool_17_a_catalog_refuses_arguments_by_itself_derived_or_by_hand() {
                 let target = catalog.respond(server, request, tx).unwrap();
                 assert!(matches!(target, Target::Responded));
             });
-            if revision < Revision::V2025_11_25 {
-                assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
-            } else {
-                assert_eq!(refused["result"]["isError"], true);
-                assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
-            }
+            assert_refused(revision, &refused, words);
         }
     }
 }
@@ -162,12 +163,7 @@ fn a_call_of_another_enum_than_that_of_the_catalog_is_checked() {
 fn pages_go_on_from_the_tools_of_an_enum_to_those_by_hand() {
     let catalog = JOINED.page_size(1);
     let mut peer = Peer::new(Revision::LATEST);
-    let mut list = |params| {
-        peer.ask("tools/list", params, |server, request, tx| {
-            let target = catalog.respond(server, request, tx).unwrap();
-            assert!(matches!(target, Target::Responded));
-        })
-    };
+    let mut list = |params| peer.look_up(&catalog, "tools/list", params);
     let first = list(json!({}));
     assert_eq!(first["result"]["tools"][0]["name"], "wait");
     let second = list(json!({"cursor": first["result"]["nextCursor"]}));
@@ -178,16 +174,14 @@ fn pages_go_on_from_the_tools_of_an_enum_to_those_by_hand() {
 
 #[test]
 fn unchecked_arguments_reach_the_tool() {
-    for catalog in
-        [CATALOG.unchecked(), Catalog::new().tools(mcp_sansio::entries![BY_HAND]).unchecked()]
-    {
+    for catalog in [CATALOG, Catalog::new().tools(mcp_sansio::entries![BY_HAND])] {
+        let (mut peer, catalog) = (Peer::new(Revision::LATEST), catalog.unchecked());
         let params = json!({"name": "wait", "arguments": {"seconds": 0}});
-        let response =
-            Peer::new(Revision::LATEST).ask("tools/call", params, |server, request, tx| {
-                let target = catalog.respond(server, request, tx).unwrap();
-                assert!(matches!(target, Target::Tool(tool) if tool.key() == "wait"));
-                server.respond(request.handle, &TextResult::new("ran"), tx).unwrap();
-            });
+        let response = peer.ask("tools/call", params, |server, request, tx| {
+            let target = catalog.respond(server, request, tx).unwrap();
+            assert!(matches!(target, Target::Tool(tool) if tool.key() == "wait"));
+            server.respond(request.handle, &TextResult::new("ran"), tx).unwrap();
+        });
         assert_eq!(response["result"]["content"][0]["text"], "ran");
     }
 }

@@ -119,14 +119,8 @@ fn comp_01_at_most_100_names_are_written_and_the_others_counted() {
     for (value, written, total) in [("", 100, 101), ("x", 100, 100), ("y", 1, 1)] {
         let argument = json!({"name": "style", "value": value});
         let params = json!({"ref": reference, "argument": argument});
-        let response = Peer::new(Revision::LATEST).ask(
-            "completion/complete",
-            params,
-            |server, request, tx| {
-                let target = catalog.respond(server, request, tx).unwrap();
-                assert!(matches!(target, Target::Responded));
-            },
-        );
+        let mut peer = Peer::new(Revision::LATEST);
+        let response = peer.look_up(&catalog, "completion/complete", params);
         let completion = &response["result"]["completion"];
         assert_eq!(completion["values"].as_array().unwrap().len(), written);
         assert_eq!(completion["total"], total);
