@@ -5,7 +5,7 @@ use mcp_sansio::http::client::{Exchange, HttpFailure, HttpSession, NextStep, Res
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
     Instant, InvalidPayload, Messages, Revision, SendError, TxBuffer,
 };
 use mcp_sansio_http1::{BodyLength, HeadWriter, Part, ResponseReader};
@@ -32,6 +32,19 @@ impl Device {
         let (tx, answers) =
             (TxBuffer::for_http_requests([0; 512], 0), TxBuffer::for_http_requests([0; 256], 0));
         Self { client, session: HttpSession::new(), tx, answers, said: Vec::new() }
+    }
+
+    /// A device that knows the era of its server, and has begun to connect.
+    fn connected(era: Era) -> Self {
+        let mut device = Self::new();
+        device.client.set_era(Some(era));
+        device.client.connect(NOW, &mut device.tx).unwrap();
+        device
+    }
+
+    fn call(&mut self, tool: &str) -> Call {
+        let (params, options) = (CallToolParams::new(tool), CallOptions::new());
+        self.client.request(NOW, "tools/call", &params, options, &mut self.tx).unwrap()
     }
 
     /// Posts the written message; returns the exchange and the head.
@@ -73,13 +86,7 @@ impl Device {
                             piece = &piece[n..];
                             while let Some(event) = events.next_event() {
                                 if event.kind == EventKind::Message {
-                                    self.session.observe(exchange, event.data);
-                                    take(
-                                        &mut self.client,
-                                        &mut self.answers,
-                                        &mut self.said,
-                                        event.data,
-                                    );
+                                    self.take(exchange, event.data);
                                 }
                             }
                         }
@@ -106,10 +113,7 @@ impl Device {
         }
         let body = &body.0[..body.1];
         match reply? {
-            ResponseKind::Message => {
-                self.session.observe(exchange, Frame::Complete(body));
-                take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(body));
-            }
+            ResponseKind::Message => self.take(exchange, Frame::Complete(body)),
             ResponseKind::ErrorStatus(status) | ResponseKind::Unauthorized(status) => {
                 let failure = self
                     .session
@@ -124,19 +128,15 @@ impl Device {
         }
         Some(exchange.end_of_body(events.last_event_id(), events.retry()))
     }
-}
 
-fn take(
-    client: &mut Client<'static>,
-    answers: &mut TxBuffer<[u8; 256]>,
-    said: &mut Vec<String>,
-    frame: Frame<'_>,
-) {
-    let mut messages = Messages::new(frame);
-    while let Some(event) =
-        client.next_event(NOW, &mut messages, answers).expect("the buffer has room")
-    {
-        said.push(crate::client::said(event));
+    fn take(&mut self, exchange: &mut Exchange, frame: Frame<'_>) {
+        self.session.observe(exchange, frame);
+        let mut messages = Messages::new(frame);
+        while let Some(event) =
+            self.client.next_event(NOW, &mut messages, &mut self.answers).expect("room")
+        {
+            self.said.push(said(event));
+        }
     }
 }
 
@@ -157,6 +157,14 @@ fn said(event: ClientEvent<'_>) -> String {
     }
 }
 
+/// The response with an event stream.
+fn chunked(stream: &str) -> String {
+    let length = stream.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{stream}\r\n0\r\n\r\n"
+    )
+}
+
 #[test]
 fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_size() {
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
@@ -166,68 +174,35 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
         let mut device = Device::new();
         device.client.connect(NOW, &mut device.tx).unwrap();
         let (mut exchange, head) = device.post();
-        assert!(
-            head.contains(
-                "\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n"
-            ),
-            "{head}"
-        );
+        let fields = "\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n";
+        assert!(head.contains(fields), "{head}");
+        let length = discovered.len();
         let response = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{discovered}",
-            discovered.len()
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{discovered}"
         );
         assert_eq!(device.read(&mut exchange, &response, chunk), Some(NextStep::Done));
 
-        device
-            .client
-            .request(
-                NOW,
-                "tools/call",
-                &CallToolParams::new("greet"),
-                CallOptions::new(),
-                &mut device.tx,
-            )
-            .unwrap();
+        device.call("greet");
         let (mut exchange, head) = device.post();
         assert!(head.contains("\r\nmcp-method: tools/call\r\nmcp-name: greet\r\n"), "{head}");
-        let response = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
-            stream.len()
-        );
+        let response = chunked(&stream);
         assert_eq!(device.read(&mut exchange, &response, chunk), Some(NextStep::Done), "{chunk}");
-        assert_eq!(
-            device.said,
-            ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#],
-            "{chunk}"
-        );
+        let said = ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#];
+        assert_eq!(device.said, said, "{chunk}");
     }
 }
 
 #[test]
 fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again() {
     let stream = "id: 4\nretry: 170\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n\n";
-    let response = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
-        stream.len()
-    );
+    let response = chunked(stream);
     let primed = response.find("data:\n\n").unwrap() + "data:\n\n".len();
     let answered = response.find("]}}\n\n").unwrap() + "]}}\n\n".len();
     for era in [Era::Modern, Era::Legacy] {
         for cut in 0..response.len() {
-            let mut device = Device::new();
-            device.client.set_era(Some(era));
-            device.client.connect(NOW, &mut device.tx).unwrap();
+            let mut device = Device::connected(era);
             if era == Era::Modern {
-                device
-                    .client
-                    .request(
-                        NOW,
-                        "tools/call",
-                        &CallToolParams::new("a"),
-                        CallOptions::new(),
-                        &mut device.tx,
-                    )
-                    .unwrap();
+                device.call("a");
             }
             let (mut exchange, _) = device.post();
             let after = device.read(&mut exchange, &response[..cut], 64);
@@ -247,9 +222,7 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
 
 #[test]
 fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
-    let mut device = Device::new();
-    device.client.set_era(Some(Era::Legacy));
-    device.client.connect(NOW, &mut device.tx).unwrap();
+    let mut device = Device::connected(Era::Legacy);
     let (mut exchange, head) = device.post();
     assert!(!head.contains("mcp-"), "{head}");
     let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -257,16 +230,13 @@ fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
         "HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n"
     );
     assert_eq!(device.read(&mut exchange, &response, 10), Some(NextStep::Done));
-    assert_eq!(
-        (device.session.id(), device.session.revision()),
-        (Some("s-1"), Some(Revision::V2025_11_25))
-    );
+    let session = (device.session.id(), device.session.revision());
+    assert_eq!(session, (Some("s-1"), Some(Revision::V2025_11_25)));
     assert_eq!(device.said, ["opened 2025-11-25"]);
     // Output written while reading is the body of another request.
     let post = device.answers.post().unwrap();
-    assert!(
-        post.has_method("notifications/initialized") && post.id().is_none() && post.is_handshake()
-    );
+    assert!(post.has_method("notifications/initialized") && post.is_handshake());
+    assert_eq!(post.id(), None);
     let mut fields = Vec::new();
     device
         .session
@@ -274,10 +244,8 @@ fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
         .unwrap();
     assert_eq!(fields[2..], ["mcp-protocol-version: 2025-11-25", "mcp-session-id: s-1"]);
     let mut exchange = device.session.begin_post(&post);
-    assert_eq!(
-        device.read(&mut exchange, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 7),
-        Some(NextStep::Done)
-    );
+    let accepted = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(device.read(&mut exchange, accepted, 7), Some(NextStep::Done));
 }
 
 #[test]
@@ -293,19 +261,8 @@ fn an_http_error_ends_the_call() {
         ),
     ] {
         for chunk in 1..100 {
-            let mut device = Device::new();
-            device.client.set_era(Some(Era::Modern));
-            device.client.connect(NOW, &mut device.tx).unwrap();
-            device
-                .client
-                .request(
-                    NOW,
-                    "tools/call",
-                    &CallToolParams::new("a"),
-                    CallOptions::new(),
-                    &mut device.tx,
-                )
-                .unwrap();
+            let mut device = Device::connected(Era::Modern);
+            device.call("a");
             let (mut exchange, _) = device.post();
             assert_eq!(device.read(&mut exchange, response, chunk), None);
             assert_eq!(device.said, [said]);
@@ -315,22 +272,16 @@ fn an_http_error_ends_the_call() {
 
 #[test]
 fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
-    let mut device = Device::new();
-    device.client.set_era(Some(Era::Modern));
-    device.client.connect(NOW, &mut device.tx).unwrap();
-    let call = device
-        .client
-        .request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx)
-        .unwrap();
+    let mut device = Device::connected(Era::Modern);
+    let call = device.call("a");
     let (exchange, _) = device.post();
     device.client.cancel_call(call, None, &mut device.tx).unwrap();
     let post = device.tx.post().unwrap();
     assert_eq!(post.cancelled_request(), exchange.request_id());
     assert!(exchange.is_modern(), "a modern exchange sends no cancellation");
-    assert_eq!(
-        device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])),
-        Err(SendError::Invalid(InvalidPayload::NotAnObject))
-    );
+    let mut other = TxBuffer::new([0; 64]);
+    let sent = device.client.request(NOW, "x", &1, CallOptions::new(), &mut other);
+    assert_eq!(sent, Err(SendError::Invalid(InvalidPayload::NotAnObject)));
 }
 
 /// A stream that ended this often at the same event without a message.
@@ -356,9 +307,7 @@ fn ended_in_vain(
 
 #[test]
 fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_in_vain() {
-    let mut device = Device::new();
-    device.client.set_era(Some(Era::Legacy));
-    device.client.connect(NOW, &mut device.tx).unwrap();
+    let mut device = Device::connected(Era::Legacy);
     let (mut exchange, _) = device.post();
     let least = NextStep::Resume(mcp_sansio::http::client::MIN_RETRY);
     // The first end is at a new event, so it does not count.
@@ -366,9 +315,7 @@ fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_
     assert_eq!(ended[..8], [least; 8]);
     assert_eq!(ended[8..], [NextStep::Lost; 2]);
     // A message resets the count.
-    device.session.observe(
-        &mut exchange,
-        Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
-    );
+    let message = br#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    device.session.observe(&mut exchange, Frame::Complete(message));
     assert_eq!(ended_in_vain(&mut exchange, &mut device.session, 0, 1), [least]);
 }

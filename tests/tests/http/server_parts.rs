@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::{
-    Endpoint, EventId, OutgoingResponse, Refusal, ReplayBuffer, Route, StreamRecorder,
+    Endpoint, EventId, OutgoingResponse, Refusal, ReplayBuffer, ReplayCursor, Route, StreamRecorder,
 };
 use mcp_sansio::{Frame, Messages, NotAllowed, Revision, Revisions, SendError, Storage, TxBuffer};
 
@@ -18,20 +18,15 @@ fn an_unsupported_version_is_refused_in_a_session_and_handled_outside_of_one() {
     ];
     let version = [("mcp-protocol-version", "1999-01-01")];
     let session = [("mcp-session-id", "s")];
+    let endpoint = Endpoint::new(Revisions::ALL);
     for (endpoint, fields, refused) in [
-        (Endpoint::new(Revisions::ALL), [&usual[..], &version].concat(), None),
-        (Endpoint::new(Revisions::ALL), [&usual[..], &version, &session].concat(), Some(400)),
-        (
-            Endpoint::new(Revisions::ALL).without_sessions(),
-            [&usual[..], &version, &session].concat(),
-            None,
-        ),
+        (endpoint, [&usual[..], &version].concat(), None),
+        (endpoint, [&usual[..], &version, &session].concat(), Some(400)),
+        (endpoint.without_sessions(), [&usual[..], &version, &session].concat(), None),
     ] {
         let fields = &fields[..];
-        let fields: &dyn mcp_sansio::http::Fields = &fields;
-        match endpoint
-            .route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body)))
-        {
+        let head = RequestHead::new("POST", "/mcp", &fields);
+        match endpoint.route(&head, &Messages::new(Frame::Complete(body))) {
             Route::Stateless => assert_eq!(refused, None),
             Route::Refused(error) => assert_eq!(Some(error.status()), refused),
             other => panic!("{other:?}"),
@@ -82,18 +77,12 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         tx.advance(usize::MAX);
         assert!(body.ends_with(b"}"), "{}", String::from_utf8_lossy(&body));
         assert_eq!(tx.http_response().map(|reply| reply.status), Some(404), "{len}");
-        assert_eq!(
-            Refusal::session_not_found().write(&mut tx),
-            Err(SendError::NotAllowed(NotAllowed::AlreadyResponded)),
-            "{len}"
-        );
+        let again = Refusal::session_not_found().write(&mut tx);
+        assert_eq!(again, Err(SendError::NotAllowed(NotAllowed::AlreadyResponded)), "{len}");
     }
 }
 
-fn rest<S: Storage>(
-    replay: &ReplayBuffer<S>,
-    cursor: &mut mcp_sansio::http::server::ReplayCursor,
-) -> String {
+fn rest<S: Storage>(replay: &ReplayBuffer<S>, cursor: &mut ReplayCursor) -> String {
     let mut all = Vec::new();
     while let Some(parts) = replay.next_part(cursor).unwrap() {
         all.extend(parts.concat());

@@ -78,19 +78,13 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
     }
     // A version or an id in another response does not apply to the session.
     let mut exchange = session.begin_post(&post(LEGACY));
-    assert_eq!(
-        reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]),
-        ResponseKind::Message
-    );
-    session.observe(
-        &mut exchange,
-        Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#),
-    );
+    let kind = reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]);
+    assert_eq!(kind, ResponseKind::Message);
+    let other = br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#;
+    session.observe(&mut exchange, Frame::Complete(other));
     assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
-    assert_eq!(
-        format!("{session:?}"),
-        "HttpSession { has_id: true, revision: Some(V2025_06_18), .. }"
-    );
+    let shown = "HttpSession { has_id: true, revision: Some(V2025_06_18), .. }";
+    assert_eq!(format!("{session:?}"), shown);
 
     let mut exchange = session.begin_post(&post(INITIALIZE));
     assert!(exchange.is_initialize());
@@ -98,11 +92,8 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
     assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
     assert_eq!(format!("{session:?}"), "HttpSession { has_id: false, revision: None, .. }");
     for id in ["", "a b", "\u{e9}", &"x".repeat(513)] {
-        let fields = [JSON, ("mcp-session-id", id)];
-        assert!(
-            matches!(reply(&mut session, &mut exchange, 200, &fields), ResponseKind::Invalid(_)),
-            "{id}"
-        );
+        let kind = reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", id)]);
+        assert!(matches!(kind, ResponseKind::Invalid(_)), "{id}");
     }
     assert_eq!(initialized(Some(&"x".repeat(512)), "2025-11-25").id(), Some(&*"x".repeat(512)));
 }
@@ -113,10 +104,8 @@ fn a_message_without_version_has_the_era_of_the_last_request() {
     let is_modern = |session: &mut HttpSession, message: &str| {
         let exchange = session.begin_post(&post(message));
         let answer = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
-        assert_eq!(
-            !posted(session, answer, None).is_empty(),
-            session.begin_post(&post(answer)).is_modern()
-        );
+        let has_fields = !posted(session, answer, None).is_empty();
+        assert_eq!(has_fields, session.begin_post(&post(answer)).is_modern());
         exchange.is_modern()
     };
     assert!(!is_modern(&mut session, NOTIFICATION));
@@ -153,24 +142,23 @@ fn http_08_http_21_http_26_http_27_http_41_sess_03_requests_of_a_session_have_it
         assert_eq!(told(|put| session.delete_fields(put)), expected);
         let get = [&["accept: text/event-stream"], expected].concat();
         assert_eq!(told(|put| session.get_fields(None, put)), get);
-        assert_eq!(
-            told(|put| session.get_fields(Some("7-1"), put)),
-            [&get[..], &["last-event-id: 7-1"]].concat()
-        );
+        let resumed = [&get[..], &["last-event-id: 7-1"]].concat();
+        assert_eq!(told(|put| session.get_fields(Some("7-1"), put)), resumed);
     }
 }
 
 #[test]
 fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_repeat_them() {
     let session = HttpSession::new();
+    let all = r#""name":"a","uri":"u","taskId":"t","#;
     for (method, params, name) in [
-        ("tools/call", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
-        ("prompts/get", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
-        ("resources/read", r#""name":"a","uri":"u","taskId":"t","#, Some("u")),
-        ("tasks/get", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
-        ("tasks/update", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
-        ("tasks/cancel", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
-        ("tools/list", r#""name":"a","uri":"u","taskId":"t","#, None),
+        ("tools/call", all, Some("a")),
+        ("prompts/get", all, Some("a")),
+        ("resources/read", all, Some("u")),
+        ("tasks/get", all, Some("t")),
+        ("tasks/update", all, Some("t")),
+        ("tasks/cancel", all, Some("t")),
+        ("tools/list", all, None),
         ("resources/read", r#""uri":"file:///a b","#, Some("file:///a b")),
         ("tools/call", r#""name":"weather \u2600","#, Some("=?base64?d2VhdGhlciDimIA=?=")),
         ("prompts/get", r#""name":"=?base64?x?=","#, Some("=?base64?PT9iYXNlNjQ/eD89?=")),
@@ -184,15 +172,11 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_re
         "region":{"type":"string","x-mcp-header":"Region"},"dry":{"type":"boolean","x-mcp-header":"Dry"},
         "count":{"type":"integer","x-mcp-header":"Count"},
         "none":{"type":"string","x-mcp-header":"None"},"other":{"type":"string"}}}"#;
-    let call = modern(
-        1,
-        "tools/call",
-        r#""name":"a","arguments":{"region":"us \u00e9","dry":true,"none":null,"other":"x"},"#,
-    );
-    assert_eq!(
-        posted(&session, &call, Some(schema))[3..],
-        ["Mcp-Param-Region: =?base64?dXMgw6k=?=", "Mcp-Param-Dry: true"]
-    );
+    let arguments = r#""region":"us \u00e9","dry":true,"none":null,"other":"x""#;
+    let with = |arguments| format!(r#""name":"a","arguments":{{{arguments}}},"#);
+    let call = modern(1, "tools/call", &with(arguments));
+    let mirrored = ["Mcp-Param-Region: =?base64?dXMgw6k=?=", "Mcp-Param-Dry: true"];
+    assert_eq!(posted(&session, &call, Some(schema))[3..], mirrored);
     let list = modern(1, "tools/list", r#""arguments":{"region":"us"},"#);
     assert_eq!(posted(&session, &list, Some(schema)).len(), 2);
     let schema = RawJson::parse(schema).unwrap();
@@ -203,17 +187,16 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_hdr_36_tex_40_modern_requests_re
         r#""count":1.5"#,
         r#""dry":{}"#,
     ] {
-        let call = modern(1, "tools/call", &format!(r#""name":"a","arguments":{{{wrong}}},"#));
-        assert!(
-            session.post_fields(&post(&call), Some(schema), &mut |_, _| {}).is_err(),
-            "{wrong}"
-        );
+        let call = modern(1, "tools/call", &with(wrong));
+        let told = session.post_fields(&post(&call), Some(schema), &mut |_, _| {});
+        assert!(told.is_err(), "{wrong}");
     }
 }
 
 #[test]
 fn http_15_sess_06_a_response_is_interpreted_by_its_status_and_content_type() {
     const OTHER: (&str, &str) = ("content-type", "text/plain");
+    const CASED: (&str, &str) = ("content-type", "Application/JSON ; charset=utf-8");
     let request = |session: &mut HttpSession| session.begin_post(&post(LEGACY));
     let notification = |session: &mut HttpSession| session.begin_post(&post(NOTIFICATION));
     let listen = |session: &mut HttpSession| session.begin_get().unwrap();
@@ -225,12 +208,7 @@ fn http_15_sess_06_a_response_is_interpreted_by_its_status_and_content_type() {
     type Begin<'b> = &'b dyn Fn(&mut HttpSession) -> Exchange;
     let cases: [(Begin<'_>, u16, (&str, &str), ResponseKind); 34] = [
         (&request, 200, JSON, ResponseKind::Message),
-        (
-            &request,
-            200,
-            ("content-type", "Application/JSON ; charset=utf-8"),
-            ResponseKind::Message,
-        ),
+        (&request, 200, CASED, ResponseKind::Message),
         (&request, 200, EVENTS, ResponseKind::EventStream),
         (&request, 299, EVENTS, ResponseKind::EventStream),
         (&request, 202, JSON, ResponseKind::Message),
@@ -276,9 +254,8 @@ fn http_15_sess_06_a_response_is_interpreted_by_its_status_and_content_type() {
     assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::NoStream);
     let mut exchange = session.begin_post(&post(LEGACY));
     assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
-    assert!(
-        HttpSession::new().begin_get().is_none() && HttpSession::new().begin_delete().is_none()
-    );
+    assert!(HttpSession::new().begin_get().is_none());
+    assert!(HttpSession::new().begin_delete().is_none());
 }
 
 #[test]
@@ -309,11 +286,8 @@ fn bc_02_bc_03_bc_04_a_server_that_refuses_initialize_may_be_an_older_one() {
         let exchange = session.begin_post(&post(&message));
         let error = code.map(error);
         let error = error.as_deref().map(|error| RawJson::parse(error).unwrap());
-        assert_eq!(
-            session.may_support_http_sse(&exchange, status, error),
-            expected,
-            "{message} {status} {code:?}"
-        );
+        let may_be_older = session.may_support_http_sse(&exchange, status, error);
+        assert_eq!(may_be_older, expected, "{message} {status} {code:?}");
     }
 }
 
@@ -326,15 +300,9 @@ fn the_end_of_a_body_decides_the_next_step() {
     assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost, "no stream was open");
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
     assert_eq!(exchange.end_of_body(None, None), NextStep::Lost, "no event id to resume from");
-    let waits: Vec<_> = (0..9).map(|_| exchange.end_of_body(Some("7"), None)).collect();
-    assert_eq!(
-        waits,
-        [1, 2, 4, 8, 16, 32, 32, 32]
-            .map(seconds)
-            .into_iter()
-            .chain([NextStep::Lost])
-            .collect::<Vec<_>>()
-    );
+    let waits = [0; 9].map(|_| exchange.end_of_body(Some("7"), None));
+    assert_eq!(waits[..8], [1, 2, 4, 8, 16, 32, 32, 32].map(seconds));
+    assert_eq!(waits[8], NextStep::Lost);
     assert_eq!(exchange.end_of_body(Some("8"), None), seconds(1), "a new event resets the count");
     assert_eq!(exchange.end_of_body(Some("8"), Some(Duration::from_secs(90))), seconds(90));
     // A response that is not a stream is not resumed, whatever came before it.
@@ -363,10 +331,8 @@ fn the_end_of_a_body_decides_the_next_step() {
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
     assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost);
     assert_eq!(session.begin_delete().unwrap().end_of_body(Some("7"), None), NextStep::Done);
-    assert_eq!(
-        session.begin_post(&post(NOTIFICATION)).end_of_body(Some("7"), None),
-        NextStep::Done
-    );
+    let mut exchange = session.begin_post(&post(NOTIFICATION));
+    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Done);
 }
 
 /// A server counts its requests itself, so the ids may be equal.

@@ -3,6 +3,8 @@
 use mcp_sansio::http::sse::EventReader;
 use mcp_sansio::{Frame, Storage};
 
+use crate::sse::events;
+
 fn put(reader: &mut EventReader<impl Storage>, bytes: &[u8]) {
     reader.spare()[..bytes.len()].copy_from_slice(bytes);
     reader.commit(bytes.len());
@@ -15,24 +17,12 @@ enum Lent {
     Ends(String, String),
 }
 
-fn read(reader: &mut EventReader<impl Storage>, mut bytes: &[u8], chunk: usize) -> Vec<Lent> {
+fn read(reader: &mut EventReader<impl Storage>, bytes: &[u8], chunk: usize) -> Vec<Lent> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let mut lent = Vec::new();
-    while !bytes.is_empty() {
-        let spare = reader.spare();
-        assert!(!spare.is_empty(), "no room");
-        let n = chunk.min(spare.len()).min(bytes.len());
-        spare[..n].copy_from_slice(&bytes[..n]);
-        reader.commit(n);
-        bytes = &bytes[n..];
-        while let Some(event) = reader.next_event() {
-            lent.push(match event.data {
-                Frame::Complete(data) => Lent::Whole(text(data)),
-                Frame::Oversized { prefix, tail } => Lent::Ends(text(prefix), text(tail)),
-            });
-        }
-    }
-    lent
+    events(reader, bytes, &[chunk], |event| match event.data {
+        Frame::Complete(data) => Lent::Whole(text(data)),
+        Frame::Oversized { prefix, tail } => Lent::Ends(text(prefix), text(tail)),
+    })
 }
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -52,14 +42,11 @@ fn a_buffer_of_any_size_keeps_the_ends_of_data() {
             match &lent[0] {
                 Lent::Whole(data) => assert_eq!(*data, whole),
                 Lent::Ends(prefix, tail) => {
-                    assert!(
-                        whole.starts_with(prefix.as_str()) && whole.ends_with(tail.as_str()),
-                        "{cap} {first} {lent:?}"
-                    );
-                    assert!(
-                        prefix.len() == cap / 2 && tail.len() + prefix.len() <= whole.len(),
-                        "{cap} {first} {lent:?}"
-                    );
+                    let (prefix, tail) = (prefix.as_str(), tail.as_str());
+                    let are_ends = whole.starts_with(prefix) && whole.ends_with(tail);
+                    assert!(are_ends, "{cap} {first} {lent:?}");
+                    let fits = tail.len() + prefix.len() <= whole.len();
+                    assert!(prefix.len() == cap / 2 && fits, "{cap} {first} {lent:?}");
                 }
             }
         }
@@ -91,11 +78,8 @@ fn data_that_fills_three_quarters_of_a_full_buffer_does_not_fit() {
                 Lent::Ends(data[..32].to_owned(), data[len.saturating_sub(16).max(32)..].to_owned())
             }
         };
-        assert_eq!(
-            read(&mut EventReader::new([0; 64]), stream.as_bytes(), usize::MAX),
-            [expected],
-            "{len}"
-        );
+        let lent = read(&mut EventReader::new([0; 64]), stream.as_bytes(), usize::MAX);
+        assert_eq!(lent, [expected], "{len}");
     }
 }
 
@@ -113,15 +97,9 @@ fn half_of_the_buffer_is_kept_of_the_beginning_of_data_and_a_quarter_of_its_end(
     }
     assert_eq!(reader.spare().len(), 16);
     put(&mut reader, b"\n\n");
-    let event = reader.next_event().unwrap();
-    let taken = data.len() - rest.len();
-    assert_eq!(
-        event.data,
-        Frame::Oversized {
-            prefix: &data.as_bytes()[..32],
-            tail: &data.as_bytes()[taken - 16..taken]
-        }
-    );
+    let (data, taken) = (data.as_bytes(), data.len() - rest.len());
+    let ends = Frame::Oversized { prefix: &data[..32], tail: &data[taken - 16..taken] };
+    assert_eq!(reader.next_event().unwrap().data, ends);
 }
 
 #[test]
@@ -225,11 +203,8 @@ fn a_new_stream_starts_without_state_of_the_previous_one() {
             let _ = read(&mut reader, half.as_bytes(), 64);
             reader.restart();
             assert_eq!(reader.spare().len(), 64);
-            assert_eq!(
-                read(&mut reader, stream.as_bytes(), 64),
-                [Lent::Whole("a".to_owned())],
-                "{half:?} {stream:?}"
-            );
+            let lent = read(&mut reader, stream.as_bytes(), 64);
+            assert_eq!(lent, [Lent::Whole("a".to_owned())], "{half:?} {stream:?}");
             assert_eq!(reader.last_event_id(), None);
         }
     }

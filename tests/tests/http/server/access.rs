@@ -2,17 +2,16 @@
 
 use mcp_sansio::http::server::HostPolicy;
 
-use super::host::{CONFIG, Host, bare, initialize, modern, post};
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+use super::host::{
+    CONFIG, Host, PING, bare, initialize, initialize_body, modern, modern_call, post,
+};
 
 #[test]
 fn http_01_http_02_one_path_serves_all_revisions_in_any_chunking() {
     for chunk in [1, 3, 7, usize::MAX] {
         let mut host = Host::new();
         host.chunk = chunk;
-        let answer =
-            host.send(&modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]));
+        let answer = host.send(&modern_call("echo"));
         assert_eq!(
             answer.trace(),
             "200\ncontent-type: application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\
@@ -22,7 +21,7 @@ fn http_01_http_02_one_path_serves_all_revisions_in_any_chunking() {
             let session = host.open(version);
             assert_eq!(host.tool(&session, 2, "echo").status, 200);
             assert_eq!(host.send(&bare("GET", &[("Mcp-Session-Id", &session)])).status, 200);
-            assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &session)])).status, 204);
+            assert_eq!(host.delete(&session), 204);
         }
     }
 }
@@ -39,11 +38,8 @@ fn http_42_other_methods_are_not_allowed_and_invalid_json_is_a_parse_error() {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, &**value)).collect();
         for method in ["PUT", "HEAD", "PATCH", "post", "TRACE"] {
             let answer = host.send(&bare(method, &fields));
-            assert_eq!(
-                (answer.status, answer.field("allow")),
-                (405, Some("POST, GET, DELETE, OPTIONS")),
-                "{method} {fields:?}"
-            );
+            let allowed = (answer.status, answer.field("allow"));
+            assert_eq!(allowed, (405, Some("POST, GET, DELETE, OPTIONS")), "{method} {fields:?}");
         }
         for body in
             ["", "{", "nonsense", "\u{7f}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x"]
@@ -60,32 +56,25 @@ fn http_42_other_methods_are_not_allowed_and_invalid_json_is_a_parse_error() {
 #[test]
 fn content_is_negotiated_before_anything_else_is_looked_at() {
     let mut host = Host::new();
-    for accept in [
-        "application/json",
-        "text/event-stream",
-        "text/html",
-        "application/json;q=0, text/event-stream",
+    let body = initialize_body("2025-11-25");
+    for (name, value, status) in [
+        ("Accept", "application/json", 406),
+        ("Accept", "text/event-stream", 406),
+        ("Accept", "text/html", 406),
+        ("Accept", "application/json;q=0, text/event-stream", 406),
+        ("Accept", "*/*", 200),
+        ("Accept", "application/*, text/*", 200),
+        ("Accept", "text/event-stream;q=0.1,application/json", 200),
+        ("Content-Type", "text/plain", 415),
+        ("Content-Type", "application/jsonl", 415),
+        ("Content-Type", "multipart/form-data", 415),
+        ("Content-Type", "Application/JSON; charset=utf-8", 200),
     ] {
-        assert_eq!(host.send(&post(&[("Accept", accept)], PING)).status, 406, "{accept}");
+        assert_eq!(host.send(&post(&[(name, value)], &body)).status, status, "{name}: {value}");
     }
-    for accept in ["*/*", "application/*, text/*", "text/event-stream;q=0.1,application/json"] {
-        assert_eq!(
-            host.send(&post(&[("Accept", accept)], &initialize_body())).status,
-            200,
-            "{accept}"
-        );
-    }
-    for kind in ["text/plain", "application/jsonl", "multipart/form-data"] {
-        assert_eq!(host.send(&post(&[("Content-Type", kind)], PING)).status, 415, "{kind}");
-    }
-    let kind = "Application/JSON; charset=utf-8";
-    assert_eq!(host.send(&post(&[("Content-Type", kind)], &initialize_body())).status, 200);
     let session = host.open("2025-11-25");
-    assert_eq!(
-        host.send(&bare("GET", &[("Mcp-Session-Id", &session), ("Accept", "application/json")]))
-            .status,
-        406
-    );
+    let get = bare("GET", &[("Mcp-Session-Id", &session), ("Accept", "application/json")]);
+    assert_eq!(host.send(&get).status, 406);
 }
 
 #[test]
@@ -115,14 +104,8 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_req
         }
     }
     assert_eq!(host.site.sessions(), 1, "no session was opened");
-    assert_eq!(
-        host.send(&post(
-            &[("Origin", "http://localhost:3000"), ("Mcp-Session-Id", &session)],
-            PING
-        ))
-        .status,
-        200
-    );
+    let local = [("Origin", "http://localhost:3000"), ("Mcp-Session-Id", &session)];
+    assert_eq!(host.send(&post(&local, PING)).status, 200);
 
     let mut public = Host::of(&CONFIG, |options| {
         options.host_policy =
@@ -132,7 +115,10 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_req
     for (origin, status) in
         [("https://a.example", 200), ("https://b.example", 403), ("https://mcp.example.com", 200)]
     {
-        let request = post(&[("Host", "mcp.example.com"), ("Origin", origin)], &initialize_body());
+        let request = post(
+            &[("Host", "mcp.example.com"), ("Origin", origin)],
+            &initialize_body("2025-11-25"),
+        );
         assert_eq!(public.send(&request).status, status, "{origin}");
     }
 }
@@ -164,11 +150,8 @@ fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_st
     let mut host = Host::modern_only();
     for method in ["GET", "DELETE"] {
         let answer = host.send(&bare(method, &[("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")]));
-        assert_eq!(
-            (answer.status, answer.field("allow")),
-            (405, Some("POST, OPTIONS")),
-            "{method}"
-        );
+        let allowed = (answer.status, answer.field("allow"));
+        assert_eq!(allowed, (405, Some("POST, OPTIONS")), "{method}");
     }
     let more = [("Mcp-Name", "echo"), ("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")];
     let answer = host.send(&modern("tools/call", r#"{"name":"echo"}"#, &more));
@@ -177,16 +160,7 @@ fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_st
     let answer = host.send(&initialize("2025-11-25"));
     assert_eq!(answer.error(), (400, -32020));
     assert!(answer.body.contains("2026-07-28") && answer.json()["id"] == 1, "{answer:?}");
-    assert_eq!(
-        host.send(&post(&[], r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#)).error(),
-        (400, -32600)
-    );
-    assert_eq!(
-        host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)).error(),
-        (400, -32600)
-    );
-}
-
-fn initialize_body() -> String {
-    initialize("2025-11-25").split_once("\r\n\r\n").unwrap().1.to_owned()
+    for body in [&format!("[{PING}]"), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#] {
+        assert_eq!(host.send(&post(&[], body)).error(), (400, -32600), "{body}");
+    }
 }

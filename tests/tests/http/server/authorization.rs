@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use mcp_sansio_engine::site::Principal;
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+use super::host::{
+    CONFIG, Host, PING, bare, in_session, initialize, listen, modern, modern_call, post, resume,
+    tool_call, with_token,
+};
 
 fn host() -> Host {
     Host::of(&CONFIG, |options| options.authorizes = true)
-}
-
-fn with(token: &str, request: &str) -> String {
-    request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
 }
 
 #[test]
@@ -31,7 +28,7 @@ fn d3_a_request_without_a_valid_token_gets_a_challenge_whatever_else_is_wrong_wi
     ] {
         let answer = host.send(&request);
         assert_eq!((answer.status, answer.field("www-authenticate")), (401, Some("Bearer")));
-        let answer = host.send(&with("expired", &request));
+        let answer = host.send(&with_token("expired", &request));
         assert_eq!(answer.field("www-authenticate"), Some("Bearer error=\"invalid_token\""));
     }
     assert_eq!((host.site.sessions(), host.principals.len()), (0, 0));
@@ -57,21 +54,19 @@ fn a_principal_has_the_scopes_of_its_token_and_no_parts_of_them() {
 fn a_request_waits_for_its_authorization_and_others_do_not() {
     let mut host = host();
     host.authorizes_at_once = false;
-    let call = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
-    let mut all = ["a", "b"].map(|token| Connection::new(&with(token, &call)));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let call = modern_call("echo");
+    let mut all = host.connect_all([&with_token("a", &call), &with_token("b", &call)]);
     assert!(host.principals.is_empty());
     let asked = std::mem::take(&mut host.asked);
     for ((exchange, token), number) in asked.into_iter().rev().zip([1, 0]) {
         assert_eq!(token.as_deref(), Some(["a", "b"][number]));
         host.authorize(exchange, token);
-        host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+        host.serve(&mut all);
         assert_eq!(all[number].answer.status, 200);
     }
     assert_eq!(host.principals, [Some("b".to_owned()), Some("a".to_owned())]);
     // A connection that is lost meanwhile is not served.
-    let mut lost = Connection::new(&with("c", &call));
-    host.serve(&mut [&mut lost]);
+    let mut lost = host.connect(&with_token("c", &call));
     lost.close(&mut host);
     let (exchange, token) = host.asked.remove(0);
     host.authorize(exchange, token);
@@ -84,13 +79,12 @@ fn auth_142_a_field_is_added_to_the_response_while_a_request_waits_for_its_autho
     let mut host = host();
     host.authorizes_at_once = false;
     for (token, status) in [("a", 200), ("expired", 401)] {
-        let mut one = Connection::new(&with(token, &modern("tools/list", "{}", &[])));
-        host.serve(&mut [&mut one]);
+        let mut one = host.connect(&with_token(token, &modern("tools/list", "{}", &[])));
         let (exchange, token) = host.asked.remove(0);
         host.site.add_field(exchange, "dpop-nonce", "n-1");
         host.authorize(exchange, token);
         host.site.add_field(exchange, "dpop-nonce", "n-2");
-        host.serve(&mut [&mut one]);
+        host.serve([&mut one]);
         assert_eq!((one.answer.status, one.answer.field("dpop-nonce")), (status, Some("n-1")));
     }
 }
@@ -99,69 +93,57 @@ fn auth_142_a_field_is_added_to_the_response_while_a_request_waits_for_its_autho
 fn auth_143_a_request_that_is_authorized_when_it_begins_is_a_request_like_others() {
     let mut host = host();
     (host.authorizes_at_once, host.known) = (false, &["a", "b", "short-c"]);
-    let call = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
+    let call = modern_call("echo");
     for token in ["a", "b"] {
-        assert_eq!(host.send(&with(token, &call)).status, 200);
+        assert_eq!(host.send(&with_token(token, &call)).status, 200);
     }
     assert_eq!(host.principals, [Some("a".to_owned()), Some("b".to_owned())]);
     // Credentials do not change the other checks.
     let elsewhere = call.replacen("Host: localhost", "Host: evil.example", 1);
     assert_ne!(elsewhere, call);
-    assert_eq!(host.send(&with("a", &elsewhere)).status, 403);
-    assert_eq!(host.send(&with("a", &bare("PUT", &[]))).status, 405);
-    let slow = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
-    let mut cut = Connection::new(&with("short-c", &slow));
-    host.serve(&mut [&mut cut]);
+    assert_eq!(host.send(&with_token("a", &elsewhere)).status, 403);
+    assert_eq!(host.send(&with_token("a", &bare("PUT", &[]))).status, 405);
+    let mut cut = host.connect(&with_token("short-c", &modern_call("slow")));
     assert!(!cut.is_done);
-    host.wait(Duration::from_secs(6));
-    host.serve(&mut [&mut cut]);
+    host.serve_after(Duration::from_secs(6), [&mut cut]);
     assert!(cut.is_done, "the token has expired");
     assert!(host.asked.is_empty());
-    host.serve(&mut [&mut Connection::new(&with("d", &call))]);
+    host.connect(&with_token("d", &call));
     assert_eq!(host.asked.len(), 1);
 }
 
 #[test]
 fn sess_10_a_session_is_found_only_by_the_principal_that_opened_it() {
     let mut host = host();
-    let answer = host.send(&with("a", &initialize("2025-11-25")));
-    let id = answer.field("mcp-session-id").unwrap().to_owned();
+    let id = host.send(&with_token("a", &initialize("2025-11-25"))).session();
     let own = [("Mcp-Session-Id", id.as_str())];
     for (token, status) in [("b", 404), ("a", 200)] {
-        assert_eq!(host.send(&with(token, &post(&own, PING))).status, status);
-        assert_eq!(host.send(&with(token, &bare("GET", &own))).status, status);
+        assert_eq!(host.send(&with_token(token, &post(&own, PING))).status, status);
+        assert_eq!(host.send(&with_token(token, &bare("GET", &own))).status, status);
     }
-    assert_eq!(host.send(&with("b", &bare("DELETE", &own))).status, 404);
-    assert_eq!(host.send(&with("a", &bare("DELETE", &own))).status, 204);
+    assert_eq!(host.send(&with_token("b", &bare("DELETE", &own))).status, 404);
+    assert_eq!(host.send(&with_token("a", &bare("DELETE", &own))).status, 204);
 }
 
 #[test]
 fn a_stream_ends_when_its_token_expires_and_is_resumed_with_a_new_one() {
     let mut host = host();
-    let answer = host.send(&with("short-a", &initialize("2025-11-25")));
-    let id = answer.field("mcp-session-id").unwrap().to_owned();
-    let own = [("Mcp-Session-Id", id.as_str())];
-    let slow = post(&own, &tool_call(2, "slow"));
-    let listen =
-        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
-    let mut all =
-        [bare("GET", &own), slow, listen].map(|text| Connection::new(&with("short-a", &text)));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let id = host.send(&with_token("short-a", &initialize("2025-11-25"))).session();
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    let all = [get, in_session(&id, &tool_call(2, "slow")), listen()];
+    let all = all.map(|text| with_token("short-a", &text));
+    let mut all = host.connect_all(all.each_ref().map(String::as_str));
     let open = host.open[0];
     host.progress(open, 1);
-    host.wait(Duration::from_millis(4999));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve_after(Duration::from_millis(4999), &mut all);
     assert!(all.iter().all(|stream| !stream.is_done));
-    host.wait(Duration::from_millis(1));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve_after(Duration::from_millis(1), &mut all);
     assert!(all.iter().all(|stream| stream.is_done), "{:?}", all[1].answer);
     // The request of the session goes on, the subscription without one has ended.
     assert_eq!((host.site.sessions(), host.ended.len()), (1, 1));
     host.finish(open);
-    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "2-1")];
-    let mut resumed = Connection::new(&with("short-a", &bare("GET", &fields)));
     host.now = mcp_sansio::Instant::from_millis(4000);
-    host.serve(&mut [&mut resumed]);
+    let resumed = host.connect(&with_token("short-a", &resume(&id, "2-1")));
     assert!(resumed.answer.body.starts_with("id: 2-2\ndata: {"), "{:?}", resumed.answer);
     assert!(resumed.is_done);
 }

@@ -4,20 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mcp_sansio::Change;
+use mcp_sansio_tests::random::Random;
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
-
-/// An ordinary generator, so that a failure repeats.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit as u64).unwrap()
-    }
-}
+use super::host::{
+    CONFIG, Connection, Host, INITIALIZED, bare, cancelled, in_session, initialize, listen,
+    modern_call, resume, to, tool_call, with_token,
+};
 
 const TOOLS: [&str; 6] = ["echo", "progress", "slow", "fails", "long", "nobody"];
 
@@ -26,26 +18,23 @@ fn request(random: &mut Random, sessions: &[String], number: u32) -> String {
     let id = sessions.get(random.below(sessions.len() + 1)).map_or("gone", String::as_str);
     let tool = TOOLS[random.below(TOOLS.len())];
     let own = [("Mcp-Session-Id", id)];
+    let send = |body: &str| in_session(id, body);
     let last = format!("{}-{}", random.below(6), random.below(4));
-    let cancel = format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#,
-        random.below(40)
-    );
     match random.below(14) {
         0 => initialize(["2025-03-26", "2025-06-18", "2025-11-25"][random.below(3)]),
         1 => bare("GET", &own),
-        2 => bare("GET", &[own[0], ("Last-Event-ID", &last)]),
-        3 => bare("GET", &[]).replacen("/mcp", "/sse", 1),
+        2 => resume(id, &last),
+        3 => to("/sse", &bare("GET", &[])),
         4 if random.below(4) == 0 => bare("DELETE", &own),
-        5 => modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]),
-        6 => modern("tools/call", &format!(r#"{{"name":"{tool}"}}"#), &[("Mcp-Name", tool)]),
-        7 => post(&own, &cancel),
-        8 => post(&own, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#),
-        9 => post(&own, &tool_call(number, "ask")),
-        10 => post(&own, &format!("[{},{}]", tool_call(number, tool), tool_call(90, "echo"))),
-        11 => post(&own, &"x".repeat(random.below(9000))),
-        12 => post(&own, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
-        _ => post(&own, &tool_call(number, tool)),
+        5 => listen(),
+        6 => modern_call(tool),
+        7 => send(&cancelled(random.below(40))),
+        8 => send(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#),
+        9 => send(&tool_call(number, "ask")),
+        10 => send(&format!("[{},{}]", tool_call(number, tool), tool_call(90, "echo"))),
+        11 => send(&"x".repeat(random.below(9000))),
+        12 => send(INITIALIZED),
+        _ => send(&tool_call(number, tool)),
     }
 }
 
@@ -53,7 +42,7 @@ fn request(random: &mut Random, sessions: &[String], number: u32) -> String {
 fn connections_come_and_go_in_any_order() {
     let (mut handled, mut ended, mut statuses) = (0, 0, BTreeSet::new());
     for seed in 1_u64..150 {
-        let mut random = Random(seed * 0x9e37_79b9_7f4a);
+        let mut random = Random::new(seed);
         let mut host = Host::of(&CONFIG, |options| {
             options.sse_path = Some("/sse");
             (options.max_sessions, options.max_exchanges) = (5, 12);
@@ -68,8 +57,8 @@ fn connections_come_and_go_in_any_order() {
             match random.below(20) {
                 0..6 => {
                     let text = request(&mut random, &sessions, number);
-                    let token = format!("Authorization: Bearer {}\r\nHost:", seed % 2);
-                    connections.push(Connection::new(&text.replacen("Host:", &token, 1)));
+                    let text = with_token(&(seed % 2).to_string(), &text);
+                    connections.push(Connection::new(&text));
                 }
                 6 if !connections.is_empty() => {
                     let at = random.below(connections.len());
@@ -119,12 +108,10 @@ fn connections_come_and_go_in_any_order() {
         for open in std::mem::take(&mut host.open) {
             host.finish(open);
         }
-        host.serve(&mut connections.iter_mut().collect::<Vec<_>>());
+        host.serve(&mut connections);
         host.site.shut_down(host.now.saturating_add(Duration::from_secs(1)));
-        host.wait(Duration::from_secs(1));
-        host.serve(&mut connections.iter_mut().collect::<Vec<_>>());
-        host.wait(Duration::from_secs(30));
-        host.serve(&mut connections.iter_mut().collect::<Vec<_>>());
+        host.serve_after(Duration::from_secs(1), &mut connections);
+        host.serve_after(Duration::from_secs(30), &mut connections);
         assert!(host.site.is_over(), "{seed} {:?}", host.site);
         connections.retain(|connection| !connection.is_done);
         assert!(connections.is_empty(), "{seed} {connections:?}");

@@ -3,15 +3,17 @@
 use mcp_sansio::Change;
 use mcp_sansio_engine::site::SiteBody;
 
-use super::host::{CONFIG, Connection, Host, Reply, bare, initialize, modern, post, tool_call};
+use super::host::{
+    CONFIG, Connection, Host, Reply, bare, ids, in_session, initialize, modern, modern_call,
+    resume, tool_call,
+};
 
 /// Returns the requests of a client of each era, in a session that is open.
 fn requests(host: &mut Host) -> Vec<String> {
     let (old, new) = (host.open("2025-03-26"), host.open("2025-11-25"));
-    let in_session = |session: &str, body: &str| post(&[("Mcp-Session-Id", session)], body);
     let batch = format!("[{},{}]", tool_call(8, "echo"), tool_call(9, "progress"));
     vec![
-        modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]),
+        modern_call("progress"),
         modern("tools/list", "{}", &[]),
         modern("no/such", "{}", &[]),
         initialize("2025-06-18"),
@@ -45,7 +47,7 @@ fn connections_that_are_served_in_turns_get_what_they_would_get_alone() {
         host.chunk = chunk;
         let mut connections: Vec<_> =
             requests.iter().chain(&requests[..2]).map(|request| Connection::new(request)).collect();
-        host.serve(&mut connections.iter_mut().collect::<Vec<_>>());
+        host.serve(&mut connections);
         for (connection, alone) in connections.iter().zip(alone.iter().chain(&alone[..2])) {
             assert!(connection.is_done, "{chunk} {:?}", connection.answer);
             assert_eq!(&comparable(&connection.answer), alone, "{chunk} {room}");
@@ -70,7 +72,7 @@ fn a_connection_that_is_lost_at_any_byte_leaves_nothing_behind() {
             connection.close(&mut host);
             host.run();
             assert_eq!(host.site.exchanges(), 0);
-            let next = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
+            let next = modern_call("echo");
             assert_eq!(host.send(&next).status, 200);
             // Sessions go on, and requests without one do not.
             assert!((2..=3).contains(&host.site.sessions()), "{}", host.site.sessions());
@@ -89,11 +91,10 @@ fn bat_01_the_rest_of_a_batch_is_handled_although_its_connection_is_lost() {
     let mut host = Host::of(&CONFIG, |options| options.max_in_flight = 1);
     let id = host.open("2025-03-26");
     let batch = format!("[{},{}]", tool_call(2, "slow"), tool_call(3, "slow"));
-    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &batch));
-    host.serve(&mut [&mut lost]);
+    let mut lost = host.connect(&in_session(&id, &batch));
     let first = host.open.remove(0);
     host.progress(first, 1);
-    host.serve(&mut [&mut lost]);
+    host.serve([&mut lost]);
     assert_eq!(lost.answer.body.matches("data:").count(), 1, "{}", lost.answer.body);
     lost.close(&mut host);
     host.run();
@@ -104,9 +105,7 @@ fn bat_01_the_rest_of_a_batch_is_handled_although_its_connection_is_lost() {
     host.finish(second);
     host.run();
     assert_eq!(host.site.exchanges(), 0);
-    let last = lost.answer.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
-    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", last)];
-    let rest = host.send(&bare("GET", &fields)).body;
+    let rest = host.send(&resume(&id, ids(&lost.answer.body)[0])).body;
     assert!(rest.contains(r#""id":2"#) && rest.contains(r#""id":3"#), "{rest}");
 }
 
@@ -116,9 +115,7 @@ fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
     for (cut, is_known) in (0..).flat_map(|cut| [(cut, true), (cut, false)]) {
         let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
         let id = host.open("2025-11-25");
-        let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
-        host.serve(&mut [&mut lost]);
-        let open = host.open.remove(0);
+        let (mut lost, open) = host.slow(&id);
         host.progress(open, 1);
         host.run();
         while lost.answer.body.len() < cut && lost.step(&mut host, 1) {}
@@ -131,18 +128,12 @@ fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
         host.run();
         let seen = &lost.answer.body;
         let complete = &seen[..seen.rfind("\n\n").map_or(0, |at| at + 2)];
-        let last = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back();
-        if let Some(last) = last {
-            let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", last)];
-            let mut resumed = Connection::new(&bare("GET", &fields));
+        if let Some(last) = ids(complete).last() {
             host.chunk = 1 + cut % 7;
-            host.serve(&mut [&mut resumed]);
+            let resumed = host.connect(&resume(&id, last));
             let whole = format!("{complete}{}", resumed.answer.body);
-            let events: Vec<_> =
-                whole.lines().filter_map(|line| line.strip_prefix("data: {")).collect();
-            assert_eq!(events.len(), 3, "{cut} {whole}");
-            let ids: Vec<_> = whole.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
-            assert_eq!(ids, ["3-0", "3-1", "3-2", "3-3"], "{cut}");
+            assert_eq!(whole.matches("\ndata: {").count(), 3, "{cut} {whole}");
+            assert_eq!(ids(&whole), ["3-0", "3-1", "3-2", "3-3"], "{cut}");
             // The stream ends with the response.
             assert!(resumed.is_done);
         }
@@ -160,19 +151,15 @@ fn sse_09_a_resumed_stream_brings_a_response_longer_than_what_is_kept() {
         let mut host = Host::of(&CONFIG, |options| options.replay = replay);
         host.chunk = chunk;
         let id = host.open("2025-11-25");
-        let mut slow = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
-        host.serve(&mut [&mut slow]);
-        let open = host.open.remove(0);
+        let (mut slow, open) = host.slow(&id);
         assert!(host.site.turn(host.now, open.server).unwrap().release(open.request));
-        host.serve(&mut [&mut slow]);
+        host.serve([&mut slow]);
         // This time there is nothing to release.
         assert!(host.site.turn(host.now, open.server).unwrap().release(open.request));
-        let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-0")];
-        let mut resumed = Connection::new(&bare("GET", &fields));
-        host.serve(&mut [&mut resumed]);
+        let mut resumed = host.connect(&resume(&id, "3-0"));
         assert!(slow.is_done && !resumed.is_done, "{replay}");
         host.site.answer(open, Reply::Text(text.clone()));
-        host.serve(&mut [&mut resumed]);
+        host.serve([&mut resumed]);
         assert!(resumed.is_done, "{replay}");
         let event = resumed.answer.body.strip_prefix("id: 3-1\ndata: ").unwrap();
         let response: serde_json::Value = serde_json::from_str(event).unwrap();
@@ -186,33 +173,23 @@ fn sse_09_a_resumed_stream_brings_a_response_longer_than_what_is_kept() {
 fn http_25_a_stream_that_is_resumed_several_times_belongs_to_the_latest_connection() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
-    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
-    host.serve(&mut [&mut lost]);
-    let open = host.open.remove(0);
+    let (mut lost, open) = host.slow(&id);
     host.progress(open, 1);
-    host.serve(&mut [&mut lost]);
-    let get = bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", "3-0")]);
-    let mut all: Vec<_> = (0..3).map(|_| Connection::new(&get)).collect();
+    host.serve([&mut lost]);
+    let mut all = [(); 3].map(|()| Connection::new(&resume(&id, "3-0")));
     // The second one has not read all that was recorded.
-    host.serve(&mut [&mut all[0]]);
-    while all[1].answer.body.len() < 20 {
-        host.run();
-        all[1].step(&mut host, 10);
-    }
+    host.serve(&mut all[..1]);
+    all[1].read_to(&mut host, 20, 10);
     host.run();
     while all[2].exchange.is_none() || host.run() {
         all[2].step(&mut host, usize::MAX);
     }
     host.progress(open, 2);
     host.finish(open);
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
-    let bodies = all.iter().map(|one| one.answer.body.as_str()).collect::<Vec<_>>();
-    assert!(all.iter().all(|one| one.is_done), "{bodies:?}");
-    for (event, wanted) in [("id: 3-2\n", [0, 0, 1]), ("id: 3-3\n", [0, 0, 1])] {
-        let counts: Vec<_> = bodies.iter().map(|body| body.matches(event).count()).collect();
-        assert_eq!(counts, wanted, "{bodies:?}");
-    }
-    assert!(bodies[2].starts_with("id: 3-1\n"), "{bodies:?}");
+    host.serve(&mut all);
+    assert!(all.iter().all(|one| one.is_done), "{all:?}");
+    let [first, second, latest] = all.each_ref().map(|one| ids(&one.answer.body));
+    assert_eq!((first, second.len() < 2, latest), (vec!["3-1"], true, vec!["3-1", "3-2", "3-3"]));
     lost.close(&mut host);
     host.run();
     assert_eq!(host.site.exchanges(), 0);
@@ -222,29 +199,21 @@ fn http_25_a_stream_that_is_resumed_several_times_belongs_to_the_latest_connecti
 fn bytes_that_were_on_their_way_to_a_connection_go_to_the_one_that_resumes_its_stream() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
-    let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
-    host.serve(&mut [&mut lost]);
-    let open = host.open.remove(0);
+    let (mut lost, open) = host.slow(&id);
     host.progress(open, 1);
-    host.serve(&mut [&mut lost]);
+    host.serve([&mut lost]);
     host.progress(open, 2);
     host.run();
     let key = lost.exchange.unwrap();
     let SiteBody::Piece(piece) = host.site.body(key) else { panic!("there is an event") };
     let len = piece.len();
-    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-1")];
-    let mut resumed = Connection::new(&bare("GET", &fields));
-    while resumed.answer.body.len() < 10 {
-        host.run();
-        resumed.step(&mut host, 10);
-    }
+    let mut resumed = Connection::new(&resume(&id, "3-1"));
+    resumed.read_to(&mut host, 10, 10);
     host.site.wrote(host.now, key, len);
     host.finish(open);
-    host.serve(&mut [&mut lost, &mut resumed]);
+    host.serve([&mut lost, &mut resumed]);
     assert!(lost.is_done && resumed.is_done);
-    let ids: Vec<_> =
-        resumed.answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
-    assert_eq!(ids, ["3-2", "3-3"], "{resumed:?}");
+    assert_eq!(ids(&resumed.answer.body), ["3-2", "3-3"], "{resumed:?}");
     assert!(resumed.answer.body.contains(r#""progress":2}}"#), "{resumed:?}");
 }
 
@@ -253,20 +222,19 @@ fn the_standalone_stream_belongs_to_the_latest_connection() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
-    let (mut first, mut second) = (Connection::new(&get), Connection::new(&get));
-    host.serve(&mut [&mut first]);
+    let (mut first, mut second) = (host.connect(&get), Connection::new(&get));
     host.site.publish(&Change::tools());
-    host.serve(&mut [&mut first]);
+    host.serve([&mut first]);
     assert!(first.answer.body.starts_with("id: 0-0\ndata: {") && !first.is_done);
-    host.serve(&mut [&mut first, &mut second]);
+    host.serve([&mut first, &mut second]);
     assert!(first.is_done && first.answer.body.ends_with("\n\nretry: 500\n\n"), "{first:?}");
     host.site.publish(&Change::tools());
-    host.serve(&mut [&mut second]);
+    host.serve([&mut second]);
     assert!(second.answer.body.starts_with("id: 0-1\ndata: {"), "{second:?}");
     // The end of the first connection does not take the stream from the second.
     assert!(!second.is_done);
-    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
-    host.serve(&mut [&mut second]);
+    assert_eq!(host.delete(&id), 204);
+    host.serve([&mut second]);
     assert!(second.is_done);
     assert_eq!((host.site.exchanges(), host.site.sessions(), host.ended.len()), (0, 0, 1));
 }
@@ -278,12 +246,9 @@ fn http_25_an_event_that_is_being_sent_goes_to_the_latest_connection_alone() {
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     let (mut first, mut second) = (Connection::new(&get), Connection::new(&get));
     host.site.publish(&Change::tools());
-    while first.answer.body.len() < 20 {
-        host.run();
-        first.step(&mut host, 10);
-    }
-    host.serve(&mut [&mut second]);
-    host.serve(&mut [&mut first, &mut second]);
+    first.read_to(&mut host, 20, 10);
+    host.serve([&mut second]);
+    host.serve([&mut first, &mut second]);
     assert!(first.is_done && !first.answer.body.contains("\n\n"), "{first:?}");
     assert!(second.answer.body.starts_with("id: 0-0\ndata: {"), "{second:?}");
 }
@@ -295,10 +260,7 @@ fn an_event_that_was_cut_off_is_sent_again_to_the_next_connection() {
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     host.site.publish(&Change::tools());
     let mut first = Connection::new(&get);
-    while first.answer.body.len() < 20 {
-        host.run();
-        first.step(&mut host, 5);
-    }
+    first.read_to(&mut host, 20, 5);
     first.close(&mut host);
     assert!(host.send(&get).body.starts_with("id: 0-0\ndata: {"));
     assert_eq!(host.send(&get).body, "");
@@ -309,22 +271,18 @@ fn a_request_goes_on_while_its_connection_is_released() {
     for (version, is_possible) in [("2025-11-25", true), ("2025-06-18", false)] {
         let mut host = Host::new();
         let id = host.open(version);
-        let mut slow = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
-        host.serve(&mut [&mut slow]);
-        let open = host.open.remove(0);
+        let (mut slow, open) = host.slow(&id);
         let mut turn = host.site.turn(host.now, open.server).unwrap();
         assert_eq!(turn.release(open.request), is_possible);
-        host.serve(&mut [&mut slow]);
+        host.serve([&mut slow]);
         assert_eq!(slow.is_done, is_possible);
         host.finish(open);
         if is_possible {
             assert_eq!(slow.answer.body, "id: 3-0\nretry: 500\ndata:\n\n");
-            let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-0")];
-            let mut resumed = Connection::new(&bare("GET", &fields));
-            host.serve(&mut [&mut resumed]);
+            let resumed = host.connect(&resume(&id, "3-0"));
             assert!(resumed.is_done && resumed.answer.body.starts_with("id: 3-1\ndata: {"));
         } else {
-            host.serve(&mut [&mut slow]);
+            host.serve([&mut slow]);
             assert_eq!(slow.answer.json()["id"], 2);
         }
     }

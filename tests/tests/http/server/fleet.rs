@@ -1,6 +1,6 @@
 //! Nodes of a fleet: sessions that another node goes on with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,16 +10,20 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{Change, ServerConfig, ServerFeatures};
 use mcp_sansio_engine::KeyRing;
 use mcp_sansio_engine::site::{
-    ExchangeKey, ForeignSession, InvalidNode, SiteNode, SiteOptions, UnknownEnvelope,
+    ExchangeKey, ForeignSession, InvalidNode, SiteNode, SiteOptions, SiteRequest, UnknownEnvelope,
     number_of_session,
 };
+use mcp_sansio_tests::random::Random;
 
 use super::host::{
-    Answer, CONFIG, Connection, Host, Reply, bare, initialize, modern, post, tool_call,
+    Answer, CONFIG, Host, PING, Reply, bare, cancelled, ids, in_session, initialize, modern, post,
+    tool_call, with_token,
 };
 
 const RING: KeyRing = KeyRing::new([7; 32]);
-const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+const LEVEL: &str =
+    r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}"#;
 
 /// The clock of all nodes, in seconds.
 #[derive(Clone, Default)]
@@ -43,6 +47,11 @@ fn node_of(
     set: impl Fn(&mut SiteOptions<'static>),
 ) -> Host {
     Host::of(config, set).in_fleet(node)
+}
+
+/// One session, whose address may have all.
+fn limited(it: &mut SiteOptions<'_>) {
+    (it.max_sessions, it.address_share) = (1, 100);
 }
 
 fn node(node: SiteNode) -> Host {
@@ -140,20 +149,16 @@ fn an_id_expires_where_its_session_is_not() {
 fn a_session_is_of_its_principal_at_each_node() {
     let clock = Clock::default();
     let authorized = |name| node_of(&CONFIG, clock.node(name, RING), |it| it.authorizes = true);
-    let by = |token: &str, request: String| {
-        request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
-    };
     let (mut first, mut second) = (authorized("a"), authorized("b"));
-    let opened = first.send(&by("ada", initialize("2025-11-25")));
-    let id = opened.field("mcp-session-id").unwrap().to_owned();
-    let ping = post(&[("Mcp-Session-Id", &id)], PING);
+    let id = first.send(&with_token("ada", &initialize("2025-11-25"))).session();
+    let ping = in_session(&id, PING);
     for other in ["bob", "adа", "ad"] {
-        assert_eq!(second.send(&by(other, ping.clone())).error(), (404, -32001), "{other}");
+        assert_eq!(second.send(&with_token(other, &ping)).error(), (404, -32001), "{other}");
     }
     assert_eq!(second.foreign, [ForeignSession::OtherPrincipal; 3]);
     assert_eq!(second.site.sessions(), 0);
-    assert_eq!(second.send(&by("ada", ping.clone())).status, 200);
-    assert_eq!(second.send(&by("bob", ping.clone())).error(), (404, -32001));
+    assert_eq!(second.send(&with_token("ada", &ping)).status, 200);
+    assert_eq!(second.send(&with_token("bob", &ping)).error(), (404, -32001));
     // Without principals there are other sessions.
     assert_eq!(node(clock.node("c", RING)).send(&ping).error(), (404, -32001));
 }
@@ -164,7 +169,6 @@ fn sessions_of_other_nodes_count_in_the_limit() {
     let mut first = node(clock.node("a", RING));
     let [one, two] = [0, 1].map(|_| first.open("2025-11-25"));
     assert_ne!(one, two);
-    let limited = |it: &mut SiteOptions<'_>| (it.max_sessions, it.address_share) = (1, 100);
     let mut second = node_of(&CONFIG, clock.node("b", RING), limited);
     assert_eq!(second.call(&one, PING).status, 200);
     let refused = second.call(&two, PING);
@@ -213,20 +217,6 @@ struct Nodes {
     chaos: Option<Random>,
     /// Number of envelopes so far.
     sent: usize,
-    /// The stream that each node has opened last.
-    opened: HashMap<usize, ExchangeKey>,
-}
-
-/// Numbers that a seed decides (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
 }
 
 impl Nodes {
@@ -237,10 +227,16 @@ impl Nodes {
             underway: Vec::new(),
             chaos: None,
             sent: 0,
-            opened: HashMap::new(),
         };
         (0..n).for_each(|_| nodes.start());
         nodes
+    }
+
+    /// Starts nodes, and opens a session at the first.
+    fn with_session(n: usize) -> (Self, String) {
+        let mut nodes = Self::new(n);
+        let id = nodes.hosts[0].open("2025-11-25");
+        (nodes, id)
     }
 
     /// Starts one more node.
@@ -298,30 +294,41 @@ impl Nodes {
     }
 
     fn post(&mut self, at: usize, session: &str, body: &str) -> Answer {
-        self.send(at, &post(&[("Mcp-Session-Id", session)], body))
+        self.send(at, &in_session(session, body))
+    }
+
+    fn delete(&mut self, at: usize, session: &str) -> Answer {
+        self.send(at, &bare("DELETE", &[("Mcp-Session-Id", session)]))
     }
 
     /// Opens a stream of a session at a node, and returns its exchange and what it sends at first.
     fn listen(&mut self, at: usize, session: &str, after: Option<&str>) -> (ExchangeKey, String) {
         let mut fields = vec![("Mcp-Session-Id", session)];
         fields.extend(after.map(|after| ("Last-Event-ID", after)));
-        let mut connection = Connection::new(&bare("GET", &fields));
-        self.hosts[at].serve(&mut [&mut connection]);
+        let connection = self.hosts[at].connect(&bare("GET", &fields));
         let exchange = connection.exchange.unwrap();
-        self.opened.insert(at, exchange);
         let events = connection.answer.body + &self.read(at, exchange);
         (exchange, events)
+    }
+
+    /// Calls the tool `slow` at the first node. Returns the request, which is open, and the id of the
+    /// last event that the client has got.
+    fn slow(&mut self, session: &str) -> (SiteRequest, String) {
+        let call = self.post(0, session, &tool_call(5, "slow"));
+        let request = self.hosts[0].open[0];
+        self.hosts[0].progress(request, 0);
+        (request, last_id(&self.read(0, call.exchange.unwrap())))
+    }
+
+    fn close(&mut self, at: usize, exchange: ExchangeKey) {
+        let now = self.hosts[at].now;
+        self.hosts[at].site.close(now, exchange);
     }
 
     /// Returns what a node has sent to an exchange since the last time.
     fn read(&mut self, at: usize, exchange: ExchangeKey) -> String {
         self.settle();
         self.hosts[at].rest(exchange).body
-    }
-
-    /// Returns the exchange that a node has opened last.
-    fn last_exchange(&self, at: usize) -> ExchangeKey {
-        self.opened[&at]
     }
 
     /// Starts a node again.
@@ -364,8 +371,7 @@ fn reply_to(stream: &str) -> String {
 
 #[test]
 fn a_question_of_one_node_is_answered_through_another() {
-    let mut nodes = Nodes::new(3);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(3);
     nodes.settle();
     // Each node asks, with ids of its own.
     let asked: Vec<_> =
@@ -393,8 +399,7 @@ fn a_question_of_one_node_is_answered_through_another() {
 #[test]
 fn a_node_asks_although_the_client_is_initialized_elsewhere() {
     let mut nodes = Nodes::new(1);
-    let opened = nodes.send(0, &initialize("2025-11-25"));
-    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    let id = nodes.send(0, &initialize("2025-11-25")).session();
     assert!(nodes.post(0, &id, &tool_call(2, "ask")).body.contains("elicitation/create"));
 }
 
@@ -408,8 +413,7 @@ fn what_requests_cost_on_the_bus() {
     let call = modern("tools/call", r#"{"name":"echo","arguments":{}}"#, &[("Mcp-Name", "echo")]);
     assert_eq!(nodes.send(0, &call).status, 200);
     cost(&mut nodes, "a call of 2026-07-28", 0);
-    let opened = nodes.send(0, &initialize("2025-11-25"));
-    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    let id = nodes.send(0, &initialize("2025-11-25")).session();
     cost(&mut nodes, "a session", 0);
     for (name, expected) in
         [("initialized", 0), ("x", 0), ("cancelled", 1), ("progress", 1), ("roots/list_changed", 1)]
@@ -435,14 +439,13 @@ fn what_requests_cost_on_the_bus() {
     cost(&mut nodes, "a change", 1);
     nodes.post(2, &id, PING);
     cost(&mut nodes, "the first request at a third node, which two others tell what is set", 3);
-    nodes.send(2, &bare("DELETE", &[("Mcp-Session-Id", &id)]));
+    nodes.delete(2, &id);
     cost(&mut nodes, "the end of a session", 1);
 }
 
 #[test]
 fn what_is_longer_than_a_mebibyte_is_not_passed_on() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(2);
     nodes.post(1, &id, PING);
     nodes.sent = 0;
     let long = "x".repeat(1 << 20);
@@ -472,10 +475,7 @@ fn sse_09_a_stream_that_another_node_resumes_brings_responses_as_long_as_an_enve
             nodes.hosts.push(Host::with_random(&CONFIG, set, seed).in_fleet(node));
         }
         let id = nodes.hosts[0].open("2025-11-25");
-        let call = nodes.post(0, &id, &tool_call(5, "slow"));
-        let request = nodes.hosts[0].open[0];
-        nodes.hosts[0].progress(request, 0);
-        let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+        let (request, last) = nodes.slow(&id);
         let (resumed, _) = nodes.listen(1, &id, Some(&last));
         let text = "x".repeat(len);
         nodes.hosts[0].site.answer(request, Reply::Text(text.clone()));
@@ -514,11 +514,9 @@ fn a_client_does_not_flood_the_bus() {
 #[test]
 fn a_client_that_another_node_has_seen_is_initialized() {
     let clock = Clock::default();
-    let limited = |it: &mut SiteOptions<'_>| (it.max_sessions, it.address_share) = (1, 100);
     let mut nodes = Nodes::new(2);
     nodes.hosts[0] = node_of(&CONFIG, clock.node("n1", RING).on_bus(), limited);
-    let opened = nodes.send(0, &initialize("2025-11-25"));
-    let id = opened.field("mcp-session-id").unwrap().to_owned();
+    let id = nodes.send(0, &initialize("2025-11-25")).session();
     nodes.post(1, &id, &notification("initialized", "{}"));
     assert_eq!(nodes.send(0, &initialize("2025-11-25")).status, 503, "it is not replaced");
 }
@@ -529,20 +527,15 @@ fn a_call_of_one_node_is_cancelled_through_another() {
     let id = nodes.hosts[0].open("2025-06-18");
     nodes.hosts[0].tool(&id, 5, "slow");
     let request = nodes.hosts[0].open[0];
-    let cancelled =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
-    assert_eq!(nodes.post(1, &id, cancelled).status, 202);
+    assert_eq!(nodes.post(1, &id, &cancelled(5)).status, 202);
     assert!(!nodes.hosts[0].site.is_open(request));
 }
 
 #[test]
 fn what_a_client_sets_at_one_node_all_nodes_know() {
-    let mut nodes = Nodes::new(3);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(3);
     nodes.post(1, &id, PING);
-    let level =
-        r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}"#;
-    assert_eq!(nodes.post(0, &id, level).status, 200);
+    assert_eq!(nodes.post(0, &id, LEVEL).status, 200);
     assert_eq!(nodes.post(1, &id, &subscription(3, "subscribe", "a:1")).status, 200);
     assert_eq!(nodes.post(0, &id, &subscription(4, "subscribe", "a:2")).status, 200);
     // The third node hears of the session only now, and the first has stopped.
@@ -575,7 +568,7 @@ fn a_change_that_overtakes_a_subscription_on_the_bus_is_told() {
         let (stream, _) = nodes.listen(1, &id, None);
         nodes.publish(1, &Change::resource("a:other"));
         // The client has its response, and the other nodes have not heard of it.
-        let subscribe = post(&[("Mcp-Session-Id", &id)], &subscription(2, "subscribe", "a:1"));
+        let subscribe = in_session(&id, &subscription(2, "subscribe", "a:1"));
         assert_eq!(nodes.hosts[0].send(&subscribe).status, 200);
         nodes.hosts[0].run();
         let late = std::mem::take(&mut nodes.hosts[0].outgoing);
@@ -595,10 +588,9 @@ fn a_change_that_overtakes_a_subscription_on_the_bus_is_told() {
 
 #[test]
 fn a_session_that_was_deleted_is_gone_at_all_nodes() {
-    let mut nodes = Nodes::new(3);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(3);
     assert_eq!(nodes.post(1, &id, PING).status, 200);
-    assert_eq!(nodes.send(1, &bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    assert_eq!(nodes.delete(1, &id).status, 204);
     for at in 0..3 {
         assert_eq!(nodes.post(at, &id, PING).error(), (404, -32001), "{at}");
         assert_eq!(nodes.hosts[at].site.sessions(), 0);
@@ -610,18 +602,13 @@ fn a_session_that_was_deleted_is_gone_at_all_nodes() {
 }
 
 fn last_id(events: &str) -> String {
-    events.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap().to_owned()
+    (*ids(events).last().unwrap()).to_owned()
 }
 
 #[test]
 fn a_stream_is_resumed_at_another_node() {
-    let mut nodes = Nodes::new(3);
-    let id = nodes.hosts[0].open("2025-11-25");
-    let call = nodes.post(0, &id, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let events = nodes.read(0, call.exchange.unwrap());
-    let last = last_id(&events);
+    let (mut nodes, id) = Nodes::with_session(3);
+    let (request, last) = nodes.slow(&id);
     nodes.hosts[0].progress(request, 1);
     // The connection is lost before the first node knows of it, and then again.
     let (resumed, events) = nodes.listen(1, &id, Some(&last));
@@ -630,8 +617,7 @@ fn a_stream_is_resumed_at_another_node() {
     let events = nodes.read(1, resumed);
     assert!(events.contains(r#""progress":2"#), "{events}");
     let last = last_id(&events);
-    let now = nodes.hosts[1].now;
-    nodes.hosts[1].site.close(now, resumed);
+    nodes.close(1, resumed);
     nodes.hosts[0].progress(request, 3);
     nodes.hosts[0].finish(request);
     let (_, events) = nodes.listen(2, &id, Some(&last));
@@ -642,12 +628,8 @@ fn a_stream_is_resumed_at_another_node() {
 
 #[test]
 fn http_25_a_stream_that_two_nodes_resume_belongs_to_the_latest_connection() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
-    let call = nodes.post(0, &id, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (mut nodes, id) = Nodes::with_session(2);
+    let (request, last) = nodes.slow(&id);
     nodes.hosts[0].progress(request, 1);
     let (own, events) = nodes.listen(0, &id, Some(&last));
     assert!(events.contains(r#""progress":1"#), "{events}");
@@ -665,13 +647,11 @@ fn http_25_a_stream_that_two_nodes_resume_belongs_to_the_latest_connection() {
 
 #[test]
 fn a_stream_of_no_request_goes_on_at_another_node() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(2);
     let (stream, _) = nodes.listen(0, &id, None);
     nodes.publish(0, &Change::tools());
     let last = last_id(&nodes.read(0, stream));
-    let now = nodes.hosts[0].now;
-    nodes.hosts[0].site.close(now, stream);
+    nodes.close(0, stream);
     nodes.publish(0, &Change::tools());
     let (stream, events) = nodes.listen(1, &id, Some(&last));
     let missed = format!("id: {}-1\n", last.split('-').next().unwrap());
@@ -681,8 +661,7 @@ fn a_stream_of_no_request_goes_on_at_another_node() {
     assert!(events.contains("tools/list_changed"), "{events}");
     // It is a stream of this node now, also for its client.
     let last = last_id(&events);
-    let now = nodes.hosts[1].now;
-    nodes.hosts[1].site.close(now, stream);
+    nodes.close(1, stream);
     nodes.sent = 0;
     nodes.listen(1, &id, Some(&last));
     assert_eq!(nodes.sent, 0);
@@ -690,8 +669,7 @@ fn a_stream_of_no_request_goes_on_at_another_node() {
 
 #[test]
 fn a_stream_that_no_node_has_becomes_one_of_no_request() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(2);
     let (stream, events) = nodes.listen(1, &id, Some("77-3"));
     assert_eq!(events, "");
     nodes.wait(Duration::from_secs(2));
@@ -700,20 +678,15 @@ fn a_stream_that_no_node_has_becomes_one_of_no_request() {
 
 #[test]
 fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
-    let call = nodes.post(0, &id, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (mut nodes, id) = Nodes::with_session(2);
+    let (request, last) = nodes.slow(&id);
     nodes.hosts[0].progress(request, 1);
     let (resumed, events) = nodes.listen(1, &id, Some(&last));
     let last = last_id(&events);
-    let now = nodes.hosts[1].now;
-    nodes.hosts[1].site.close(now, resumed);
+    nodes.close(1, resumed);
     // The first event behind a gap ends the connection, and so does silence.
     for is_silent in [false, true] {
-        let (_, events) = nodes.listen(1, &id, Some(&last));
+        let (exchange, events) = nodes.listen(1, &id, Some(&last));
         assert_eq!(events.contains("\"progress\":2"), is_silent, "asked again: {events}");
         assert_eq!(nodes.hosts[1].site.exchanges(), 1);
         nodes.hosts[0].progress(request, 2 + u32::from(is_silent) * 2);
@@ -722,7 +695,6 @@ fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
         if is_silent {
             let keep_alive = SiteOptions::new().keep_alive;
             nodes.wait(keep_alive * 2 - Duration::from_millis(1));
-            let exchange = nodes.last_exchange(1);
             nodes.hosts[1].rest(exchange);
             assert_eq!(nodes.hosts[1].site.exchanges(), 1);
             nodes.wait(Duration::from_millis(1));
@@ -730,7 +702,6 @@ fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
             nodes.hosts[0].progress(request, 3);
             nodes.settle();
         }
-        let exchange = nodes.last_exchange(1);
         assert!(!nodes.hosts[1].rest(exchange).body.contains("progress"));
         assert_eq!(nodes.hosts[1].site.exchanges(), 0);
     }
@@ -744,10 +715,7 @@ fn a_client_asks_again_for_a_stream_of_which_events_were_lost() {
 fn events_and_receipts_reach_their_own_session_only() {
     let mut nodes = Nodes::new(2);
     let [ada, bob] = [0, 1].map(|_| nodes.hosts[0].open("2025-11-25"));
-    let call = nodes.post(0, &ada, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (request, last) = nodes.slow(&ada);
     let (of_ada, _) = nodes.listen(1, &ada, Some(&last));
     nodes.restart(1);
     let (of_bob, _) = nodes.listen(1, &bob, Some("7-0"));
@@ -761,7 +729,6 @@ fn events_and_receipts_reach_their_own_session_only() {
 #[test]
 fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
     let clock = Clock::default();
-    let limited = |it: &mut SiteOptions<'_>| (it.max_sessions, it.address_share) = (1, 100);
     let mut host = node_of(&CONFIG, clock.node("a", RING), limited);
     let id = host.open("2025-11-25");
     assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
@@ -772,16 +739,13 @@ fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
 fn a_session_whose_stream_comes_from_another_node_is_used() {
     let mut nodes = Nodes::new(1);
     let node = nodes.clock.node("n2", RING).on_bus();
-    let limited = |it: &mut SiteOptions<'_>| {
-        (it.max_sessions, it.address_share) = (1, 100);
+    let set = |it: &mut SiteOptions<'_>| {
+        limited(it);
         it.idle_timeout = Duration::from_secs(50);
     };
-    nodes.hosts.push(Host::with_random(&CONFIG, limited, 2).in_fleet(node));
+    nodes.hosts.push(Host::with_random(&CONFIG, set, 2).in_fleet(node));
     let id = nodes.hosts[0].open("2025-11-25");
-    let call = nodes.post(0, &id, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (request, last) = nodes.slow(&id);
     let (resumed, _) = nodes.listen(1, &id, Some(&last));
     for step in 1..=6 {
         nodes.wait(Duration::from_secs(20));
@@ -801,22 +765,17 @@ fn a_session_whose_stream_comes_from_another_node_is_used() {
 
 #[test]
 fn a_stream_that_comes_from_another_node_ends_with_its_session() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
-    let call = nodes.post(0, &id, &tool_call(5, "slow"));
-    let request = nodes.hosts[0].open[0];
-    nodes.hosts[0].progress(request, 0);
-    let last = last_id(&nodes.read(0, call.exchange.unwrap()));
+    let (mut nodes, id) = Nodes::with_session(2);
+    let (_, last) = nodes.slow(&id);
     let (resumed, _) = nodes.listen(1, &id, Some(&last));
-    assert_eq!(nodes.send(0, &bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    assert_eq!(nodes.delete(0, &id).status, 204);
     nodes.read(1, resumed);
     assert_eq!(nodes.hosts[1].site.exchanges(), 0);
 }
 
 #[test]
 fn what_was_lost_on_the_bus_is_said() {
-    let mut nodes = Nodes::new(2);
-    let id = nodes.hosts[0].open("2025-11-25");
+    let (mut nodes, id) = Nodes::with_session(2);
     let (stream, _) = nodes.listen(1, &id, None);
     nodes.publish(0, &Change::prompts());
     nodes.read(1, stream);
@@ -828,9 +787,7 @@ fn what_was_lost_on_the_bus_is_said() {
     nodes.publish(0, &Change::prompts());
     assert!(nodes.read(1, stream).contains("tools/list_changed"));
     // The second node was not connected.
-    let level =
-        r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}"#;
-    nodes.hosts[0].call(&id, level);
+    nodes.hosts[0].call(&id, LEVEL);
     nodes.hosts[0].outgoing.clear();
     nodes.hosts[1].site.missed();
     assert!(nodes.read(1, stream).contains("tools/list_changed"));
@@ -872,8 +829,8 @@ fn chaos_on_the_bus_loses_nothing_that_was_acknowledged() {
         let mut nodes = Nodes::new(3);
         let id = nodes.hosts[0].open("2025-11-25");
         nodes.settle();
-        nodes.chaos = Some(Random(seed));
-        let mut random = Random(seed * 7919);
+        nodes.chaos = Some(Random::new(seed));
+        let mut random = Random::new(seed + 1000);
         for number in 0..8 {
             let (at, other) = (random.below(3), random.below(3));
             let asked = nodes.post(at, &id, &tool_call(number + 10, "ask"));
@@ -900,10 +857,7 @@ fn chaos_on_the_bus_loses_nothing_that_was_acknowledged() {
                 nodes.publish(at, &Change::tools());
             }
         }
-        assert_eq!(
-            nodes.send(random.below(3), &bare("DELETE", &[("Mcp-Session-Id", &id)])).status,
-            204
-        );
+        assert_eq!(nodes.delete(random.below(3), &id).status, 204);
     }
     assert!(taken > 1000 && refused > 50, "{taken}, {refused}");
 }

@@ -6,11 +6,8 @@ use super::host::{Answer, Host, modern, modern_of};
 fn region(host: &mut Host, arguments: &str, fields: &[(&str, &str)]) -> Answer {
     let fields: Vec<_> =
         [("Mcp-Name", "region")].into_iter().chain(fields.iter().copied()).collect();
-    host.send(&modern(
-        "tools/call",
-        &format!(r#"{{"name":"region","arguments":{arguments}}}"#),
-        &fields,
-    ))
+    let params = format!(r#"{{"name":"region","arguments":{arguments}}}"#);
+    host.send(&modern("tools/call", &params, &fields))
 }
 
 fn is_refused(answer: &Answer) -> bool {
@@ -56,10 +53,8 @@ fn hdr_25_hdr_26_hdr_28_hdr_30_hdr_31_hdr_33_method_and_name_are_repeated() {
         assert_eq!(host.send(&call(fields)).status, 200, "{fields:?}");
     }
     // An unknown method takes precedence over other errors.
-    assert_eq!(
-        host.send(&modern("no/such", "{}", &[("Mcp-Method", "(none)")])).error(),
-        (404, -32601)
-    );
+    let unknown = modern("no/such", "{}", &[("Mcp-Method", "(none)")]);
+    assert_eq!(host.send(&unknown).error(), (404, -32601));
 }
 
 #[test]
@@ -111,27 +106,22 @@ fn hdr_11_hdr_23_hdr_24_hdr_25_hdr_27_hdr_28_arguments_are_mirrored_where_the_to
 #[test]
 fn hdr_17_hdr_29_integers_are_compared_as_numbers_and_have_a_range() {
     let mut host = Host::new();
-    for (number, field) in [
-        ("42", "42"),
-        ("42", "42.0"),
-        ("42.0", "42"),
-        ("-7", "-7"),
-        ("9007199254740991", "9007199254740991"),
+    for (number, field, is_equal) in [
+        ("42", "42", true),
+        ("42", "42.0", true),
+        ("42.0", "42", true),
+        ("-7", "-7", true),
+        ("9007199254740991", "9007199254740991", true),
+        ("42", "43", false),
+        ("42", "x", false),
+        ("9007199254740992", "9007199254740992", false),
+        ("1.5", "1.5", false),
+        ("[42]", "42", false),
     ] {
-        let answer =
-            region(&mut host, &format!(r#"{{"count":{number}}}"#), &[("Mcp-Param-Count", field)]);
-        assert_eq!(answer.status, 200, "{number} {field}: {answer:?}");
-    }
-    for (number, field) in [
-        ("42", "43"),
-        ("42", "x"),
-        ("9007199254740992", "9007199254740992"),
-        ("1.5", "1.5"),
-        ("[42]", "42"),
-    ] {
-        let answer =
-            region(&mut host, &format!(r#"{{"count":{number}}}"#), &[("Mcp-Param-Count", field)]);
-        assert!(is_refused(&answer), "{number} {field}: {answer:?}");
+        let count = format!(r#"{{"count":{number}}}"#);
+        let answer = region(&mut host, &count, &[("Mcp-Param-Count", field)]);
+        let is_right = if is_equal { answer.status == 200 } else { is_refused(&answer) };
+        assert!(is_right, "{number} {field}: {answer:?}");
     }
 }
 
@@ -140,17 +130,13 @@ fn hdr_09_hdr_34_base64_markers_are_exact_and_other_values_are_literal() {
     let mut host = Host::new();
     for text in ["=?BASE64?SGVsbG8=?=", "=?base64?SGVsbG8=", "SGVsbG8=?=", "SGVsbG8="] {
         let arguments = format!(r#"{{"region":"{text}"}}"#);
-        assert_eq!(
-            region(&mut host, &arguments, &[("Mcp-Param-Region", text)]).status,
-            200,
-            "{text}"
-        );
+        let answer = region(&mut host, &arguments, &[("Mcp-Param-Region", text)]);
+        assert_eq!(answer.status, 200, "{text}");
     }
-    let literal = r#"{"region":"=?base64?literal?="}"#;
-    assert_eq!(
-        region(&mut host, literal, &[("Mcp-Param-Region", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=")])
-            .status,
-        200
-    );
-    assert!(is_refused(&region(&mut host, literal, &[("Mcp-Param-Region", "=?base64?literal?=")])));
+    let mut literal = |field| {
+        let literal = r#"{"region":"=?base64?literal?="}"#;
+        region(&mut host, literal, &[("Mcp-Param-Region", field)])
+    };
+    assert_eq!(literal("=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=").status, 200);
+    assert!(is_refused(&literal("=?base64?literal?=")));
 }

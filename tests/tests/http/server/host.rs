@@ -65,6 +65,11 @@ impl Answer {
         self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns the id of the session that was opened.
+    pub(crate) fn session(&self) -> String {
+        self.field("mcp-session-id").unwrap_or_else(|| panic!("{self:?}")).to_owned()
+    }
+
     /// Returns the whole response as text.
     pub(crate) fn trace(&self) -> String {
         let mut trace = format!("{}\n", self.status);
@@ -87,34 +92,72 @@ impl Answer {
 
 /// A POST with these fields.
 pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
-    let mut request = "POST /mcp HTTP/1.1\r\n".to_owned();
     let usual = [
         ("Host", "localhost"),
         ("Accept", "application/json, text/event-stream"),
         ("Content-Type", "application/json"),
     ];
-    for (name, value) in usual
-        .iter()
-        .filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)))
-        .chain(fields)
-    {
-        let _ = write!(request, "{name}: {value}\r\n");
-    }
-    format!("{request}Content-Length: {}\r\n\r\n{body}", body.len())
+    format!("{}Content-Length: {}\r\n\r\n{body}", head("POST", &usual, fields), body.len())
 }
 
 /// A request without a body.
 pub(crate) fn bare(method: &str, fields: &[(&str, &str)]) -> String {
+    head(method, &[("Host", "localhost"), ("Accept", "text/event-stream")], fields) + "\r\n"
+}
+
+/// The beginning of a head, with those of the usual fields that are not among the others.
+fn head(method: &str, usual: &[(&str, &str)], fields: &[(&str, &str)]) -> String {
     let mut request = format!("{method} /mcp HTTP/1.1\r\n");
-    let usual = [("Host", "localhost"), ("Accept", "text/event-stream")];
-    for (name, value) in usual
-        .iter()
-        .filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)))
-        .chain(fields)
-    {
+    let is_given = |name: &str| fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    for (name, value) in usual.iter().filter(|(name, _)| !is_given(name)).chain(fields) {
         let _ = write!(request, "{name}: {value}\r\n");
     }
-    request + "\r\n"
+    request
+}
+
+/// A POST of a session.
+pub(crate) fn in_session(session: &str, body: &str) -> String {
+    post(&[("Mcp-Session-Id", session)], body)
+}
+
+/// A GET of a session, which goes on behind this event.
+pub(crate) fn resume(session: &str, last: &str) -> String {
+    bare("GET", &[("Mcp-Session-Id", session), ("Last-Event-ID", last)])
+}
+
+/// The same request with a token.
+pub(crate) fn with_token(token: &str, request: &str) -> String {
+    request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
+}
+
+/// The same request with another target.
+pub(crate) fn to(target: &str, request: &str) -> String {
+    request.replacen("/mcp", target, 1)
+}
+
+/// Returns the ids of the events in a stream.
+pub(crate) fn ids(stream: &str) -> Vec<&str> {
+    stream.lines().filter_map(|line| line.strip_prefix("id: ")).collect()
+}
+
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(crate) const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+/// A notification that a request is cancelled.
+pub(crate) fn cancelled(id: usize) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+    )
+}
+
+/// A modern call of a tool.
+pub(crate) fn modern_call(tool: &str) -> String {
+    modern("tools/call", &format!(r#"{{"name":"{tool}"}}"#), &[("Mcp-Name", tool)])
+}
+
+/// A modern subscription to changes of the tools.
+pub(crate) fn listen() -> String {
+    modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[])
 }
 
 /// A modern request: its body, and a head with the mirrored fields.
@@ -134,20 +177,18 @@ pub(crate) fn modern_of(
         r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p","io.modelcontextprotocol/logLevel":"info"}}{comma}{params}}}"#
     );
     let fields = [("MCP-Protocol-Version", version), ("Mcp-Method", method)];
-    let fields: Vec<_> = fields
-        .into_iter()
-        .filter(|(name, _)| !more.iter().any(|(other, _)| other == name))
-        .chain(more.iter().copied())
-        .collect();
-    post(&fields.iter().copied().filter(|(_, value)| *value != "(none)").collect::<Vec<_>>(), &body)
+    let own = fields.iter().filter(|(name, _)| !more.iter().any(|(other, _)| other == name));
+    let fields = own.chain(more).copied().filter(|(_, value)| *value != "(none)");
+    post(&fields.collect::<Vec<_>>(), &body)
 }
 
 pub(crate) fn initialize(version: &str) -> String {
-    post(
-        &[],
-        &format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-        ),
+    post(&[], &initialize_body(version))
+}
+
+pub(crate) fn initialize_body(version: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     )
 }
 
@@ -251,8 +292,8 @@ impl Connection {
     }
 
     fn read(&mut self, host: &mut Host, chunk: usize) -> bool {
-        if self.has_ended || self.is_done || self.exchange.is_some_and(|key| !host.takes_body(key))
-        {
+        let waits = self.exchange.is_some_and(|key| !host.site.wants_body(key));
+        if self.has_ended || self.is_done || waits {
             return false;
         }
         if !self.piece.is_empty() {
@@ -313,6 +354,14 @@ impl Connection {
         }
         self.close(host);
         true
+    }
+
+    /// Reads a response until its body has this length.
+    pub(crate) fn read_to(&mut self, host: &mut Host, len: usize, chunk: usize) {
+        while self.answer.body.len() < len && !self.is_done {
+            host.run();
+            self.step(host, chunk);
+        }
     }
 
     /// The response is complete, or the connection is lost.
@@ -383,19 +432,19 @@ impl Host {
 
     /// Opens a session and returns its id.
     pub(crate) fn open(&mut self, version: &str) -> String {
-        let answer = self.send(&initialize(version));
-        let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
-        let ready = self.send(&post(
-            &[("Mcp-Session-Id", &id)],
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        ));
-        assert_eq!(ready.trace(), "202\n\n");
+        let id = self.send(&initialize(version)).session();
+        assert_eq!(self.call(&id, INITIALIZED).trace(), "202\n\n");
         id
+    }
+
+    /// Deletes a session; returns the status.
+    pub(crate) fn delete(&mut self, session: &str) -> u16 {
+        self.send(&bare("DELETE", &[("Mcp-Session-Id", session)])).status
     }
 
     /// A request of a session.
     pub(crate) fn call(&mut self, session: &str, body: &str) -> Answer {
-        self.send(&post(&[("Mcp-Session-Id", session)], body))
+        self.send(&in_session(session, body))
     }
 
     pub(crate) fn tool(&mut self, session: &str, id: u32, name: &str) -> Answer {
@@ -405,8 +454,7 @@ impl Host {
     /// Sends a request, and returns the response as far as there is one. If it is not complete, its
     /// body ends in `(open)`; a stream that was opened with GET is closed.
     pub(crate) fn send(&mut self, request: &str) -> Answer {
-        let mut connection = Connection::new(request);
-        self.serve(&mut [&mut connection]);
+        let mut connection = self.connect(request);
         let is_open = !connection.is_done;
         if is_open && request.starts_with("GET") {
             connection.close(self);
@@ -421,17 +469,55 @@ impl Host {
     pub(crate) fn rest(&mut self, exchange: ExchangeKey) -> Answer {
         let mut connection = Connection::new("");
         (connection.exchange, connection.has_ended) = (Some(exchange), true);
-        self.serve(&mut [&mut connection]);
+        self.serve([&mut connection]);
         connection.answer.exchange = connection.exchange;
         connection.answer
     }
 
+    /// Sends a request, and returns its connection.
+    pub(crate) fn connect(&mut self, request: &str) -> Connection {
+        let mut connection = Connection::new(request);
+        self.serve([&mut connection]);
+        connection
+    }
+
+    /// Sends requests, and returns their connections.
+    pub(crate) fn connect_all<const N: usize>(&mut self, requests: [&str; N]) -> [Connection; N] {
+        let mut all = requests.map(Connection::new);
+        self.serve(&mut all);
+        all
+    }
+
+    /// Sends the head of a request, and returns its exchange.
+    pub(crate) fn begin(&mut self, head: &str) -> ExchangeKey {
+        let mut connection = Connection::new(head);
+        while self.run() | connection.step(self, 1000) {}
+        connection.exchange.unwrap()
+    }
+
+    /// Calls the tool `slow` in a session; returns the connection and the request, which is open.
+    pub(crate) fn slow(&mut self, session: &str) -> (Connection, SiteRequest) {
+        let connection = self.connect(&in_session(session, &tool_call(2, "slow")));
+        (connection, self.open.remove(0))
+    }
+
+    /// Lets the clock go on, and serves connections.
+    pub(crate) fn serve_after<'c>(
+        &mut self,
+        time: Duration,
+        connections: impl IntoIterator<Item = &'c mut Connection>,
+    ) {
+        self.wait(time);
+        self.serve(connections);
+    }
+
     /// Serves connections in turns until nothing moves.
-    pub(crate) fn serve(&mut self, connections: &mut [&mut Connection]) {
+    pub(crate) fn serve<'c>(&mut self, connections: impl IntoIterator<Item = &'c mut Connection>) {
         let chunk = self.chunk;
+        let mut connections: Vec<_> = connections.into_iter().collect();
         loop {
             let mut has_moved = self.run();
-            for connection in &mut *connections {
+            for connection in &mut connections {
                 has_moved |= connection.step(self, chunk);
             }
             if !has_moved {
@@ -444,10 +530,6 @@ impl Host {
     pub(crate) fn wait(&mut self, time: Duration) {
         self.now = self.now.saturating_add(time);
         self.run();
-    }
-
-    fn takes_body(&self, exchange: ExchangeKey) -> bool {
-        self.site.wants_body(exchange)
     }
 
     /// Takes steps until there is nothing to do. Returns whether there was anything.
@@ -463,21 +545,8 @@ impl Host {
                     ServerEvent::Request(request) => {
                         let principal = turn.principal().map(|found| found.subject.clone());
                         self.principals.push(principal);
-                        let is_call = request.name().is_some_and(|name| name == "ask");
-                        if is_call {
-                            let schema = RequestedSchema::new(&[]);
-                            let question = ElicitParams::form("Who?", schema);
-                            let asking = ClientRequest::from(&question).parent(request.handle);
-                            let (now, (mut server, tx)) = (turn.now(), turn.parts(request.handle));
-                            match server.request(now, asking, tx) {
-                                Ok(call) => {
-                                    self.calls.push((turn.server_key(), call, request.handle));
-                                }
-                                Err(_) => turn.answer(
-                                    request.handle,
-                                    Reply::Error(RpcError::internal("cannot ask")),
-                                ),
-                            }
+                        if request.name().is_some_and(|name| name == "ask") {
+                            self.calls.extend(ask(&mut turn, request.handle));
                         } else {
                             self.open.extend(handle(&mut turn, &request));
                         }
@@ -544,6 +613,21 @@ pub(crate) fn tool_call(id: u32, name: &str) -> String {
     )
 }
 
+/// Asks the client. Returns the call if it can be asked.
+fn ask(
+    turn: &mut SiteTurn<'_, Reply>,
+    request: RequestHandle,
+) -> Option<(ServerKey, Call, RequestHandle)> {
+    let question = ElicitParams::form("Who?", RequestedSchema::new(&[]));
+    let asking = ClientRequest::from(&question).parent(request);
+    let (now, (mut server, tx)) = (turn.now(), turn.parts(request));
+    let Ok(call) = server.request(now, asking, tx) else {
+        turn.answer(request, Reply::Error(RpcError::internal("cannot ask")));
+        return None;
+    };
+    Some((turn.server_key(), call, request))
+}
+
 /// Runs a tool. Returns the request if it stays open.
 fn handle(turn: &mut SiteTurn<'_, Reply>, request: &Request<'_>) -> Option<SiteRequest> {
     let (now, handle, key) = (turn.now(), request.handle, turn.request_key(request.handle));
@@ -589,10 +673,7 @@ struct Owned(Vec<(String, Vec<u8>)>);
 
 impl Fields for Owned {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.0
-            .iter()
-            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
-            .nth(n)
-            .map(|(_, value)| value.as_slice())
+        let mut values = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        values.nth(n).map(|(_, value)| value.as_slice())
     }
 }

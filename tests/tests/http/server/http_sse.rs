@@ -5,9 +5,10 @@ use std::time::Duration;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Change, ServerConfig, ServerFeatures};
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
-
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+use super::host::{
+    CONFIG, Connection, Host, INITIALIZED, PING, bare, in_session, initialize, initialize_body,
+    modern, post, to, tool_call,
+};
 
 fn host(room: usize) -> Host {
     Host::of(&CONFIG, |options| {
@@ -16,8 +17,9 @@ fn host(room: usize) -> Host {
     })
 }
 
-fn to(target: &str, request: &str) -> String {
-    request.replacen("/mcp", target, 1)
+/// A POST of a message to its target.
+fn posted(target: &str, body: &str) -> String {
+    to(target, &post(&[], body))
 }
 
 /// Opens a stream, and returns it with the target for messages.
@@ -26,8 +28,7 @@ fn open(host: &mut Host) -> (Connection, String) {
 }
 
 fn open_at(host: &mut Host, path: &str) -> (Connection, String) {
-    let mut stream = Connection::new(&to(path, &bare("GET", &[])));
-    host.serve(&mut [&mut stream]);
+    let mut stream = host.connect(&to(path, &bare("GET", &[])));
     let body = &stream.answer.body;
     let target = body.strip_prefix("event: endpoint\ndata: ").unwrap().trim().to_owned();
     assert!(target.starts_with(&format!("{path}?session=")) && body.ends_with("\n\n"));
@@ -42,24 +43,24 @@ fn old_01_old_02_old_04_old_08_messages_are_accepted_and_their_responses_are_eve
         host.chunk = chunk;
         let (mut stream, target) = open(&mut host);
         for (body, count) in [
-            (initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned(), 1),
+            (initialize_body("2024-11-05"), 1),
             (INITIALIZED.to_owned(), 0),
             (tool_call(2, "progress"), 3),
             (tool_call(3, "long"), 1),
         ] {
-            let mut message = Connection::new(&to(&target, &post(&[], &body)));
-            host.serve(&mut [&mut message, &mut stream]);
+            let mut message = Connection::new(&posted(&target, &body));
+            host.serve([&mut message, &mut stream]);
             assert_eq!(message.answer.trace(), "202\n\n", "{body}");
             let events = std::mem::take(&mut stream.answer.body);
             assert_eq!(events.matches("data: {").count(), count, "{events}");
             assert!(!events.contains("id: ") && !stream.is_done);
         }
         // Errors, changes and what is under way are those of the stream.
-        let mut message = Connection::new(&to(&target, &post(&[], "nonsense")));
-        host.serve(&mut [&mut message, &mut stream]);
+        let mut message = Connection::new(&posted(&target, "nonsense"));
+        host.serve([&mut message, &mut stream]);
         host.site.publish(&Change::tools());
-        let mut slow = Connection::new(&to(&target, &post(&[], &tool_call(4, "slow"))));
-        host.serve(&mut [&mut slow, &mut stream]);
+        let mut slow = Connection::new(&posted(&target, &tool_call(4, "slow")));
+        host.serve([&mut slow, &mut stream]);
         assert_eq!((message.answer.status, slow.answer.status), (202, 202));
         let events = &stream.answer.body;
         let both = [r#"data: {"jsonrpc":"2.0","id":null,"error":{"code":-32700"#, "list_changed"];
@@ -68,12 +69,12 @@ fn old_01_old_02_old_04_old_08_messages_are_accepted_and_their_responses_are_eve
         assert!(host.site.turn(host.now, open.server).is_some());
         host.site.shut_down(host.now.saturating_add(Duration::from_secs(1)));
         for (body, status) in [(tool_call(5, "echo"), 503), (INITIALIZED.to_owned(), 202)] {
-            assert_eq!(host.send(&to(&target, &post(&[], &body))).status, status);
+            assert_eq!(host.send(&posted(&target, &body)).status, status);
         }
         stream.close(&mut host);
         host.run();
         assert!(host.site.turn(host.now, open.server).is_none());
-        assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 404);
+        assert_eq!(host.send(&posted(&target, INITIALIZED)).status, 404);
         assert_eq!((host.site.sessions(), host.site.exchanges(), host.ended.len()), (0, 0, 1));
     }
 }
@@ -90,9 +91,7 @@ fn a_body_counts_until_its_messages_are_handled() {
     let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
     // The responses stay where they are.
     for _ in 0..3 {
-        let mut message = Connection::new(head);
-        while host.run() | message.step(&mut host, 1000) {}
-        let exchange = message.exchange.unwrap();
+        let exchange = host.begin(head);
         assert_eq!(host.site.feed_body(exchange, body.as_bytes()), body.len());
         host.site.end_of_body(host.now, exchange);
         host.run();
@@ -105,7 +104,7 @@ fn a_path_of_any_length_is_told() {
         let path: &str = format!("/{}", "p".repeat(len)).leak();
         let mut host = Host::of(&CONFIG, |options| options.sse_path = Some(path));
         let (_stream, target) = open_at(&mut host, path);
-        assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 202, "{len}");
+        assert_eq!(host.send(&posted(&target, INITIALIZED)).status, 202, "{len}");
     }
 }
 
@@ -115,14 +114,14 @@ fn old_05_old_06_bc_05_only_its_own_path_and_id_lead_to_a_stream() {
     let (mut stream, target) = open(&mut host);
     let session = host.open("2025-11-25");
     for target in ["/sse", "/sse?session=", "/sse?session=x", &format!("/sse?session={session}")] {
-        assert_eq!(host.send(&to(target, &post(&[], INITIALIZED))).error(), (404, -32001));
+        assert_eq!(host.send(&posted(target, INITIALIZED)).error(), (404, -32001));
     }
     let id = target.split_once('=').unwrap().1.to_owned();
     assert_eq!(host.call(&id, INITIALIZED).status, 404);
-    assert_eq!(host.send(&to("/other", &post(&[], INITIALIZED))).status, 404);
+    assert_eq!(host.send(&posted("/other", INITIALIZED)).status, 404);
     let answer = host.send(&to("/sse", &bare("DELETE", &[])));
     assert_eq!((answer.status, answer.field("allow")), (405, Some("GET, POST, OPTIONS")));
-    host.serve(&mut [&mut stream]);
+    host.serve([&mut stream]);
     assert_eq!((stream.answer.body.as_str(), stream.is_done), ("", false));
     let (mut other, to_other) = open(&mut host);
     assert_ne!(target, to_other);
@@ -130,19 +129,15 @@ fn old_05_old_06_bc_05_only_its_own_path_and_id_lead_to_a_stream() {
     for (id, target) in [(2, &to_other), (1, &target)] {
         assert_eq!(host.send(&to(target, &ping(id))).status, 202);
     }
-    host.serve(&mut [&mut stream, &mut other]);
+    host.serve([&mut stream, &mut other]);
     assert!(stream.answer.body.contains("\"id\":1") && other.answer.body.contains("\"id\":2"));
     let foreign = [("Host", "evil.example.com")];
     for request in [to("/sse", &bare("GET", &foreign)), to(&target, &post(&foreign, INITIALIZED))] {
         assert_eq!(host.send(&request).status, 403);
     }
     // It is off by default.
-    assert_eq!(
-        Host::of(&CONFIG, |options| options.path = Some("/mcp"))
-            .send(&to("/sse", &bare("GET", &[])))
-            .status,
-        404
-    );
+    let mut without = Host::of(&CONFIG, |options| options.path = Some("/mcp"));
+    assert_eq!(without.send(&to("/sse", &bare("GET", &[]))).status, 404);
 }
 
 #[test]
@@ -151,8 +146,8 @@ fn r3_l2_a_post_without_a_content_type_is_refused() {
     let (_stream, target) = open(&mut host);
     let session = host.open("2025-11-25");
     let posts = [
-        to(&target, &post(&[], INITIALIZED)),
-        post(&[("Mcp-Session-Id", &session)], INITIALIZED),
+        posted(&target, INITIALIZED),
+        in_session(&session, INITIALIZED),
         initialize("2025-11-25"),
         modern("tools/list", "{}", &[]),
     ];
@@ -165,6 +160,11 @@ fn r3_l2_a_post_without_a_content_type_is_refused() {
     }
 }
 
+/// Returns the number of responses with this status.
+fn count(messages: &[Connection], status: u16) -> usize {
+    messages.iter().filter(|message| message.answer.status == status).count()
+}
+
 #[test]
 fn a_message_waits_while_the_stream_is_not_read() {
     let mut host = Host::of(&CONFIG, |options| {
@@ -172,18 +172,13 @@ fn a_message_waits_while_the_stream_is_not_read() {
         options.write_timeout = Duration::MAX;
     });
     let (mut stream, target) = open(&mut host);
-    let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
-    let mut messages: Vec<_> = (0..4)
-        .map(|_| Connection::new(&to(&target, &post(&[], &body.replace("elicitation", "roots")))))
-        .collect();
-    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
-    assert!(messages.iter().any(|message| message.answer.status == 0));
-    let waiting = messages.iter().filter(|message| message.answer.status == 0).count();
-    host.wait(Duration::from_secs(30));
-    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
-    let refused = messages.iter().filter(|message| message.answer.status == 503).count();
-    assert_eq!(refused, waiting - 1, "the response of one has begun");
-    host.serve(&mut [&mut stream]);
+    let body = initialize_body("2024-11-05");
+    let body = posted(&target, &body.replace("elicitation", "roots"));
+    let mut messages = host.connect_all([&*body; 4]);
+    let waiting = count(&messages, 0);
+    host.serve_after(Duration::from_secs(30), &mut messages);
+    assert_eq!(count(&messages, 503), waiting - 1, "the response of one has begun");
+    host.serve([&mut stream]);
     assert!(stream.answer.body.contains("\"id\":1,\"result\""), "{:?}", stream.answer);
 }
 
@@ -191,14 +186,12 @@ fn a_message_waits_while_the_stream_is_not_read() {
 fn a_message_that_waits_for_a_stream_that_ends_is_refused() {
     let mut host = host(100);
     let (mut stream, target) = open(&mut host);
-    let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
-    let mut messages = [0; 4].map(|_| Connection::new(&to(&target, &post(&[], &body))));
-    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
+    let body = posted(&target, &initialize_body("2024-11-05"));
+    let mut messages = host.connect_all([&*body; 4]);
     stream.close(&mut host);
-    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
-    let count =
-        |status: u16| messages.iter().filter(|message| message.answer.status == status).count();
-    assert!(count(404) > 0 && count(404) + count(202) == 4, "{messages:?}");
+    host.serve(&mut messages);
+    let refused = count(&messages, 404);
+    assert!(refused > 0 && refused + count(&messages, 202) == 4, "{messages:?}");
     assert_eq!(host.site.exchanges(), 0);
 }
 
@@ -213,17 +206,17 @@ fn old_04_a_response_that_has_begun_is_finished_before_another_begins() {
             options.write_timeout = Duration::MAX;
         });
         let (mut stream, target) = open(&mut host);
-        let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
-        let [mut first, mut second] = [&body, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#]
-            .map(|body| Connection::new(&to(&target, &post(&[], body))));
-        host.serve(&mut [&mut first]);
+        let body = initialize_body("2024-11-05");
+        let [mut first, mut second] =
+            [&body, PING].map(|body| Connection::new(&posted(&target, body)));
+        host.serve([&mut first]);
         assert!(!first.is_done, "its response waits for room");
         match end {
             "lost" => first.close(&mut host),
             "late" => host.wait(Duration::from_secs(30)),
             _ => {}
         }
-        host.serve(&mut [&mut first, &mut second, &mut stream]);
+        host.serve([&mut first, &mut second, &mut stream]);
         let data = stream.answer.body.lines().filter_map(|line| line.strip_prefix("data: "));
         let ids: Vec<_> = data
             .map(|data| serde_json::from_str::<serde_json::Value>(data).unwrap()["id"].take())

@@ -6,39 +6,32 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{Change, ServerConfig, ServerFeatures};
 use mcp_sansio_engine::site::{Principal, SiteBody, SiteStep};
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+use super::host::{
+    CONFIG, Connection, Host, INITIALIZED, PING, bare, ids, in_session, initialize, listen, modern,
+    modern_call, post, resume, to, tool_call, with_token,
+};
 
 #[test]
 fn d2_at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
     let mut host = Host::of(&CONFIG, |options| options.max_sessions = 3);
     let used = host.open("2025-11-25");
-    let session = |host: &mut Host| {
-        let answer = host.send(&initialize("2025-11-25"));
-        (answer.status, answer.field("mcp-session-id").map(str::to_owned))
-    };
-    let (_, first) = session(&mut host);
-    let (_, second) = session(&mut host);
-    let (_, third) = session(&mut host);
+    let [first, second, third] = [(); 3].map(|()| host.send(&initialize("2025-11-25")).session());
     assert_eq!((host.site.sessions(), host.ended.len()), (3, 1));
-    assert_eq!(host.call(&first.unwrap(), PING).status, 404);
-    for id in [second.unwrap(), third.unwrap()] {
+    assert_eq!(host.call(&first, PING).status, 404);
+    for id in [second, third] {
         assert_eq!(host.call(&id, INITIALIZED).status, 202);
     }
     assert_eq!(host.call(&used, PING).status, 200);
     let refused = host.send(&initialize("2025-11-25"));
     assert_eq!((refused.status, refused.field("retry-after")), (503, Some("5")));
-    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &used)])).status, 204);
-    assert_eq!(session(&mut host).0, 200);
+    assert_eq!(host.delete(&used), 204);
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 200);
     // Requests without a session are not limited.
     assert_eq!(host.send(&modern("tools/list", "{}", &[])).status, 200);
     // Sessions that are about to be opened count as well.
     let mut host = Host::of(&CONFIG, |options| options.max_sessions = 2);
     let request = initialize("2025-11-25");
-    let mut all: Vec<_> = (0..5).map(|_| Connection::new(&request)).collect();
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.connect_all([&*request; 5]);
     assert!(host.site.sessions() <= 2, "{:?}", host.site);
 }
 
@@ -47,13 +40,10 @@ fn d2_at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
 fn d2_at_the_limit_a_session_replaces_the_one_unused_for_longest_and_a_minute() {
     let mut host = Host::of(&CONFIG, |options| options.max_sessions = 4);
     let [listening, calling, first, second] = [(); 4].map(|()| host.open("2025-11-25"));
-    let get = bare("GET", &[("Mcp-Session-Id", &listening)]);
-    let mut stream = Connection::new(&get);
-    host.serve(&mut [&mut stream]);
+    let mut stream = host.connect(&bare("GET", &[("Mcp-Session-Id", &listening)]));
     let mut wait = |host: &mut Host, seconds: u64| {
         for _ in 0..seconds {
-            host.wait(Duration::from_secs(1));
-            host.serve(&mut [&mut stream]);
+            host.serve_after(Duration::from_secs(1), [&mut stream]);
         }
     };
     let slow = host.tool(&calling, 1, "slow");
@@ -87,11 +77,11 @@ fn d2_sessions_of_one_principal_leave_room_for_others() {
         (options.max_sessions, options.max_sessions_per_principal) = (5, 2);
     });
     let begin = |host: &mut Host, token: &str| {
-        let answer = host.send(&with(token, &initialize("2025-11-25")));
+        let answer = host.send(&with_token(token, &initialize("2025-11-25")));
         (answer.status, answer.field("mcp-session-id").unwrap_or_default().to_owned())
     };
     let send = |host: &mut Host, token: &str, id: &str, body: &str| {
-        host.send(&with(token, &post(&[("Mcp-Session-Id", id)], body))).status
+        host.send(&with_token(token, &in_session(id, body))).status
     };
     let [(_, first), (_, second)] = [(); 2].map(|()| begin(&mut host, "anna"));
     let (_, otto) = begin(&mut host, "otto");
@@ -110,7 +100,7 @@ fn d2_sessions_of_one_principal_leave_room_for_others() {
     assert_eq!(send(&mut host, "otto", &otto, PING), 404);
     assert_eq!(send(&mut host, "ida", &ida, PING), 200);
     let delete = bare("DELETE", &[("Mcp-Session-Id", &third)]);
-    assert_eq!(host.send(&with("anna", &delete)).status, 204);
+    assert_eq!(host.send(&with_token("anna", &delete)).status, 204);
     assert_eq!(begin(&mut host, "anna").0, 200);
     // Without authorization there is only the general limit.
     let mut host = Host::of(&CONFIG, |options| options.max_sessions_per_principal = 1);
@@ -124,10 +114,7 @@ fn d2_sessions_of_http_and_sse_have_the_same_limits() {
         (options.max_sessions, options.max_sessions_per_principal) = (3, 2);
     });
     let open = |host: &mut Host, token: &str| {
-        let get = bare("GET", &[]).replacen("/mcp", "/sse", 1);
-        let mut stream = Connection::new(&with(token, &get));
-        host.serve(&mut [&mut stream]);
-        stream
+        host.connect(&with_token(token, &to("/sse", &bare("GET", &[]))))
     };
     let streams = ["anna", "anna", "otto", "otto"].map(|token| open(&mut host, token));
     assert_eq!(streams.each_ref().map(|stream| stream.answer.status), [200, 200, 200, 503]);
@@ -137,14 +124,10 @@ fn d2_sessions_of_http_and_sse_have_the_same_limits() {
     assert_eq!(open(&mut host, "anna").answer.status, 200);
 }
 
-fn with(token: &str, request: &str) -> String {
-    request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
-}
-
 #[test]
 fn exchanges_and_bodies_have_limits() {
     let mut host = Host::of(&CONFIG, |options| options.max_exchanges = 2);
-    let slow = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let slow = modern_call("slow");
     let first = host.send(&slow);
     host.send(&slow);
     assert_eq!(host.send(&slow).status, 503);
@@ -180,7 +163,7 @@ fn s5_bodies_wait_for_room_and_never_for_each_other() {
     for lost in all.drain(3..8) {
         { lost }.close(&mut host);
     }
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve(&mut all);
     for connection in &all {
         assert!(connection.is_done, "{:?}", connection.answer);
         assert_eq!(connection.answer.status, 200);
@@ -197,11 +180,7 @@ fn s5_a_body_that_may_use_the_reserve_goes_on_before_those_that_wait_longer() {
     host.site.keep_bytes(10 << 10, None);
     let request = modern("tools/list", "{}", &[]);
     let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
-    let [first, second] = [(); 2].map(|()| {
-        let mut connection = Connection::new(head);
-        while host.run() | connection.step(&mut host, 1000) {}
-        connection.exchange.unwrap()
-    });
+    let [first, second] = [(); 2].map(|()| host.begin(head));
     let piece = [b' '; 8 << 10];
     assert_eq!(host.site.feed_body(first, &piece), piece.len());
     assert_eq!(host.site.feed_body(second, &piece), 0);
@@ -227,17 +206,13 @@ fn a_body_that_is_not_complete_in_time_is_refused() {
 
 /// Takes a part of a response.
 fn take(connection: &mut Connection, host: &mut Host, bytes: usize) {
-    let had = connection.answer.body.len();
-    while connection.answer.body.len() < had + bytes && !connection.is_done {
-        host.run();
-        connection.step(host, 100);
-    }
+    connection.read_to(host, connection.answer.body.len() + bytes, 100);
 }
 
 #[test]
 fn r3_h2_a_response_that_is_not_taken_is_cut_off_and_its_server_ends() {
     let mut host = Host::of(&CONFIG, |options| options.max_pending = 4096);
-    let long = modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]);
+    let long = modern_call("long");
     let [mut deaf, mut dripping, mut slow] = [(); 3].map(|()| Connection::new(&long));
     for connection in [&mut deaf, &mut dripping, &mut slow] {
         take(connection, &mut host, 1);
@@ -252,7 +227,7 @@ fn r3_h2_a_response_that_is_not_taken_is_cut_off_and_its_server_ends() {
     host.wait(Duration::from_millis(1));
     assert_eq!(host.ended.len(), 2);
     for cut in [&mut deaf, &mut dripping] {
-        host.serve(&mut [cut]);
+        host.serve([&mut *cut]);
         assert!(cut.is_done && cut.answer.body.ends_with("(cut)"), "{cut:?}");
     }
     while !slow.is_done {
@@ -267,30 +242,25 @@ fn r3_h2_a_response_that_is_not_taken_is_cut_off_and_its_server_ends() {
 fn r3_h2_streams_that_are_not_taken_end_and_the_session_goes_on() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
-    let session = ("Mcp-Session-Id", id.as_str());
-    let mut own = Connection::new(&bare("GET", &[session]));
-    let mut called = Connection::new(&post(&[session], &tool_call(2, "slow")));
-    host.serve(&mut [&mut own, &mut called]);
-    host.progress(host.open[0], 1);
-    host.serve(&mut [&mut own, &mut called]);
-    let mut seen = called.answer.body.lines().filter_map(|line| line.strip_prefix("id: "));
-    let last = seen.next_back().unwrap().to_owned();
+    let mut own = host.connect(&bare("GET", &[("Mcp-Session-Id", &id)]));
+    let (mut called, open) = host.slow(&id);
+    host.progress(open, 1);
+    host.serve([&mut own, &mut called]);
+    let last = (*ids(&called.answer.body).last().unwrap()).to_owned();
     // Streams without output are not measured, and comments are output.
     host.wait(Duration::from_secs(14));
-    host.progress(host.open[0], 2);
+    host.progress(open, 2);
     host.run();
     host.wait(Duration::from_secs(1));
-    host.wait(Duration::from_secs(29));
-    host.serve(&mut [&mut called]);
+    host.serve_after(Duration::from_secs(29), [&mut called]);
     assert!(called.is_done && !called.answer.body.contains("\"progress\":2"), "{called:?}");
     host.wait(Duration::from_millis(999));
     assert_eq!(host.site.exchanges(), 1);
-    host.wait(Duration::from_millis(1));
-    host.serve(&mut [&mut own]);
+    host.serve_after(Duration::from_millis(1), [&mut own]);
     assert!(own.is_done && own.answer.body.is_empty(), "{own:?}");
-    host.finish(host.open[0]);
+    host.finish(open);
     host.run();
-    let resumed = host.send(&bare("GET", &[session, ("Last-Event-ID", &last)]));
+    let resumed = host.send(&resume(&id, &last));
     assert!(resumed.body.contains("\"progress\":2") && resumed.body.contains("done"));
     assert_eq!(host.call(&id, PING).status, 200);
 }
@@ -299,26 +269,22 @@ fn r3_h2_streams_that_are_not_taken_end_and_the_session_goes_on() {
 fn bat_01_the_rest_of_a_batch_is_handled_although_its_responses_are_not_taken() {
     let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
     let id = host.open("2025-03-26");
-    let session = ("Mcp-Session-Id", id.as_str());
     let [progress, long, slow] =
         ["progress", "long", "slow"].map(|name| tool_call(name.len() as u32, name));
     let batch = format!("[{progress},{long},{PING},{slow}]");
-    let mut called = Connection::new(&post(&[session], &batch));
+    let mut called = Connection::new(&in_session(&id, &batch));
     take(&mut called, &mut host, 400);
     host.run();
     assert!(host.open.is_empty(), "the long response is in the way");
-    host.wait(Duration::from_secs(30));
-    host.serve(&mut [&mut called]);
+    host.serve_after(Duration::from_secs(30), [&mut called]);
     assert!(called.is_done);
     host.finish(host.open[0]);
     host.run();
     assert_eq!(host.site.exchanges(), 0);
-    let first = called.answer.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
-    let rest = host.send(&bare("GET", &[session, ("Last-Event-ID", first)])).body;
-    assert!(
-        ["9\\n\"}]", "\"id\":9,\"result\"", "done"].iter().all(|it| rest.contains(it)),
-        "{rest}"
-    );
+    let rest = host.send(&resume(&id, ids(&called.answer.body)[0])).body;
+    for part in ["9\\n\"}]", "\"id\":9,\"result\"", "done"] {
+        assert!(rest.contains(part), "{rest}");
+    }
 }
 
 #[test]
@@ -334,7 +300,7 @@ fn r3_l1_bodies_end_at_the_time_of_a_shutdown() {
     assert!(!before.step(&mut host, 100) && !after.step(&mut host, 100));
     host.wait(Duration::from_millis(1));
     for connection in [&mut before, &mut after] {
-        host.serve(&mut [connection]);
+        host.serve([&mut *connection]);
         assert_eq!((connection.answer.status, connection.is_done), (503, true));
     }
     assert!(host.site.is_over() && host.site.exchanges() == 0);
@@ -349,8 +315,7 @@ fn a_session_ends_when_it_is_not_used() {
     assert_eq!(host.call(&id, PING).status, 200);
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     let mut stream = Connection::new(&get);
-    host.wait(29 * minute);
-    host.serve(&mut [&mut stream]);
+    host.serve_after(29 * minute, [&mut stream]);
     host.wait(60 * minute);
     stream.close(&mut host);
     assert_eq!(host.site.sessions(), 1, "a stream was open");
@@ -369,25 +334,18 @@ fn a_session_ends_when_it_is_not_used() {
 fn silent_streams_get_comments_between_events() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
-    let listen =
-        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
-    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
-    let mut all = [&bare("GET", &[("Mcp-Session-Id", &id)]), &listen, &slow]
-        .map(|text| Connection::new(text));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
-    host.wait(Duration::from_secs(14));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let slow = in_session(&id, &tool_call(2, "slow"));
+    let mut all = host.connect_all([&bare("GET", &[("Mcp-Session-Id", &id)]), &listen(), &slow]);
+    host.serve_after(Duration::from_secs(14), &mut all);
     assert!(all.iter().all(|stream| !stream.answer.body.contains(":\n\n")));
     for count in 1..4 {
-        host.wait(Duration::from_secs(15));
-        host.serve(&mut all.iter_mut().collect::<Vec<_>>());
-        let counts: Vec<_> =
-            all.iter().map(|stream| stream.answer.body.matches(":\n\n").count()).collect();
+        host.serve_after(Duration::from_secs(15), &mut all);
+        let counts = all.each_ref().map(|stream| stream.answer.body.matches(":\n\n").count());
         // A response that has not begun may still be one JSON body.
         assert_eq!(counts, [count, count, 0]);
     }
     host.site.publish(&Change::tools());
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve(&mut all);
     assert!(all[1].answer.body.ends_with("}}\n\n") && all[0].answer.body.ends_with("}}\n\n"));
 }
 
@@ -398,12 +356,9 @@ fn a_request_that_takes_too_long_is_answered_by_the_site() {
             .request_timeout(Duration::from_secs(10));
     let mut host = Host::of(&CONFIG, |_| {});
     let id = host.open("2025-11-25");
-    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
-    let call = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
-    let mut all = [slow, call].map(|text| Connection::new(&text));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
-    host.wait(Duration::from_secs(10));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let slow = in_session(&id, &tool_call(2, "slow"));
+    let mut all = host.connect_all([&slow, &modern_call("slow")]);
+    host.serve_after(Duration::from_secs(10), &mut all);
     for connection in &all {
         assert!(connection.is_done);
         assert_eq!(connection.answer.error(), (200, -32603), "{:?}", connection.answer);
@@ -416,15 +371,13 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
     let id = host.open("2025-11-25");
     let idle = host.open("2025-06-18");
     let old = host.open("2025-03-26");
-    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
-    let call = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let slow = in_session(&id, &tool_call(2, "slow"));
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
-    let sse = bare("GET", &[]).replace("/mcp", "/sse");
-    let mut all = [slow, call, get, sse].map(|text| Connection::new(&text));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let sse = to("/sse", &bare("GET", &[]));
+    let mut all = host.connect_all([&slow, &modern_call("slow"), &get, &sse]);
     let called = host.tool(&old, 2, "slow").exchange.unwrap();
     host.site.shut_down(host.now.saturating_add(Duration::from_secs(10)));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve(&mut all);
     assert_eq!(all.each_ref().map(|connection| connection.is_done), [false, false, true, true]);
     assert!(all[2].answer.body.ends_with("retry: 500\n\n"));
     assert_eq!(host.call(&idle, PING).status, 404);
@@ -439,11 +392,10 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
     host.finish(host.open[2]);
     assert!(host.rest(called).body.contains("done"));
     host.finish(host.open[0]);
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve(&mut all);
     assert_eq!(all[0].answer.json()["id"], 2);
     assert!(!host.site.is_over());
-    host.wait(Duration::from_secs(10));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve_after(Duration::from_secs(10), &mut all);
     assert!(host.site.is_over() && all[1].is_done && host.site.exchanges() == 0);
     assert_eq!(host.ended.last(), Some(&host.open[1].server));
 }
@@ -452,13 +404,11 @@ fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
 fn a_session_ends_with_its_last_call_during_a_shutdown() {
     let mut host = Host::of(&CONFIG, |options| options.sse_path = Some("/sse"));
     let id = host.open("2025-11-25");
-    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
-    let sse = bare("GET", &[]).replace("/mcp", "/sse");
-    let mut all = [slow, sse].map(|text| Connection::new(&text));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let slow = in_session(&id, &tool_call(2, "slow"));
+    let mut all = host.connect_all([&slow, &to("/sse", &bare("GET", &[]))]);
     host.site.shut_down(host.now.saturating_add(Duration::from_secs(60)));
     host.finish(host.open[0]);
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.serve(&mut all);
     assert!(all.iter().all(|connection| connection.is_done));
     assert!(host.site.is_over() && host.site.exchanges() == 0);
 }
@@ -466,11 +416,11 @@ fn a_session_ends_with_its_last_call_during_a_shutdown() {
 #[test]
 fn keys_of_closed_exchanges_and_ended_servers_do_nothing() {
     let mut host = Host::new();
-    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let answer = host.send(&modern_call("slow"));
     let (stale, request) = (answer.exchange.unwrap(), host.open[0]);
     host.site.close(host.now, stale);
     host.run();
-    let other = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let other = host.send(&modern_call("slow"));
     host.site.close(host.now, stale);
     host.site.wrote(host.now, stale, 100);
     host.site.end_of_body(host.now, stale);

@@ -2,13 +2,12 @@
 
 use mcp_sansio::Change;
 
-use super::host::{Host, bare, modern, modern_of, post};
+use super::host::{Host, bare, cancelled, listen, modern, modern_call, modern_of, post};
 
 #[test]
 fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_the_kind_of_response() {
     let mut host = Host::new();
-    let answer =
-        host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
+    let answer = host.send(&modern_call("progress"));
     assert_eq!(
         answer.trace(),
         "200\ncontent-type: text/event-stream\ncache-control: no-cache, no-transform\nx-accel-buffering: no\n\n\
@@ -25,17 +24,14 @@ fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_the_ki
 fn http_12_http_13_notifications_are_accepted_or_refused_without_a_body() {
     let mut host = Host::new();
     let version = ("MCP-Protocol-Version", "2026-07-28");
-    let answer = host.send(&post(
-        &[version],
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
-    ));
-    assert_eq!(answer.trace(), "202\n\n");
-    for body in
-        [r#"{"jsonrpc":"1.0","method":"notifications/x"}"#, r#"{"jsonrpc":"2.0","method":1}"#]
-    {
+    assert_eq!(host.send(&post(&[version], &cancelled(7))).trace(), "202\n\n");
+    for body in [
+        r#"{"jsonrpc":"1.0","method":"notifications/x"}"#,
+        r#"{"jsonrpc":"2.0","method":1}"#,
+        r#"{"jsonrpc":"2.0","id":3,"result":{}}"#,
+    ] {
         assert_eq!(host.send(&post(&[version], body)).status, 400, "{body}");
     }
-    assert_eq!(host.send(&post(&[version], r#"{"jsonrpc":"2.0","id":3,"result":{}}"#)).status, 400);
 }
 
 #[test]
@@ -47,12 +43,12 @@ fn meta_12_cap_15_ver_04_http_34_http_44_http_43_errors_have_the_status_that_is_
         assert_eq!(answer.json()["id"], 7);
         assert_eq!(answer.field("content-type"), Some("application/json"));
     };
-    check(&modern("tools/call", r#"{"name":"needs"}"#, &[("Mcp-Name", "needs")]), 400, -32021);
+    check(&modern_call("needs"), 400, -32021);
     check(&modern_of("1999-01-01", "tools/list", "{}", &[]), 400, -32022);
     check(&modern("unknown/method", "{}", &[]), 404, -32601);
     check(&modern("completion/complete", "{}", &[]), 404, -32601);
-    check(&modern("tools/call", r#"{"name":"fails"}"#, &[("Mcp-Name", "fails")]), 200, -32603);
-    check(&modern("tools/call", r#"{"name":"nobody"}"#, &[("Mcp-Name", "nobody")]), 200, -32602);
+    check(&modern_call("fails"), 200, -32603);
+    check(&modern_call("nobody"), 200, -32602);
     check(&modern("tools/list", r#"{"cursor":"nonsense"}"#, &[]), 200, -32602);
     let version = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "server/discover")];
     for meta in [
@@ -61,14 +57,8 @@ fn meta_12_cap_15_ver_04_http_34_http_44_http_43_errors_have_the_status_that_is_
         r#","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
         r#","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}"#,
     ] {
-        check(
-            &post(
-                &version,
-                &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover"{meta}}}"#),
-            ),
-            400,
-            -32602,
-        );
+        let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover"{meta}}}"#);
+        check(&post(&version, &body), 400, -32602);
     }
 }
 
@@ -108,14 +98,14 @@ fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
 #[test]
 fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
     let mut host = Host::new();
-    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let answer = host.send(&modern_call("slow"));
     let request = host.open.remove(0);
     host.site.close(host.now, answer.exchange.unwrap());
     host.run();
     assert_eq!(host.ended, [request.server]);
     assert!(host.site.turn(host.now, request.server).is_none());
     // A late response goes nowhere, and the place may be taken by another request.
-    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let answer = host.send(&modern_call("slow"));
     host.finish(request);
     assert_eq!(host.rest(answer.exchange.unwrap()).body, "");
 }
@@ -123,9 +113,7 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
 #[test]
 fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
     let mut host = Host::new();
-    let listen =
-        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
-    let begun = host.send(&listen);
+    let begun = host.send(&listen());
     host.site.publish(&Change::prompts());
     host.site.publish(&Change::tools());
     host.site.publish(&Change::tools());
@@ -151,7 +139,7 @@ fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
 #[test]
 fn two_clients_may_use_one_id_at_once() {
     let mut host = Host::new();
-    let request = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let request = modern_call("slow");
     let first = host.send(&request).exchange.unwrap();
     let second = host.send(&request).exchange.unwrap();
     for (exchange, request) in [(second, host.open[1]), (first, host.open[0])] {
@@ -166,12 +154,10 @@ fn the_error_for_a_request_without_version_and_session_names_both_ways_to_start(
     let mut host = Host::new();
     let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#));
     assert_eq!(answer.error(), (400, -32600));
-    assert!(
-        answer.json()["id"] == 7
-            && answer.body.contains("initialize")
-            && answer.body.contains("2026-07-28"),
-        "{answer:?}"
-    );
+    assert_eq!(answer.json()["id"], 7);
+    for part in ["initialize", "2026-07-28"] {
+        assert!(answer.body.contains(part), "{answer:?}");
+    }
     for method in ["GET", "DELETE"] {
         assert_eq!(host.send(&bare(method, &[])).status, 405);
         assert_eq!(host.send(&bare(method, &[("MCP-Protocol-Version", "2025-11-25")])).status, 400);

@@ -3,16 +3,16 @@
 use mcp_sansio::Change;
 use mcp_sansio_engine::site::{Destination, SiteOptions, SiteStep};
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
-
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+use super::host::{
+    CONFIG, Connection, Host, INITIALIZED, PING, bare, cancelled, in_session, initialize, modern,
+    post, tool_call,
+};
 
 #[test]
 fn sess_01_sess_02_sess_12_only_the_response_to_initialize_issues_an_id() {
     let mut host = Host::new();
     let answer = host.send(&initialize("2025-11-25"));
-    let id = answer.field("mcp-session-id").unwrap().to_owned();
+    let id = answer.session();
     assert!(id.len() == 32 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
     assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(host.call(&id, INITIALIZED).field("mcp-session-id"), None);
@@ -24,7 +24,7 @@ fn sess_01_sess_02_sess_12_only_the_response_to_initialize_issues_an_id() {
     // An `initialize` with the id of another session opens a new one.
     let stale =
         initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
-    assert_ne!(host.send(&stale).field("mcp-session-id").unwrap(), id);
+    assert_ne!(host.send(&stale).session(), id);
 }
 
 #[test]
@@ -34,33 +34,23 @@ fn sess_04_sess_05_sess_11_requests_without_a_session_or_with_a_foreign_one_are_
     let version = ("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(host.send(&post(&[version], PING)).status, 400);
     assert_eq!(host.send(&post(&[version], PING)).json()["id"], 9);
-    for foreign in [
-        "x",
-        "",
-        "00000000000000000000000000000001",
-        &id[..31],
-        &id.to_uppercase().replace('0', "1"),
-    ] {
-        let own = ("Mcp-Session-Id", foreign);
+    let is_unknown = |host: &mut Host, session: &str| {
+        let own = ("Mcp-Session-Id", session);
         for request in [post(&[own], PING), bare("GET", &[own]), bare("DELETE", &[own])] {
             assert_eq!(host.send(&request).error(), (404, -32001), "{request}");
         }
+    };
+    let other_case = id.to_uppercase().replace('0', "1");
+    for foreign in ["x", "", "00000000000000000000000000000001", &id[..31], &other_case] {
+        is_unknown(&mut host, foreign);
     }
-    assert_eq!(
-        host.send(&post(&[("mcp-session-id", &id), ("MCP-SESSION-ID", &id)], PING)).status,
-        400
-    );
+    let twice = post(&[("mcp-session-id", &id), ("MCP-SESSION-ID", &id)], PING);
+    assert_eq!(host.send(&twice).status, 400);
     for name in ["mcp-session-id", "MCP-Session-Id", "Mcp-Session-Id"] {
         assert_eq!(host.send(&post(&[(name, &id)], PING)).status, 200);
     }
-    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
-    for request in [
-        post(&[("Mcp-Session-Id", &id)], PING),
-        bare("GET", &[("Mcp-Session-Id", &id)]),
-        bare("DELETE", &[("Mcp-Session-Id", &id)]),
-    ] {
-        assert_eq!(host.send(&request).status, 404);
-    }
+    assert_eq!(host.delete(&id), 204);
+    is_unknown(&mut host, &id);
     // Nothing is kept of it, its time limit included.
     assert!(matches!(host.site.next(host.now), SiteStep::Wait(None)));
 }
@@ -70,10 +60,10 @@ fn sess_05_a_request_that_waits_when_its_session_ends_is_refused() {
     let mut host = Host::of(&CONFIG, |options| options.max_in_flight = 1);
     let id = host.open("2025-11-25");
     let mut all = [tool_call(2, "slow"), tool_call(3, "echo")]
-        .map(|body| Connection::new(&post(&[("Mcp-Session-Id", &id)], &body)));
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
-    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
-    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+        .map(|body| Connection::new(&in_session(&id, &body)));
+    host.serve(&mut all);
+    assert_eq!(host.delete(&id), 204);
+    host.serve(&mut all);
     assert_eq!(all.each_ref().map(|one| one.answer.status), [200, 404]);
     assert_eq!(host.site.exchanges(), 0);
 }
@@ -96,10 +86,8 @@ fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
     // Only 2025-03-26, which is assumed without a version field, has batches.
     let batch = format!("[{PING}]");
     assert_eq!(without.send(&post(&[], &batch)).status, 200);
-    assert_eq!(
-        without.send(&post(&[("MCP-Protocol-Version", "2025-06-18")], &batch)).error(),
-        (400, -32600)
-    );
+    let newer = post(&[("MCP-Protocol-Version", "2025-06-18")], &batch);
+    assert_eq!(without.send(&newer).error(), (400, -32600));
     assert_eq!(without.send(&bare("GET", &[])).status, 405);
 }
 
@@ -120,16 +108,15 @@ fn http_11_http_13_notifications_and_responses_are_accepted_without_a_body() {
     let mut host = Host::new();
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = host.open(version);
-        for body in
-            [INITIALIZED, r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#]
-        {
-            assert_eq!(host.call(&id, body).trace(), "202\n\n");
-        }
-        for body in [
-            r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
-            r#"{"jsonrpc":"1.0","method":"notifications/x"}"#,
+        for (body, status) in [
+            (INITIALIZED, 202),
+            (r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#, 202),
+            (r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, 400),
+            (r#"{"jsonrpc":"1.0","method":"notifications/x"}"#, 400),
         ] {
-            assert_eq!(host.call(&id, body).status, 400, "{body}");
+            let answer = host.call(&id, body);
+            assert_eq!(answer.status, status, "{body}");
+            assert!(status != 202 || answer.trace() == "202\n\n", "{answer:?}");
         }
     }
 }
@@ -140,22 +127,15 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
     let id = host.open("2025-06-18");
     let asked = host.tool(&id, 2, "ask");
     assert_eq!(asked.field("content-type"), Some("text/event-stream"));
-    assert!(
-        asked.body.starts_with(
-            "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\""
-        ),
-        "{asked:?}"
-    );
-    assert!(asked.body.ends_with("(open)"));
+    let first = "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\"";
+    assert!(asked.body.starts_with(first) && asked.body.ends_with("(open)"), "{asked:?}");
     // Another request of the same session in between.
     assert_eq!(host.tool(&id, 3, "echo").field("content-type"), Some("application/json"));
     let answered = host.call(&id, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
     assert_eq!(answered.trace(), "202\n\n");
     let rest = host.rest(asked.exchange.unwrap());
-    assert!(
-        rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
-        "{rest:?}"
-    );
+    let last = "id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":";
+    assert!(rest.body.starts_with(last), "{rest:?}");
     assert!(rest.exchange.is_none());
     assert_eq!(host.send(&bare("GET", &[("Mcp-Session-Id", &id)])).body, "");
 }
@@ -193,8 +173,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     };
     host.site.close(host.now, first.exchange.unwrap());
     assert_eq!(open(&mut host), 2);
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
-    assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
+    assert_eq!(host.call(&id, &cancelled(3)).trace(), "202\n\n");
     assert_eq!(open(&mut host), 1);
     // The other connection ends without a response.
     let rest = host.rest(second.exchange.unwrap());
@@ -210,19 +189,13 @@ fn canc_12_a_response_that_has_begun_is_finished_although_its_request_is_cancell
     for is_closed in [false, true] {
         let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
         let id = host.open("2025-11-25");
-        let call = tool_call(2, "long");
-        let mut reading = Connection::new(&post(&[("Mcp-Session-Id", &id)], &call));
-        while reading.answer.body.is_empty() {
-            host.run();
-            reading.step(&mut host, 11);
-        }
-        let cancel =
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
-        assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
+        let mut reading = Connection::new(&in_session(&id, &tool_call(2, "long")));
+        reading.read_to(&mut host, 1, 11);
+        assert_eq!(host.call(&id, &cancelled(2)).trace(), "202\n\n");
         if is_closed {
             reading.close(&mut host);
         } else {
-            host.serve(&mut [&mut reading]);
+            host.serve([&mut reading]);
             assert!(reading.is_done && reading.answer.body.contains("9\\n\"}]}}"));
         }
         // Nothing keeps the session.
@@ -235,17 +208,13 @@ fn canc_12_a_response_that_has_begun_is_finished_although_its_request_is_cancell
 fn bat_01_bat_04_bat_05_bat_06_rpc_13_batches_are_answered_with_events_or_accepted() {
     let mut host = Host::new();
     let id = host.open("2025-03-26");
-    let call = |id: u32| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo"}}}}"#)
-    };
-    let answer = host.call(&id, &format!("[{},{PING},{INITIALIZED},{}]", call(2), call(3)));
+    let [first, last] = [2, 3].map(|id| tool_call(id, "echo"));
+    let answer = host.call(&id, &format!("[{first},{PING},{INITIALIZED},{last}]"));
     assert_eq!(answer.field("content-type"), Some("text/event-stream"));
-    let ids: Vec<_> =
-        answer.body.split("\"id\":").skip(1).map(|rest| rest.split(',').next().unwrap()).collect();
-    assert_eq!(ids, ["2", "9", "3"]);
+    let ids = answer.body.split("\"id\":").skip(1).map(|rest| rest.split(',').next().unwrap());
+    assert!(ids.eq(["2", "9", "3"]), "{answer:?}");
     assert_eq!(host.call(&id, &format!("[{INITIALIZED},{INITIALIZED}]")).trace(), "202\n\n");
-    let empty = host.call(&id, "[]");
-    assert_eq!(empty.error(), (400, -32600));
+    assert_eq!(host.call(&id, "[]").error(), (400, -32600));
     let newer = host.open("2025-06-18");
     assert_eq!(host.call(&newer, &format!("[{PING}]")).error(), (400, -32600));
 }
@@ -257,9 +226,7 @@ fn errors_of_legacy_requests_have_status_200() {
         let id = host.open(version);
         assert_eq!(host.tool(&id, 2, "fails").error(), (200, -32603));
         assert_eq!(host.tool(&id, 3, "nobody").error(), (200, -32602));
-        assert_eq!(
-            host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#).error(),
-            (200, -32601)
-        );
+        let unknown = host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#);
+        assert_eq!(unknown.error(), (200, -32601));
     }
 }

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 
 use mcp_sansio_engine::site::{ExchangeKey, Holder, Principal, SiteOptions};
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post};
-
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+use super::host::{
+    CONFIG, Connection, Host, INITIALIZED, bare, in_session, initialize, listen, modern_call, to,
+    with_token,
+};
 
 /// How users are told apart.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,9 +32,7 @@ impl By {
     /// Makes a request one of a user.
     fn from(self, host: &mut Host, user: usize, request: &str) -> String {
         match self {
-            Self::Principal => {
-                request.replacen("Host:", &format!("Authorization: Bearer u{user}\r\nHost:"), 1)
-            }
+            Self::Principal => with_token(&format!("u{user}"), request),
             Self::Address => {
                 host.peer = Some(format!("192.0.2.{user}").parse().unwrap());
                 request.to_owned()
@@ -42,9 +41,8 @@ impl By {
     }
 
     fn send(self, host: &mut Host, user: usize, request: &str) -> Connection {
-        let mut connection = Connection::new(&self.from(host, user, request));
-        host.serve(&mut [&mut connection]);
-        connection
+        let request = self.from(host, user, request);
+        host.connect(&request)
     }
 
     /// Sends a request again and again, until one is refused. Returns the open ones.
@@ -66,31 +64,22 @@ impl By {
     fn open_session(self, host: &mut Host, user: usize) -> Option<String> {
         let opened = self.send(host, user, &initialize("2025-11-25")).answer;
         let id = opened.field("mcp-session-id")?.to_owned();
-        let done = self.send(host, user, &post(&[("Mcp-Session-Id", &id)], INITIALIZED));
+        let done = self.send(host, user, &in_session(&id, INITIALIZED));
         assert_eq!(done.answer.status, 202);
         Some(id)
     }
 
     fn assert_served(self, host: &mut Host, user: usize) {
-        let call = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
-        let answer = self.send(host, user, &call).answer;
+        let answer = self.send(host, user, &modern_call("echo")).answer;
         assert_eq!(answer.status, 200, "{self:?} {user}: {answer:?}");
     }
-}
-
-fn slow() -> String {
-    modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")])
-}
-
-fn listen() -> String {
-    modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[])
 }
 
 #[test]
 fn r3_h1_one_user_takes_its_share_of_exchanges_and_streams_and_others_are_served() {
     for (by, share) in [(By::Principal, 25), (By::Address, 75)] {
-        let sse = bare("GET", &[]).replacen("/mcp", "/sse", 1);
-        for (request, total) in [(slow(), 40), (listen(), 20), (sse, 20)] {
+        let sse = to("/sse", &bare("GET", &[]));
+        for (request, total) in [(modern_call("slow"), 40), (listen(), 20), (sse, 20)] {
             let mut host = host(by, |_| {});
             // Twice, since places come back.
             for _ in 0..2 {
@@ -141,11 +130,12 @@ fn r3_h1_streams_of_all_users_leave_a_reserve_to_calls() {
         open.extend(By::Principal.fill(&mut host, user, &listen()));
     }
     assert_eq!(open.len(), 20);
-    let calls: usize =
-        (0..3).map(|user| By::Principal.fill(&mut host, 20 + user, &slow()).len()).sum();
+    let calls: usize = (0..3)
+        .map(|user| By::Principal.fill(&mut host, 20 + user, &modern_call("slow")).len())
+        .sum();
     assert_eq!(calls, 20);
     // All exchanges are taken: there is an answer, and nothing is kept for it.
-    let refused = By::Principal.send(&mut host, ADA, &slow());
+    let refused = By::Principal.send(&mut host, ADA, &modern_call("slow"));
     assert_eq!(refused.answer.error(), (503, -32603));
     assert_eq!(host.site.exchanges(), 40);
 }
@@ -156,12 +146,11 @@ fn r3_h1_bodies_under_way_and_kept_of_one_user_leave_room_for_others() {
         let mut host = host(by, |options| {
             (options.max_body, options.body_budget) = (10 << 10, 80 << 10);
         });
-        let request = slow();
+        let request = modern_call("slow");
         let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
         let begin = |host: &mut Host, user| -> ExchangeKey {
-            let mut connection = Connection::new(&by.from(host, user, head));
-            while host.run() | connection.step(host, 1000) {}
-            connection.exchange.unwrap()
+            let head = by.from(host, user, head);
+            host.begin(&head)
         };
         let mallory = match by {
             By::Principal => {
