@@ -20,7 +20,22 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
     ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
 );
 
-/// Input that is available at once, and is repeated as often as a count says.
+/// Input that is available at once.
+struct AtOnce<R>(R);
+
+impl<R: Read> Read for AtOnce<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl<R: Read> Input for AtOnce<R> {
+    fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Input that is repeated as often as a count says.
 struct Repeated {
     first: VecDeque<u8>,
     again: Vec<u8>,
@@ -50,31 +65,10 @@ impl Read for Repeated {
     }
 }
 
-impl Input for Repeated {
-    fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
-        Ok(true)
-    }
-}
-
-#[derive(Clone, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
-
-impl Output {
-    fn messages(&self) -> Vec<Value> {
-        let bytes = self.0.lock().unwrap();
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| serde_json::from_slice(line).unwrap_or(Value::Null)).collect()
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Returns the messages in an output.
+fn messages(output: &[u8]) -> Vec<Value> {
+    let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap_or(Value::Null)).collect()
 }
 
 fn call(id: u32, tool: &str) -> String {
@@ -83,10 +77,9 @@ fn call(id: u32, tool: &str) -> String {
     format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
 }
 
-/// Handler that panics in each of its functions.
-#[derive(Default)]
-struct Panicking {
-    told: Vec<bool>,
+/// Handler that panics in each of its functions. It keeps which panics were those of a request.
+struct Panicking<'t> {
+    told: &'t Mutex<Vec<bool>>,
     job: Option<RequestHandle>,
 }
 
@@ -107,7 +100,7 @@ impl Serialize for Long {
     }
 }
 
-impl Handler for Panicking {
+impl Handler for Panicking<'_> {
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { panic!("event") };
         match request.name().map(|name| name.to_string()).as_deref() {
@@ -137,7 +130,7 @@ impl Handler for Panicking {
         request: Option<RequestHandle>,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
-        self.told.push(request.is_some());
+        self.told.lock().unwrap().push(request.is_some());
         match self.job.take() {
             Some(job) if request.is_none() => ctx.respond(job, &TextResult::error("failed")),
             _ => Ok(()),
@@ -153,35 +146,6 @@ impl Handler for Panicking {
     }
 }
 
-/// Forwards by reference, so that the test can inspect the handler afterwards.
-impl Handler for &mut Panicking {
-    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
-        (**self).on_event(event, ctx)
-    }
-
-    fn on_panic(
-        &mut self,
-        request: Option<RequestHandle>,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        (**self).on_panic(request, ctx)
-    }
-
-    fn next_timer(&self) -> Option<Instant> {
-        (**self).next_timer()
-    }
-
-    fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
-        (**self).on_timer(ctx)
-    }
-}
-
-fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
-    let output = Output::default();
-    blocking::serve_on(&CONFIG, input, output.clone(), handler).unwrap();
-    output.messages()
-}
-
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
     let tools = ["at once", "answered", "half", "value", "well", "job"];
@@ -190,30 +154,28 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
     let lines = lines
         + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n"
         + &call(7, "well");
-    let mut handler = Panicking::default();
-    let messages = play(once(&lines), &mut handler);
+    let (told, mut output) = (Mutex::default(), Vec::new());
+    let (input, handler) = (AtOnce(once(&lines)), Panicking { told: &told, job: None });
+    blocking::serve_on(&CONFIG, input, &mut output, handler).unwrap();
+    let messages = messages(&output);
     let internal = |id: u32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "The handler panicked"}});
-    let said = |id: u32| messages.iter().filter(|message| message["id"] == id).collect::<Vec<_>>();
-    assert_eq!(said(1), [&internal(1)]);
-    assert_eq!(
-        (said(2).len(), said(2)[0]["result"]["content"][0]["text"].as_str()),
-        (1, Some("answered"))
-    );
-    // The begun line is not a message; the next line is.
-    assert_eq!(
-        (messages.iter().filter(|message| message.is_null()).count(), said(3)),
-        (1, vec![&internal(3)])
-    );
-    assert_eq!(said(4), [&internal(4)]);
-    for id in [5, 7] {
-        assert_eq!(
-            (said(id).len(), said(id)[0]["result"]["content"][0]["text"].as_str()),
-            (1, Some("well"))
-        );
+    let said = |id: u32| {
+        let mut said = messages.iter().filter(|message| message["id"] == id);
+        let message = said.next().expect("a response");
+        assert_eq!(said.next(), None, "it is the only one");
+        message
+    };
+    for id in [1, 3, 4] {
+        assert_eq!(*said(id), internal(id));
     }
+    for (id, text) in [(2, "answered"), (5, "well"), (7, "well")] {
+        assert_eq!(said(id)["result"]["content"][0]["text"], text);
+    }
+    // The begun line of the third is not a message; the next line is.
+    assert_eq!(messages.iter().filter(|message| message.is_null()).count(), 1);
     // The handler responds to the job of `woken`, or has done so at the event before.
-    assert_eq!((said(6).len(), said(6)[0]["result"]["isError"].as_bool()), (1, Some(true)));
-    assert_eq!(handler.told, [true, true, true, true, false]);
+    assert_eq!(said(6)["result"]["isError"], true);
+    assert_eq!(told.into_inner().unwrap(), [true, true, true, true, false]);
 }
 
 #[test]
@@ -233,7 +195,7 @@ fn f9_a_handler_that_panics_at_each_wake_is_paused() {
     }
     let woken = Arc::new(AtomicUsize::new(0));
     let begun = std::time::Instant::now();
-    let input = Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") };
+    let input = AtOnce(Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") });
     blocking::serve_on(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
     // Once, and once more for each second that the test took.
     assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
@@ -267,17 +229,12 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     let mut job = Job(None, 0);
     // A long line has grown the buffer; then endless blank lines follow.
     let first = format!("{}{}\n", call(1, "wait"), " ".repeat(1 << 20));
-    let mut input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
-    input.longest = Arc::default();
-    let (longest, output) = (Arc::clone(&input.longest), Output::default());
-    blocking::serve_on(&config, input, output.clone(), &mut job).unwrap();
+    let input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
+    let (longest, mut output) = (Arc::clone(&input.longest), Vec::new());
+    blocking::serve_on(&config, AtOnce(input), &mut output, &mut job).unwrap();
     assert_eq!(job.0, None, "its deadline came");
-    assert!(
-        output
-            .messages()
-            .iter()
-            .any(|message| message["id"] == 1 && message["error"]["code"] == -32603)
-    );
+    let is_late = |message: &Value| message["id"] == 1 && message["error"]["code"] == -32603;
+    assert!(messages(&output).iter().any(is_late));
     assert!(job.1 >= 80, "woken {} times", job.1);
     assert!(longest.load(Relaxed) <= 64 << 10);
 }
@@ -308,13 +265,8 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
 fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
     let handler = |_: ServerEvent<'_>, _: &mut Context<'_>| Ok(());
-    blocking::serve_on(
-        &config,
-        Threaded::new(io::Cursor::new(call(1, "wait"))),
-        io::sink(),
-        handler,
-    )
-    .unwrap();
+    let input = Threaded::new(io::Cursor::new(call(1, "wait")));
+    blocking::serve_on(&config, input, io::sink(), handler).unwrap();
     assert!(Threaded::new(io::empty()).wait(Some(Duration::MAX)).unwrap());
     #[cfg(unix)]
     {
@@ -334,11 +286,6 @@ fn m1_a_job_of_another_thread_goes_on_while_no_further_request_fits() {
             let read = self.0.read(buffer)?;
             self.1.fetch_add(read, Relaxed);
             Ok(read)
-        }
-    }
-    impl Input for Counted {
-        fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
-            Ok(true)
         }
     }
     /// Keeps its requests until the thread is done.
@@ -366,21 +313,21 @@ fn m1_a_job_of_another_thread_goes_on_while_no_further_request_fits() {
     let long = |id| call(id, "wait").replace('\n', &format!("{}\n", " ".repeat(1 << 19)));
     let lines = (0..count).map(|id| if id < entries { call(id, "wait") } else { long(id) });
     let input: String = lines.collect();
-    let (read, is_done, output) =
-        (Arc::<AtomicUsize>::default(), Arc::default(), Output::default());
-    let input = Counted(input.into_bytes().into(), Arc::clone(&read));
+    let (read, is_done) = (Arc::<AtomicUsize>::default(), Arc::default());
+    let input = AtOnce(Counted(input.into_bytes().into(), Arc::clone(&read)));
     let (wakers, waker) = mpsc::channel();
     let handler = Waiting(Vec::new(), wakers, Arc::clone(&is_done));
     let (ended, is_ended) = mpsc::channel();
-    let written = output.clone();
     std::thread::spawn(move || {
-        ended.send(blocking::serve_on(&CONFIG, input, written, handler)).unwrap();
+        let mut output = Vec::new();
+        blocking::serve_on(&CONFIG, input, &mut output, handler).unwrap();
+        ended.send(output).unwrap();
     });
     assert!(settled(&read, blocking::MAX_LINE) < 17 << 20);
     is_done.store(true, Relaxed);
     waker.recv().unwrap().wake();
-    is_ended.recv_timeout(Duration::from_secs(20)).expect("the server is woken").unwrap();
-    let messages = output.messages();
+    let output = is_ended.recv_timeout(Duration::from_secs(20)).expect("the server is woken");
+    let messages = messages(&output);
     let ids = messages.iter().map(|message| message["id"].as_u64().unwrap());
     assert!(ids.eq(0..u64::from(count)));
 }
@@ -444,22 +391,16 @@ fn r3_b2_a_signal_during_a_read_ends_no_input() {
         }
     }
 
-    impl Input for Signalled {
-        fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
-            Ok(true)
-        }
-    }
-
     let lines = call(1, "a") + &call(2, "b");
-    let input = || Signalled(io::Cursor::new(lines.clone()), false);
-    let outputs = [Output::default(), Output::default()];
+    let input = || AtOnce(Signalled(io::Cursor::new(lines.clone()), false));
+    let mut outputs = [Vec::new(), Vec::new()];
     let respond =
         |ctx: &mut blocking::RequestContext<'_, '_>| ctx.respond(&TextResult::new("done"));
     let app = || blocking::App::new(&CONFIG);
-    app().serve_on(input(), outputs[0].clone(), respond).unwrap();
-    app().serve_on(Threaded::new(input()), outputs[1].clone(), respond).unwrap();
+    app().serve_on(input(), &mut outputs[0], respond).unwrap();
+    app().serve_on(Threaded::new(input()), &mut outputs[1], respond).unwrap();
     for output in outputs {
-        let ids: Vec<_> = output.messages().iter().map(|message| message["id"].clone()).collect();
+        let ids: Vec<_> = messages(&output).iter().map(|message| message["id"].clone()).collect();
         assert_eq!(ids, [json!(1), json!(2)]);
     }
 }

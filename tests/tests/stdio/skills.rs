@@ -27,6 +27,14 @@ static SKILLS: &[ServedSkill] = &[
 const TEA: &str = "skill://tea/SKILL.md";
 const POTS: &str = "skill://tea/pots.json";
 
+/// Returns why a call about a skill failed.
+fn fault<R: std::fmt::Debug>(result: Result<R, Error>) -> SkillError {
+    let Err(Error::Call { error: CallError::Skill(fault), .. }) = result else {
+        panic!("{result:?}")
+    };
+    fault
+}
+
 /// Calls `check` with the entry of the skill.
 fn with_tea<R>(client: &mut Client<'_>, check: impl FnOnce(&mut Client<'_>, &Skill<'_>) -> R) -> R {
     let entry = client.get_skill(TEA).unwrap();
@@ -53,20 +61,19 @@ fn skl_12_skl_16_skl_20_a_skill_is_listed_loaded_by_its_uri_and_read() {
         if era == Era::Modern {
             // It has not asked what the server declares.
             let unknown = client.read_directory("skill://tea");
-            assert!(
-                matches!(unknown, Err(Error::Call { error: CallError::NotSent(_), .. })),
-                "{unknown:?}"
-            );
+            let Err(Error::Call { error: CallError::NotSent(_), .. }) = unknown else {
+                panic!("{unknown:?}")
+            };
             continue;
         }
         let children = client.read_directory("skill://tea").unwrap();
         let names: Vec<_> = children.iter().map(|child| child.unwrap().name.to_string()).collect();
         assert_eq!(names, ["SKILL.md", "cups", "pots.json"]);
-        let file = client.read_directory(POTS).unwrap_err();
-        assert!(matches!(
-            &file,
-            Error::Call { error: CallError::Server(error), .. } if error.code == -32602
-        ));
+        let file = client.read_directory(POTS);
+        let Err(Error::Call { error: CallError::Server(error), .. }) = file else {
+            panic!("{file:?}")
+        };
+        assert_eq!(error.code, -32602);
     }
 }
 
@@ -115,54 +122,31 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
         .unwrap();
     client.list_skills().unwrap();
     // The server returns the entry of another skill.
-    let other = client.get_skill("skill://lab/soldering/SKILL.md");
-    assert!(
-        matches!(other, Err(Error::Call { error: CallError::Skill(SkillError::Entry(_)), .. })),
-        "{other:?}"
-    );
+    let other = fault(client.get_skill("skill://lab/soldering/SKILL.md"));
+    assert!(matches!(other, SkillError::Entry(_)), "{other}");
     with_tea(&mut client, |client, skill| {
-        let early = ["skills/list ", "skills/get skill://lab/soldering/SKILL.md"];
-        let early = [&early[..], &["skills/get skill://tea/SKILL.md"]].concat();
+        let early = [
+            "skills/list ",
+            "skills/get skill://lab/soldering/SKILL.md",
+            "skills/get skill://tea/SKILL.md",
+        ];
         assert_eq!(*requests.lock().unwrap(), early);
         let mut read = |uri: &str, text: &str| {
             text.clone_into(&mut lie.lock().unwrap());
             client.read_skill_file(skill, uri)
         };
         let pots = "{\"pots\":\u{a0}2}\n";
-        let size = read(POTS, "skill://tea/pots.json x");
-        assert!(matches!(
-            size,
-            Err(Error::Call {
-                error: CallError::Skill(SkillError::Size { expected: 12, actual: 1 }),
-                ..
-            })
-        ));
-        let digest = read(POTS, "skill://tea/pots.json {\"pots\": 3}\n");
-        assert!(
-            matches!(digest, Err(Error::Call { error: CallError::Skill(SkillError::Digest), .. })),
-            "{digest:?}"
-        );
-        let other = read(POTS, &format!("skill://tea/cups.json {pots}"));
-        assert!(
-            matches!(
-                other,
-                Err(Error::Call { error: CallError::Skill(SkillError::NoContent), .. })
-            ),
-            "{other:?}"
-        );
-        assert_eq!(
-            read(POTS, "skill://tea/pots.json {\"pots\": 2}\n").unwrap(),
-            b"{\"pots\": 2}\n"
-        );
+        let size = fault(read(POTS, "skill://tea/pots.json x"));
+        assert!(matches!(size, SkillError::Size { expected: 12, actual: 1 }), "{size}");
+        let digest = fault(read(POTS, "skill://tea/pots.json {\"pots\": 3}\n"));
+        assert!(matches!(digest, SkillError::Digest), "{digest}");
+        let other = fault(read(POTS, &format!("skill://tea/cups.json {pots}")));
+        assert!(matches!(other, SkillError::NoContent), "{other}");
+        let honest = read(POTS, "skill://tea/pots.json {\"pots\": 2}\n");
+        assert_eq!(honest.unwrap(), b"{\"pots\": 2}\n");
         let asked = requests.lock().unwrap().len();
-        let unlisted = read("skill://tea/new.md", "skill://tea/new.md new");
-        assert!(
-            matches!(
-                unlisted,
-                Err(Error::Call { error: CallError::Skill(SkillError::Unlisted), .. })
-            ),
-            "{unlisted:?}"
-        );
+        let unlisted = fault(read("skill://tea/new.md", "skill://tea/new.md new"));
+        assert!(matches!(unlisted, SkillError::Unlisted), "{unlisted}");
         assert_eq!(requests.lock().unwrap().len(), asked, "nothing is requested");
     });
     // The digest is right, and the frontmatter is not what was approved.
@@ -172,13 +156,7 @@ fn skl_16_skl_17_skl_18_skl_19_a_dishonest_server_is_found_out_and_asked_for_not
     let lying = Skill::new(TEA, other, skill.resources);
     *lie.lock().unwrap() =
         format!("{TEA} {}", include_str!("../server/features/skills/tea/SKILL.md"));
-    let differs = client.read_skill_file(&lying, TEA);
-    assert!(
-        matches!(
-            differs,
-            Err(Error::Call { error: CallError::Skill(SkillError::FrontmatterDiffers), .. })
-        ),
-        "{differs:?}"
-    );
+    let differs = fault(client.read_skill_file(&lying, TEA));
+    assert!(matches!(differs, SkillError::FrontmatterDiffers), "{differs}");
     assert!(client.read_skill_file(&skill, TEA).is_ok());
 }

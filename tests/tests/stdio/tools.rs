@@ -109,17 +109,13 @@ fn visit(client: &mut Client<'_>) -> Vec<String> {
         ("none", "{}"),
         ("add", r#"{"number":0}"#),
     ]
-    .map(|(tool, arguments)| {
-        let result = client.call_tool(tool, &RawJson::parse(arguments).unwrap());
-        match result {
-            Ok(result) => {
-                let json: serde_json::Value =
-                    serde_json::from_str(result.as_json().as_str()).unwrap();
-                let is_error = json["isError"] == true;
-                format!("{}{}", if is_error { "! " } else { "" }, json["content"][0]["text"])
-            }
-            Err(error) => error.to_string(),
+    .map(|(tool, arguments)| match client.call_tool(tool, &RawJson::parse(arguments).unwrap()) {
+        Ok(result) => {
+            let json: serde_json::Value = result.as_json().to().unwrap();
+            let mark = if json["isError"] == true { "! " } else { "" };
+            format!("{mark}{}", json["content"][0]["text"])
         }
+        Err(error) => error.to_string(),
     })
     .into()
 }

@@ -81,14 +81,7 @@ fn stdio_05_dropping_a_client_ends_its_server() {
     let mut client = Connector::new(&CONFIG).connect(stubborn(server("deaf"))).unwrap();
     let id = data(&trick(&mut client, "pid", &json!({})).unwrap()).to_string();
     drop(client);
-    assert!(
-        !Command::new("kill")
-            .args(["-0", &id])
-            .stderr(std::process::Stdio::null())
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(!Command::new("kill").args(["-0", &id]).output().unwrap().status.success());
 }
 
 #[test]
@@ -97,10 +90,8 @@ fn stdio_11_tol_03_a_server_that_dies_ends_all_calls_with_its_status_and_last_wo
     let waiting = start(&mut client, "mute", &json!({}), CallOptions::new());
     let error = trick(&mut client, "die", &json!({})).unwrap_err();
     let Error::Closed(ended) = &error else { panic!("{error}") };
-    assert_eq!(
-        (ended.status.unwrap().code(), ended.stderr.as_slice()),
-        (Some(7), ["out of cheese".to_owned()].as_slice())
-    );
+    assert_eq!(ended.status.unwrap().code(), Some(7));
+    assert_eq!(ended.stderr, ["out of cheese"]);
     let said = format!(
         "has ended ({}); the last lines of its standard error:\n  out of cheese",
         ended.status.unwrap()
@@ -130,37 +121,33 @@ fn stdio_11_tol_03_a_server_that_is_killed_ends_all_calls() {
 #[cfg(unix)]
 #[test]
 fn stdio_11_tol_03_a_server_that_closes_its_output_ends_the_calls_and_is_ended() {
-    // The id of the probe is 1.
-    let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
-    let script = format!("read probe; echo '{found}'; read call; exec >&-; cat >/dev/null; exit 5");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]);
-    let mut client = Client::spawn(&CONFIG, command).unwrap();
+    let mut client = connect_script("read call; exec >&-; cat >/dev/null; exit 5");
     let error = trick(&mut client, "echo", &json!({})).unwrap_err();
-    assert!(
-        matches!(&error, Error::Closed(ended) if ended.status.unwrap().code() == Some(5)),
-        "{error}"
-    );
+    let Error::Closed(ended) = &error else { panic!("{error}") };
+    assert_eq!(ended.status.unwrap().code(), Some(5));
+}
+
+/// Connects to a server that responds to the probe, whose id is 1, and goes on with this script.
+#[cfg(unix)]
+fn connect_script(script: &str) -> Client<'static> {
+    let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("read probe; echo '{found}'; {script}")]);
+    Client::spawn(&CONFIG, command).unwrap()
 }
 
 #[cfg(unix)]
 #[test]
 fn responses_arrive_from_a_server_that_stopped_reading() {
-    let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"complete"}}"#;
-    let script =
-        format!("read probe; echo '{found}'; read call; exec <&-; sleep 0.3; echo '{answer}'");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]);
-    let mut client = Client::spawn(&CONFIG, command).unwrap();
+    let mut client = connect_script(&format!("read call; exec <&-; sleep 0.3; echo '{answer}'"));
     let first = start(&mut client, "echo", &json!({}), CallOptions::new());
     client.run_for(Duration::from_millis(100)).unwrap();
-    let second =
-        start(&mut client, "echo", &json!({"much": "x".repeat(1 << 20)}), CallOptions::new());
+    let much = json!({"much": "x".repeat(1 << 20)});
+    let second = start(&mut client, "echo", &much, CallOptions::new());
     client.wait(first).unwrap();
-    assert!(
-        matches!(client.wait(second), Err(Error::Closed(ended)) if ended.status.unwrap().success())
-    );
+    let error = client.wait(second).unwrap_err();
+    assert!(matches!(&error, Error::Closed(it) if it.status.unwrap().success()), "{error}");
 }
 
 #[test]
@@ -192,14 +179,8 @@ fn stdio_08_a_restarted_legacy_server_gets_its_session_state_again() {
     assert!(client.cancel(listens[1], None).unwrap());
     assert!(trick(&mut client, "die", &json!({})).is_err());
     client.reconnect().unwrap();
-    let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-    let heard: Vec<Value> = heard
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap())
-        .collect();
-    let methods: Vec<_> = heard.iter().map(|message| message["method"].as_str().unwrap()).collect();
+    let heard = heard(&mut client);
+    let heard: Vec<Value> = heard.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let expected = [
         "initialize",
         "notifications/initialized",
@@ -207,8 +188,7 @@ fn stdio_08_a_restarted_legacy_server_gets_its_session_state_again() {
         "resources/subscribe",
         "tools/call",
     ];
-    assert_eq!(
-        (methods, &heard[2]["params"]["level"], &heard[3]["params"]["uri"]),
-        (expected.to_vec(), &json!("warning"), &json!("a:1"))
-    );
+    assert!(heard.iter().map(|message| &message["method"]).eq(&expected), "{heard:?}");
+    assert_eq!(heard[2]["params"]["level"], "warning");
+    assert_eq!(heard[3]["params"]["uri"], "a:1");
 }

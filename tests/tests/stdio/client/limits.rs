@@ -27,6 +27,11 @@ impl Scene {
     }
 }
 
+/// The response to a message.
+pub(super) fn respond(message: &Value, result: Value) -> Vec<Value> {
+    vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+}
+
 type Reply = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
 
 /// A server whose responses a function returns. An exchange takes some milliseconds; one that
@@ -81,12 +86,11 @@ impl Scripted {
             self.heard.drain(..=end);
             self.floods |= message["method"] == "tools/call";
             let answers = match message["method"].as_str() {
-                Some("initialize") => {
-                    vec![
-                        json!({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25",
-                    "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}}),
-                    ]
-                }
+                Some("initialize") => respond(
+                    &message,
+                    json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                        "serverInfo": {"name": "s", "version": "1"}}),
+                ),
                 _ => (self.reply)(&message),
             };
             for answer in answers {
@@ -125,11 +129,8 @@ impl Transport for Scripted {
                 self.inbox.extend(self.flood.bytes());
             }
         }
-        let line = self
-            .inbox
-            .iter()
-            .take(if self.by_line { into.len() } else { 0 })
-            .position(|byte| *byte == b'\n');
+        let line = self.inbox.iter().take(into.len()).position(|byte| *byte == b'\n');
+        let line = line.filter(|_| self.by_line);
         let most = into.len().min(self.chunk).min(line.map_or(usize::MAX, |end| end + 1));
         self.inbox.make_contiguous();
         done.read = self.inbox.read(&mut into[..most])?;
@@ -258,9 +259,7 @@ fn a_connection_after_one_that_was_unresponsive_begins_anew() {
     let scene = Arc::<Scene>::default();
     let second = Duration::from_secs(1);
     let config = asking(TIMEOUT * 10).ping_interval(second).ping_timeout(second);
-    let server = Scripted::new(&scene, |message| {
-        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})]
-    });
+    let server = Scripted::new(&scene, |message| respond(message, json!({"content": []})));
     let server = Scripted { is_deaf: true, ..server };
     // The ping that the server does not read is shown, too.
     let notes = Notes::default();
@@ -281,12 +280,9 @@ fn a_connection_after_one_that_was_unresponsive_begins_anew() {
 fn s8_the_longest_duration_is_never() {
     let scene = Arc::<Scene>::default();
     let config = asking(Duration::MAX).call_limit(Duration::MAX).probe_timeout(Duration::MAX);
-    let server = Scripted::new(&scene, |message| {
-        vec![
-            json!({"jsonrpc": "2.0", "id": message["id"], "result": {"resultType": "complete", "tools": [], "ttlMs": 0,
-            "cacheScope": "private", "content": []}}),
-        ]
-    });
+    let result = json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private",
+        "content": []});
+    let server = Scripted::new(&scene, move |message| respond(message, result.clone()));
     let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
     client.list_tools().unwrap();
     let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX).progress(true);
@@ -346,18 +342,14 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
             return vec![serde_json::from_str(NEWS).unwrap(), request];
         }
         let Some(id) = asked.clone().filter(|_| message["id"] == "q") else { return Vec::new() };
-        vec![
-            json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "structuredContent": message["error"]}}),
-        ]
+        let result = json!({"content": [], "structuredContent": message["error"]});
+        respond(&json!({"id": id}), result)
     });
     let legacy = connector(&config, &scene, Era::Legacy).handler(Panicking(Arc::clone(&panics)));
     let mut client = legacy.trace(|_, _| panic!("trace")).connect(server).unwrap();
     for _ in 0..2 {
         let error = data(&trick(&mut client, "ask", &json!({})).unwrap());
-        assert_eq!(
-            (&error["code"], &error["message"]),
-            (&json!(-32603), &json!("The handler panicked"))
-        );
+        assert_eq!(error, json!({"code": -32603, "message": "The handler panicked"}));
     }
     assert_eq!(panics.swap(0, Relaxed), 4);
 
@@ -370,17 +362,15 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
             }
             _ => json!({"resultType": "complete", "content": [], "structuredContent": 5}),
         };
-        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+        respond(message, result)
     });
-    let mut client = connector(&config, &scene, Era::Modern)
-        .handler(Panicking(Arc::clone(&panics)))
-        .connect(server)
-        .unwrap();
+    let modern = connector(&config, &scene, Era::Modern).handler(Panicking(Arc::clone(&panics)));
+    let mut client = modern.connect(server).unwrap();
     let error = trick(&mut client, "ask", &json!({})).unwrap_err();
-    assert!(
-        matches!(&error, Error::Call { method, error: CallError::InputRefused { refusal: InputRefusal::Panicked, .. } } if method == "tools/call"),
-        "{error}"
-    );
+    let Error::Call { method, error: CallError::InputRefused { refusal, .. } } = error else {
+        panic!("{error}")
+    };
+    assert!(method == "tools/call" && matches!(refusal, InputRefusal::Panicked), "{refusal:?}");
     assert_eq!(panics.load(Relaxed), 100);
     assert_eq!(data(&trick(&mut client, "other", &json!({})).unwrap()), json!(5));
 }
@@ -394,10 +384,8 @@ fn m1_kept_standard_error_has_a_limit() {
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
     let mut process = Process::new(command);
     process.stderr = Stderr::lines(|_| panic!("lines"));
-    let Err(error) = Connector::new(&CONFIG).connect(process) else {
-        panic!("connecting must fail")
-    };
-    let Error::Closed(ended) = error else { panic!("{error}") };
+    let error = Connector::new(&CONFIG).connect(process).err();
+    let Some(Error::Closed(ended)) = error else { panic!("{error:?}") };
     assert_eq!(ended.stderr.len(), 10);
     assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all lines were read");
 }

@@ -86,9 +86,14 @@ fn trick(client: &mut Client<'_>, name: &str, arguments: &Value) -> Result<Owned
 }
 
 fn start(client: &mut Client<'_>, name: &str, arguments: &Value, options: CallOptions) -> CallId {
-    client
-        .start("tools/call", &Json(json!({"name": name, "arguments": arguments})), options)
-        .unwrap()
+    let params = Json(json!({"name": name, "arguments": arguments}));
+    client.start("tools/call", &params, options).unwrap()
+}
+
+/// Returns the messages that the server has heard.
+fn heard(client: &mut Client<'_>) -> Vec<String> {
+    let heard = data(&trick(client, "heard", &json!({})).unwrap());
+    heard.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
 fn data(result: &OwnedJson) -> Value {

@@ -9,23 +9,12 @@ use mcp_sansio_adapters::blocking::client::Transport as _;
 #[test]
 fn a_server_is_started_called_and_stopped() {
     let mut client = connect("");
-    assert_eq!(
-        (client.era(), client.connected().unwrap().revision),
-        (Some(Era::Modern), Revision::LATEST)
-    );
+    let connected = client.connected().unwrap();
+    assert_eq!((client.era(), connected.revision), (Some(Era::Modern), Revision::LATEST));
+    let result = connected.result.as_ref().unwrap().as_json();
+    assert!(result.get("supportedVersions").is_some());
     let answer = trick(&mut client, "echo", &json!({"city": "Łódź"})).unwrap();
     assert_eq!(data(&answer), json!({"city": "Łódź"}));
-    assert!(
-        client
-            .connected()
-            .unwrap()
-            .result
-            .as_ref()
-            .unwrap()
-            .as_json()
-            .get("supportedVersions")
-            .is_some()
-    );
     assert!(client.close().unwrap().status.unwrap().success());
 }
 
@@ -33,17 +22,11 @@ fn a_server_is_started_called_and_stopped() {
 fn ver_13_a_server_that_does_not_know_the_probe_is_greeted_on_the_same_process() {
     let (client, notes) = connect_noting(&CONFIG, "legacy");
     let mut client = client.unwrap();
-    assert_eq!(
-        (client.era(), client.connected().unwrap().revision),
-        (Some(Era::Legacy), Revision::V2025_11_25)
-    );
-    let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-    assert!(
-        heard[0].as_str().unwrap().contains("server/discover")
-            && heard[1].as_str().unwrap().contains("initialize"),
-        "{heard}"
-    );
-    assert_eq!(noted(&notes, "> "), heard.as_array().unwrap().len());
+    let revision = client.connected().unwrap().revision;
+    assert_eq!((client.era(), revision), (Some(Era::Legacy), Revision::V2025_11_25));
+    let heard = heard(&mut client);
+    assert!(heard[0].contains("server/discover") && heard[1].contains("initialize"), "{heard:?}");
+    assert_eq!(noted(&notes, "> "), heard.len());
 }
 
 #[test]
@@ -52,8 +35,7 @@ fn ver_13_a_server_that_ends_over_the_probe_is_started_once_more_and_greeted() {
     let mut client = client.unwrap();
     assert_eq!(client.era(), Some(Era::Legacy));
     // The second process received none of the messages of the first attempt.
-    let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-    assert!(heard[0].as_str().unwrap().contains("initialize"), "{heard}");
+    assert!(heard(&mut client)[0].contains("initialize"));
     assert_eq!((noted(&notes, "server/discover"), noted(&notes, "\"initialize\"")), (1, 1));
     // The era is kept: the client does not probe again.
     client.reconnect().unwrap();
@@ -72,10 +54,8 @@ fn the_error_for_a_server_that_always_exits_has_its_standard_error() {
 #[test]
 fn what_cannot_be_started_is_named() {
     let error = Client::spawn(&CONFIG, Command::new("./no-such-server")).unwrap_err();
-    assert!(
-        matches!(&error, Error::Start { server, .. } if server == "./no-such-server"),
-        "{error}"
-    );
+    let Error::Start { server, .. } = &error else { panic!("{error}") };
+    assert_eq!(server, "./no-such-server");
     assert!(error.to_string().contains("no such program: give its path"), "{error}");
     assert!(std::error::Error::source(&error).is_some());
     let error = Client::spawn(&CONFIG, Command::new("/")).unwrap_err();
@@ -126,10 +106,8 @@ fn time_05_life_17_initialize_is_never_cancelled() {
     let (client, notes) = connect_noting(&SHORT, "silent");
     let error = client.unwrap_err();
     // Its input was closed, and it exited with status 0.
-    assert!(
-        matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
-        "{error}"
-    );
+    let Error::ConnectFailed { ended, .. } = &error else { panic!("{error}") };
+    assert!(ended.status.unwrap().success());
     assert!(error.to_string().contains("did not respond in time"), "{error}");
     assert_eq!((noted(&notes, "initialize"), noted(&notes, "cancelled")), (1, 0));
 }
@@ -140,20 +118,16 @@ fn life_12_a_server_without_a_common_revision_is_disconnected() {
         ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .revisions(Revisions::only(Revision::V2024_11_05));
     let error = Client::spawn(&OLD, server("legacy")).unwrap_err();
-    assert!(
-        matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
-        "{error}"
-    );
+    let Error::ConnectFailed { ended, .. } = &error else { panic!("{error}") };
+    assert!(ended.status.unwrap().success());
     assert!(error.to_string().contains("2025-11-25"), "{error}");
 }
 
 #[test]
 fn a_client_can_be_sent_to_another_thread() {
     let mut client = connect("");
-    let answer = std::thread::spawn(move || trick(&mut client, "echo", &json!({"n": 1})).unwrap())
-        .join()
-        .unwrap();
-    assert_eq!(data(&answer), json!({"n": 1}));
+    let thread = std::thread::spawn(move || trick(&mut client, "echo", &json!({"n": 1})).unwrap());
+    assert_eq!(data(&thread.join().unwrap()), json!({"n": 1}));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mcp_sansio::Era;
 
-use super::limits::{Scene, Scripted, connector};
+use super::limits::{Scene, Scripted, connector, respond};
 use super::*;
 
 #[test]
@@ -23,16 +23,14 @@ fn canc_14_canc_15_a_cancelled_call_sends_a_notification() {
 fn a_response_received_in_time_counts_however_late_it_is_read() {
     let scene = Arc::<Scene>::default();
     let server = Scripted::new(&scene, |message| {
-        let result = json!({"resultType": "complete", "content": [], "structuredContent": message["params"]["arguments"]});
-        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+        let arguments = &message["params"]["arguments"];
+        let result =
+            json!({"resultType": "complete", "content": [], "structuredContent": arguments});
+        respond(message, result)
     });
     let mut client = connector(&CONFIG, &scene, Era::Modern).connect(server).unwrap();
-    let call = start(
-        &mut client,
-        "echo",
-        &json!({"kept": true}),
-        CallOptions::new().timeout(Duration::from_millis(500)),
-    );
+    let options = CallOptions::new().timeout(Duration::from_millis(500));
+    let call = start(&mut client, "echo", &json!({"kept": true}), options);
     scene.clock.fetch_add(700, Ordering::Relaxed);
     // Pending output is sent first.
     let other = start(&mut client, "echo", &json!({}), CallOptions::new());

@@ -15,8 +15,7 @@ const MUCH: usize = 10 << 20;
 
 #[test]
 fn both_sides_may_write_much_at_once() {
-    let mut client = connect("");
-    both_write_much(&mut client, MUCH);
+    both_write_much(&mut connect(""), MUCH);
 }
 
 #[test]
@@ -65,11 +64,8 @@ fn stdio_04_tol_02_a_flood_on_standard_error_neither_blocks_nor_fails() {
     trick(&mut client, "flood-stderr", &json!({})).unwrap();
     let ended = client.close().unwrap();
     assert_eq!(noted(&lines, "no error either"), 4096);
-    assert!(
-        lines.lock().unwrap()[0].starts_with('\u{fffd}')
-            && ended.stderr.len() == 10
-            && ended.status.unwrap().success()
-    );
+    assert!(lines.lock().unwrap()[0].starts_with('\u{fffd}'));
+    assert!(ended.stderr.len() == 10 && ended.status.unwrap().success());
 }
 
 #[test]
@@ -112,13 +108,8 @@ fn stdio_10_a_response_that_is_too_long_ends_only_its_call() {
         .connect(Process::new(server("")))
         .unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
-    assert!(
-        matches!(
-            &error,
-            Error::Call { error: CallError::Invalid(mcp_sansio::Violation::TooLong), .. }
-        ),
-        "{error}"
-    );
+    let Error::Call { error: CallError::Invalid(violation), .. } = error else { panic!("{error}") };
+    assert_eq!(violation, mcp_sansio::Violation::TooLong);
     trick(&mut client, "echo", &json!({})).unwrap();
 }
 
@@ -130,22 +121,14 @@ fn stdio_01_stdio_03_a_server_hears_one_message_a_line_and_nothing_else() {
         trick(&mut client, "echo", &json!({"text": "two\nlines\r\n"})).unwrap();
         let call = start(&mut client, "mute", &json!({}), CallOptions::new());
         client.cancel(call, Some("a\nb")).unwrap();
-        let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-        let heard: Vec<_> =
-            heard.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+        let heard = heard(&mut client);
         for line in &heard {
             let message: Value = serde_json::from_str(line).unwrap();
             assert_eq!(message["jsonrpc"], "2.0", "{line}");
         }
         // The trace shows the same.
-        let sent: Vec<_> = notes
-            .lock()
-            .unwrap()
-            .iter()
-            .filter_map(|note| note.strip_prefix("> "))
-            .map(str::to_owned)
-            .collect();
-        assert_eq!(sent, heard);
+        let notes = notes.lock().unwrap();
+        assert!(notes.iter().filter_map(|note| note.strip_prefix("> ")).eq(&heard), "{notes:?}");
     }
 }
 
@@ -167,15 +150,11 @@ fn a_server_that_requests_much_and_reads_nothing_is_held_back() {
 fn an_error_of_the_server_is_reported_unchanged() {
     let mut client = connect("");
     let error = trick(&mut client, "no such", &json!({})).unwrap_err();
-    assert!(
-        matches!(&error, Error::Call { error: CallError::Server(fault), .. } if fault.code == -32602 && fault.message == "no such trick"),
-        "{error}"
-    );
+    let Error::Call { error: CallError::Server(fault), .. } = error else { panic!("{error}") };
+    assert_eq!((fault.code, &*fault.message), (-32602, "no such trick"));
     let error = client.list_prompts().unwrap_err();
-    assert!(
-        matches!(&error, Error::Call { method, error: CallError::NotSent(_) } if method == "prompts/list"),
-        "{error}"
-    );
+    let Error::Call { method, error: CallError::NotSent(_) } = error else { panic!("{error}") };
+    assert_eq!(method, "prompts/list");
 }
 
 #[test]
