@@ -8,6 +8,7 @@ use mcp_sansio_tests::chaos::{
     client_survives, login_survives, pair_survives, server_survives, tasks_survive,
 };
 use mcp_sansio_tests::frames::record;
+use mcp_sansio_tests::random::Random;
 
 #[test]
 fn the_server_survives() {
@@ -27,20 +28,17 @@ fn the_client_survives() {
 
 #[test]
 fn the_pair_survives() {
-    let events = survives(pair_survives);
-    println!("{events} events and lines");
+    println!("{} events and lines", survives(pair_survives));
 }
 
 #[test]
 fn tasks_of_the_pair_survive() {
-    let lines = survives(tasks_survive);
-    println!("{lines} lines");
+    println!("{} lines", survives(tasks_survive));
 }
 
 #[test]
 fn auth_98_auth_113_auth_93_a_login_survives() {
-    let steps = survives(login_survives);
-    println!("{steps} steps");
+    println!("{} steps", survives(login_survives));
 }
 
 /// Plays many scripts, or the one in `CHAOS_DATA`; returns the sum of the results.
@@ -59,9 +57,8 @@ fn survives(play: fn(&[u8]) -> u64) -> u64 {
             Err(panic) => {
                 let data = shortest(play, data);
                 let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
-                eprintln!(
-                    "\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}"
-                );
+                eprintln!("\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:");
+                eprintln!("CHAOS_DATA={hex}");
                 resume_unwind(panic);
             }
         }
@@ -87,19 +84,9 @@ fn shortest(play: fn(&[u8]) -> u64, mut data: Vec<u8>) -> Vec<u8> {
 
 /// Returns 1 to 1,000 bytes, the same for the same arguments.
 fn random(seed: u64, round: u64) -> Vec<u8> {
-    let mut state =
-        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u32
-    };
-    for _ in 0..8 {
-        next();
-    }
-    let len = 1 + next() % 1000;
-    (0..len).map(|_| next() as u8).collect()
+    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round);
+    let len = 1 + random.below(1000);
+    (0..len).map(|_| random.below(256) as u8).collect()
 }
 
 fn unhex(hex: &str) -> Vec<u8> {

@@ -41,15 +41,8 @@ fn every_pair_of_revision_sets_connects_as_in_the_table() {
         let mut stage = Stage::new(&server, &client, 1 << 16, usize::MAX);
         stage.open();
         let (frames, event) = meaning(expected, theirs, ours);
-        assert_eq!(
-            stage.frames, frames,
-            "frames between a server of {theirs} and a client of {ours}"
-        );
-        assert_eq!(
-            stage.client.app.log,
-            [event],
-            "event of a client of {ours} for a server of {theirs}"
-        );
+        assert_eq!(stage.frames, frames, "a server of {theirs} and a client of {ours}");
+        assert_eq!(stage.client.app.log, [event], "a server of {theirs} and a client of {ours}");
         let opened = expected.split_once(' ').map(|(_, letter)| revision(letter));
         assert_eq!(stage.client.machine.revision(), opened);
         assert_eq!(stage.client.machine.era(), opened.map(Revision::era));
@@ -85,10 +78,8 @@ fn a_server_of_another_era_is_detected_after_reconnecting() {
     stage.reconnect();
     stage.server.machine = new_server::<8, 8>(&modern);
     stage.open();
-    assert_eq!(
-        stage.frames,
-        ["> initialize 2025-11-25", "< error -32602", "> server/discover", "< result"]
-    );
+    let frames = ["> initialize 2025-11-25", "< error -32602", "> server/discover", "< result"];
+    assert_eq!(stage.frames, frames);
     assert_eq!(stage.client.machine.era(), Some(Era::Modern));
     stage.reconnect();
     // In the opposite case the client does not probe, and every request fails until the application
@@ -96,10 +87,8 @@ fn a_server_of_another_era_is_detected_after_reconnecting() {
     stage.server.machine = new_server::<8, 8>(&legacy);
     stage.open();
     let now = stage.instant();
-    stage
-        .client
-        .request(now, "list", "tools/list", "{}", CallOptions::new())
-        .expect("connecting starts");
+    let sent = stage.client.request(now, "list", "tools/list", "{}", CallOptions::new());
+    sent.expect("it is connected");
     stage.run();
     assert_eq!(stage.frames, ["> tools/list", "< error -32022"]);
     stage.reconnect();
@@ -158,12 +147,7 @@ fn each_side_finds_out_whether_the_other_is_alive() {
     for (seconds, said, log) in [(5, 5, 0), (1, 5, 0), (1, 7, 1)] {
         stage.now += seconds * 1000;
         stage.client_alone();
-        assert_eq!(
-            (stage.frames.len(), stage.client.app.log.len()),
-            (said, log),
-            "{:?}",
-            stage.client.app.log
-        );
+        assert_eq!((stage.frames.len(), stage.client.app.log.len()), (said, log));
     }
     assert_eq!(stage.client.app.log, ["Unresponsive"]);
     assert_eq!(stage.frames[4..], ["> ping", "> notifications/cancelled", "> ping"]);
@@ -203,9 +187,8 @@ fn every_feature_works_in_every_cell_of_the_table_that_opens() {
     let mut turn = 0;
     for (theirs, ours, expected) in cells_of(TABLE) {
         let Some((_, letter)) = expected.split_once(' ') else { continue };
-        for (at, (chunk, room)) in
-            CHUNKS.into_iter().flat_map(|chunk| ROOMS.map(|room| (chunk, room))).enumerate()
-        {
+        let sizes = CHUNKS.into_iter().flat_map(|chunk| ROOMS.map(|room| (chunk, room)));
+        for (at, (chunk, room)) in sizes.enumerate() {
             // All sixteen take too long without optimization; each cell then plays a different one.
             if !cfg!(debug_assertions) || at == turn % 16 {
                 plays(revisions(theirs), revisions(ours), revision(letter), room, chunk);
@@ -234,24 +217,18 @@ fn plays(theirs: Revisions, ours: Revisions, revision: Revision, room: usize, ch
 }
 
 /// Returns row, column and cell of each entry.
-fn cells_of(
-    table: &'static str,
-) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+fn cells_of(table: &'static str) -> Vec<(&'static str, &'static str, &'static str)> {
     let mut lines = table.lines().filter(|line| !line.is_empty());
-    let head = lines.next().expect("a head");
-    let columns: Vec<(usize, &str)> = head
-        .split_whitespace()
-        .map(|name| {
-            (head.find(&format!(" {name} ")).map_or(head.rfind(name).unwrap(), |at| at + 1), name)
-        })
-        .collect();
-    let cells = lines.flat_map(move |line| {
-        let columns = columns.clone();
-        columns.into_iter().map(move |(at, column)| {
-            (line[..8].trim(), column, line[at..].get(..6).unwrap_or(&line[at..]).trim())
-        })
-    });
-    cells.collect::<Vec<_>>().into_iter()
+    let columns: Vec<&str> = lines.next().expect("a head").split_whitespace().collect();
+    let mut cells = Vec::new();
+    for line in lines {
+        // Each column is six characters wide.
+        for (at, column) in columns.iter().enumerate() {
+            let cell = &line[8 + 6 * at..];
+            cells.push((line[..8].trim(), *column, cell.get(..6).unwrap_or(cell).trim()));
+        }
+    }
+    cells
 }
 
 /// Returns the frames and the client's event for a cell.
@@ -265,10 +242,8 @@ fn meaning(cell: &str, theirs: &str, ours: &str) -> (Vec<String>, String) {
         "> notifications/initialized".to_owned(),
     );
     let listed = || {
-        format!(
-            "[{}]",
-            revisions(theirs).iter().map(|r| format!("\"{r}\"")).collect::<Vec<_>>().join(",")
-        )
+        let all: Vec<_> = revisions(theirs).iter().map(|it| format!("\"{it}\"")).collect();
+        format!("[{}]", all.join(","))
     };
     let first =
         || format!("> initialize {}", revisions(ours).newest_legacy().expect("a legacy client"));
@@ -303,9 +278,6 @@ fn revisions(set: &str) -> Revisions {
     if set.contains('+') {
         return Revisions::only(first).with(Revisions::only(last));
     }
-    let all = Revisions::ALL
-        .iter()
-        .filter(|revision| (first..=last).contains(revision))
-        .map(Revisions::only);
-    all.reduce(Revisions::with).expect("at least one")
+    let all = Revisions::ALL.iter().filter(|revision| (first..=last).contains(revision));
+    all.map(Revisions::only).reduce(Revisions::with).expect("at least one")
 }

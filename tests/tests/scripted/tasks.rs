@@ -47,226 +47,178 @@ fn cancel(world: &mut World<'_>) {
     world.wait(2500);
 }
 
-/// Plays a conversation that goes as `expected` says: a connection is lost with the line that is
-/// `(cut)`. What the application is told is behind `=`.
-fn plays(revisions: &[Revision], talk: fn(&mut World<'_>), expected: &str) {
-    let mut world = World::new(setting(revisions), &[]);
-    if let Some((line, _)) = expected.split_once(" (cut)") {
-        let line = line.rsplit(", ").next().unwrap_or_default();
-        world.fault(line, Fate::Cut(3));
+/// Plays conversations, between which there is an empty line. Each begins with its dialect and its
+/// name. Then come the lines of both sides: a connection is lost with the line that is `(cut)`. What
+/// the application is told is behind `=`.
+fn play(conversations: &str) {
+    for conversation in conversations.split("\n\n") {
+        let conversation = conversation.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (name, expected) = conversation.split_once(": ").expect("a name");
+        let revisions = match name.split_once(' ').map(|(dialect, _)| dialect) {
+            Some("D") => D,
+            Some("T") => T,
+            _ => MIXED,
+        };
+        let talk = match name.rsplit(' ').next() {
+            Some("cancel") => cancel,
+            Some("ask_and_listen") => ask_and_listen,
+            _ => ask,
+        };
+        let mut world = World::new(setting(revisions), &[]);
+        if let Some((line, _)) = expected.split_once(" (cut)") {
+            let line = line.rsplit(", ").next().unwrap_or_default();
+            world.fault(line, Fate::Cut(3));
+        }
+        talk(&mut world);
+        let trace = std::mem::take(&mut world.trace).join(", ");
+        world.finish();
+        let report = match world.followed()[0].report() {
+            Some((Report::Done(..), _)) => "done",
+            Some((Report::Cancelled, _)) => "cancelled",
+            Some((Report::NoTask, _)) => "no task",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(format!("{trace} = {report}"), expected);
     }
-    talk(&mut world);
-    let trace = std::mem::take(&mut world.trace).join(", ");
-    world.finish();
-    let report = match world.followed()[0].report() {
-        Some((Report::Done(..), _)) => "done",
-        Some((Report::Cancelled, _)) => "cancelled",
-        Some((Report::NoTask, _)) => "no task",
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(format!("{trace} = {report}"), expected);
 }
 
 #[test]
 fn without_a_loss_a_task_takes_few_requests() {
-    plays(
-        D,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create, > response, < notifications/tasks/status working, < result, \
-         < notifications/tasks/status completed = done",
-    );
-    plays(
-        T,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/get, \
-         < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, \
-         < working, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask_and_listen,
-        "> tools/call, < task working, > subscriptions/listen, \
-         < notifications/subscriptions/acknowledged, < notifications/tasks working, \
-         < notifications/tasks input_required, > tasks/update, < ack, \
-         < notifications/tasks working, < notifications/tasks completed = done",
-    );
-    plays(
-        D,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel, \
-         < cancelled, < notifications/tasks/status cancelled = cancelled",
-    );
-    plays(
-        T,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel, < ack, \
-         > tasks/get, < working, > tasks/get, < cancelled = cancelled",
+    play(
+        "D ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create,
+           > response, < notifications/tasks/status working, < result,
+           < notifications/tasks/status completed = done
+
+         T ask: > tools/call, < task working, > tasks/get, < working, > tasks/get,
+           < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, < working,
+           > tasks/get, < completed = done
+
+         T ask_and_listen: > tools/call, < task working, > subscriptions/listen,
+           < notifications/subscriptions/acknowledged, < notifications/tasks working,
+           < notifications/tasks input_required, > tasks/update, < ack,
+           < notifications/tasks working, < notifications/tasks completed = done
+
+         D cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel,
+           < cancelled, < notifications/tasks/status cancelled = cancelled
+
+         T cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel, < ack,
+           > tasks/get, < working, > tasks/get, < cancelled = cancelled",
     );
 }
 
 #[test]
 fn a_call_whose_response_is_lost_has_no_task() {
-    plays(D, ask, "> tools/call (cut) = no task");
-    plays(T, ask, "> tools/call, < task working (cut) = no task");
+    play(
+        "D ask: > tools/call (cut) = no task
+
+         T ask: > tools/call, < task working (cut) = no task",
+    );
 }
 
 #[test]
 fn a_connection_can_be_lost_with_the_state() {
-    plays(
-        D,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working (cut), \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create, > response, < notifications/tasks/status working, < result, \
-         < notifications/tasks/status completed = done",
-    );
-    plays(
-        T,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working (cut), > tasks/get, \
-         < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, \
-         < working, > tasks/get, < completed = done",
-    );
-    plays(
-        MIXED,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working (cut), > tasks/get, \
-         < working, > tasks/get, < input_required, > tasks/update, < ack, > tasks/get, \
-         < working, > tasks/get, < working, > tasks/get, < completed = done",
+    play(
+        "D ask: > tools/call, < task working, > tasks/get, < working (cut),
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create,
+           > response, < notifications/tasks/status working, < result,
+           < notifications/tasks/status completed = done
+
+         T ask: > tools/call, < task working, > tasks/get, < working (cut), > tasks/get,
+           < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, < working,
+           > tasks/get, < completed = done
+
+         MIXED ask: > tools/call, < task working, > tasks/get, < working (cut), > tasks/get,
+           < working, > tasks/get, < input_required, > tasks/update, < ack, > tasks/get, < working,
+           > tasks/get, < working, > tasks/get, < completed = done",
     );
 }
 
 #[test]
 fn a_connection_can_be_lost_with_a_question_or_its_response() {
-    plays(
-        D,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create (cut), > tasks/get, < input_required, > tasks/result, \
-         < elicitation/create, > response, < notifications/tasks/status working, < result, \
-         < notifications/tasks/status completed = done",
-    );
-    plays(
-        MIXED,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create (cut), > tasks/get, < input_required, > tasks/update, < ack, \
-         > tasks/get, < working, > tasks/get, < working, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/get, \
-         < input_required, > tasks/update (cut), > tasks/update, < ack, > tasks/get, \
-         < working, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/get, \
-         < input_required, > tasks/update, < ack (cut), > tasks/update, < ack, \
-         > tasks/get, < working, > tasks/get, < completed = done",
+    play(
+        "D ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create (cut),
+           > tasks/get, < input_required, > tasks/result, < elicitation/create, > response,
+           < notifications/tasks/status working, < result,
+           < notifications/tasks/status completed = done
+
+         MIXED ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create (cut),
+           > tasks/get, < input_required, > tasks/update, < ack, > tasks/get, < working,
+           > tasks/get, < working, > tasks/get, < completed = done
+
+         T ask: > tools/call, < task working, > tasks/get, < working, > tasks/get,
+           < input_required, > tasks/update (cut), > tasks/update, < ack, > tasks/get, < working,
+           > tasks/get, < completed = done
+
+         T ask: > tools/call, < task working, > tasks/get, < working, > tasks/get,
+           < input_required, > tasks/update, < ack (cut), > tasks/update, < ack, > tasks/get,
+           < working, > tasks/get, < completed = done",
     );
 }
 
 #[test]
 fn a_connection_can_be_lost_with_the_result() {
-    plays(
-        D,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result (cut), > tasks/get, \
-         < input_required, > tasks/result, < elicitation/create, > response, \
-         < notifications/tasks/status working, < result, \
-         < notifications/tasks/status completed = done",
-    );
-    plays(
-        D,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create, > response, < notifications/tasks/status working, \
-         < result (cut), > tasks/get, < completed, > tasks/result, < result = done",
-    );
-    plays(
-        T,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/get, \
-         < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, \
-         < working, > tasks/get, < completed (cut), > tasks/get, < completed = done",
-    );
-    plays(
-        MIXED,
-        ask,
-        "> tools/call, < task working, > tasks/get, < working, \
-         < notifications/tasks/status input_required, > tasks/result, \
-         < elicitation/create, > response, < notifications/tasks/status working, \
-         < result (cut), > tasks/get, < completed = done",
+    play(
+        "D ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result (cut), > tasks/get,
+           < input_required, > tasks/result, < elicitation/create, > response,
+           < notifications/tasks/status working, < result,
+           < notifications/tasks/status completed = done
+
+         D ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create,
+           > response, < notifications/tasks/status working, < result (cut), > tasks/get,
+           < completed, > tasks/result, < result = done
+
+         T ask: > tools/call, < task working, > tasks/get, < working, > tasks/get,
+           < input_required, > tasks/update, < ack, > tasks/get, < working, > tasks/get, < working,
+           > tasks/get, < completed (cut), > tasks/get, < completed = done
+
+         MIXED ask: > tools/call, < task working, > tasks/get, < working,
+           < notifications/tasks/status input_required, > tasks/result, < elicitation/create,
+           > response, < notifications/tasks/status working, < result (cut), > tasks/get,
+           < completed = done",
     );
 }
 
 #[test]
 fn a_connection_can_be_lost_with_a_cancellation() {
-    plays(
-        D,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel (cut), \
-         > tasks/get, < working, > tasks/get, < working, > tasks/get, < working = done",
-    );
-    plays(
-        T,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel (cut), \
-         > tasks/get, < working, > tasks/get, < working, > tasks/get, < working = done",
-    );
-    plays(
-        D,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel, \
-         < cancelled (cut), > tasks/get, < cancelled = cancelled",
-    );
-    plays(
-        T,
-        cancel,
-        "> tools/call, < task working, > tasks/get, < working, > tasks/cancel, \
-         < ack (cut), > tasks/get, < working, > tasks/get, < cancelled = cancelled",
+    play(
+        "D cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel (cut),
+           > tasks/get, < working, > tasks/get, < working, > tasks/get, < working = done
+
+         T cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel (cut),
+           > tasks/get, < working, > tasks/get, < working, > tasks/get, < working = done
+
+         D cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel,
+           < cancelled (cut), > tasks/get, < cancelled = cancelled
+
+         T cancel: > tools/call, < task working, > tasks/get, < working, > tasks/cancel,
+           < ack (cut), > tasks/get, < working, > tasks/get, < cancelled = cancelled",
     );
 }
 
 #[test]
 fn a_connection_can_be_lost_while_the_client_listens() {
-    plays(
-        T,
-        ask_and_listen,
-        "> tools/call, < task working, > subscriptions/listen (cut), > tasks/get, \
-         < input_required, > tasks/update, < ack, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask_and_listen,
-        "> tools/call, < task working, > subscriptions/listen, \
-         < notifications/subscriptions/acknowledged (cut), > tasks/get, < input_required, \
-         > tasks/update, < ack, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask_and_listen,
-        "> tools/call, < task working, > subscriptions/listen, \
-         < notifications/subscriptions/acknowledged, < notifications/tasks working, \
-         < notifications/tasks input_required (cut), > tasks/get, < input_required, \
-         > tasks/update, < ack, > tasks/get, < completed = done",
-    );
-    plays(
-        T,
-        ask_and_listen,
-        "> tools/call, < task working, > subscriptions/listen, \
-         < notifications/subscriptions/acknowledged, < notifications/tasks working, \
-         < notifications/tasks input_required, > tasks/update, < ack, \
-         < notifications/tasks working, < notifications/tasks completed (cut) = done",
+    play(
+        "T ask_and_listen: > tools/call, < task working, > subscriptions/listen (cut), > tasks/get,
+           < input_required, > tasks/update, < ack, > tasks/get, < completed = done
+
+         T ask_and_listen: > tools/call, < task working, > subscriptions/listen,
+           < notifications/subscriptions/acknowledged (cut), > tasks/get, < input_required,
+           > tasks/update, < ack, > tasks/get, < completed = done
+
+         T ask_and_listen: > tools/call, < task working, > subscriptions/listen,
+           < notifications/subscriptions/acknowledged, < notifications/tasks working,
+           < notifications/tasks input_required (cut), > tasks/get, < input_required,
+           > tasks/update, < ack, > tasks/get, < completed = done
+
+         T ask_and_listen: > tools/call, < task working, > subscriptions/listen,
+           < notifications/subscriptions/acknowledged, < notifications/tasks working,
+           < notifications/tasks input_required, > tasks/update, < ack,
+           < notifications/tasks working, < notifications/tasks completed (cut) = done",
     );
 }
 

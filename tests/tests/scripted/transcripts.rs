@@ -5,62 +5,51 @@ use mcp_sansio_tests::transcript;
 
 #[test]
 fn all_transcripts_go_as_they_are_written() {
-    let wanted = std::env::var("TRANSCRIPT").unwrap_or_default();
+    play(&std::env::var("TRANSCRIPT").unwrap_or_default());
+}
+
+/// Plays the transcripts whose path has this in it, among them those that a program has written.
+fn play(wanted: &str) {
     let transcripts = transcript::all();
     let chosen: Vec<_> =
-        transcripts.iter().filter(|transcript| transcript.name.contains(&wanted)).collect();
+        transcripts.iter().filter(|transcript| transcript.name.contains(wanted)).collect();
     assert!(!chosen.is_empty(), "no transcript has {wanted:?} in its path");
     let faults: Vec<String> =
         chosen.iter().filter_map(|transcript| transcript::play(transcript).err()).collect();
-    assert!(
-        faults.is_empty(),
-        "{} of {} transcripts failed:\n\n{}\n",
-        faults.len(),
-        chosen.len(),
-        faults.join("\n\n")
-    );
-}
-
-/// Plays the conversations that a program has written.
-fn play_family(name: &str) {
-    let transcripts = transcript::all();
-    let family: Vec<_> = transcripts.iter().filter(|member| member.name.contains(name)).collect();
-    assert!(!family.is_empty(), "{name}");
-    let faults: Vec<String> =
-        family.into_iter().filter_map(|member| transcript::play(member).err()).collect();
-    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    let (failed, of) = (faults.len(), chosen.len());
+    assert_eq!(failed, 0, "{failed} of {of} transcripts failed:\n\n{}\n", faults.join("\n\n"));
 }
 
 #[test]
 fn life_09_life_10_life_11_versions_are_offered_to_a_server() {
-    play_family("life-09-life-10-life-11-versions-are-offered-to-a-server");
+    play("life-09-life-10-life-11-versions-are-offered-to-a-server");
 }
 
 #[test]
 fn life_07_life_08_the_newest_revision_is_offered() {
-    play_family("life-07-life-08-the-newest-revision-is-offered");
+    play("life-07-life-08-the-newest-revision-is-offered");
 }
 
 #[test]
 fn cap_01_cap_02_cap_03_cap_04_cap_05_cap_22_tol_24_capabilities_are_declared_in_each_revision() {
-    play_family(
+    play(
         "cap-01-cap-02-cap-03-cap-04-cap-05-cap-22-tol-24-capabilities-are-declared-in-each-revision",
     );
 }
 
 #[test]
 fn cap_20_cap_21_cap_22_only_the_methods_of_what_is_declared() {
-    play_family("cap-20-cap-21-cap-22-only-the-methods-of-what-is-declared");
+    play("cap-20-cap-21-cap-22-only-the-methods-of-what-is-declared");
 }
 
 #[test]
 fn tol_24_cap_21_cap_24_only_changes_that_are_declared_are_sent() {
-    play_family("tol-24-cap-21-cap-24-only-changes-that-are-declared-are-sent");
+    play("tol-24-cap-21-cap-24-only-changes-that-are-declared-are-sent");
 }
 
 #[test]
 fn ver_10_ver_13_err_04_any_other_error_means_a_legacy_server() {
-    play_family("ver-10-ver-13-err-04-any-other-error-means-a-legacy-server");
+    play("ver-10-ver-13-err-04-any-other-error-means-a-legacy-server");
 }
 
 #[test]
@@ -102,16 +91,12 @@ fn a_transcript_fails_if_a_line_is_missing_or_different() {
         let expected = |line: &str| line.starts_with("> ") || line.starts_with("! ");
         // A third of the lines, which third depends on the file and the revision.
         let third = name.bytes().map(usize::from).sum::<usize>() % 3;
-        for (at, line) in
-            lines.iter().enumerate().filter(|(at, line)| at % 3 == third && expected(line))
-        {
+        let chosen = lines.iter().enumerate();
+        for (at, line) in chosen.filter(|(at, line)| at % 3 == third && expected(line)) {
             let changed = format!("{line} and more");
             for replacement in [None, Some(changed.as_str())] {
                 let mut other = lines.clone();
-                match replacement {
-                    None => drop(other.remove(at)),
-                    Some(changed) => other[at] = changed,
-                }
+                other.splice(at..=at, replacement);
                 let transcript = transcript::Transcript::parse(&name, &other.join("\n"))
                     .unwrap_or_else(|fault| panic!("{fault}"));
                 tried += 1;
