@@ -5,7 +5,7 @@
 //!
 //! | state | meaning |
 //! | --- | --- |
-//! | `todo`, `todo: HINT` | still to be proven |
+//! | `todo`, `todo: HINT` | still to be proven, which is a fault |
 //! | `tests: a, b` | proven by these tests |
 //! | `application: WHY` | a duty that no library can fulfil |
 //!
@@ -14,7 +14,6 @@
 //! stem, with `_` for `-`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -50,16 +49,6 @@ fn ledger_equals_the_requirements() {
     );
 }
 
-#[test]
-fn ledger_has_no_open_row() {
-    let ledger = read(LEDGER);
-    say(&summary(&ledger.rows));
-    report(
-        "tests/ledger.tsv has rows without a test",
-        &left_to_do(&ledger.rows, &Tests::find(&root())),
-    );
-}
-
 /// `tests/defects.tsv` has a row for each defect, or class of defects, that a review by others
 /// found. The names of a row's tests begin with its id, in lower case.
 #[test]
@@ -78,14 +67,8 @@ struct Ledger<'l> {
 struct Row<'l> {
     /// Id, level, versions, role and requirement.
     fields: [&'l str; 5],
-    state: State<'l>,
-}
-
-#[derive(Debug, PartialEq)]
-enum State<'l> {
-    Todo(&'l str),
-    Tests(Vec<&'l str>),
-    Application,
+    /// The tests that prove it; none of what is a duty of the application.
+    tests: Vec<&'l str>,
 }
 
 impl Row<'_> {
@@ -117,9 +100,8 @@ fn read(text: &str) -> Ledger<'_> {
             faults.push(format!("line {number}: {id} has an empty or padded column"));
         }
         match parse_state(state) {
-            Ok(state) => rows.push(Row { fields, state }),
-            Err(fault) => faults
-                .push(format!("line {number}: {id} has a malformed state: {fault}: {state:?}")),
+            Ok(tests) => rows.push(Row { fields, tests }),
+            Err(fault) => faults.push(format!("line {number}: {id}: {fault}: {state:?}")),
         }
     }
     Ledger { rows, faults }
@@ -134,7 +116,8 @@ fn is_id(id: &str) -> bool {
     })
 }
 
-fn parse_state(text: &str) -> Result<State<'_>, String> {
+/// Returns the tests that a state names.
+fn parse_state(text: &str) -> Result<Vec<&str>, String> {
     if text.trim() != text || text.chars().any(char::is_control) {
         return Err("white space around it, or a control character".into());
     }
@@ -146,15 +129,13 @@ fn parse_state(text: &str) -> Result<State<'_>, String> {
         if names.iter().collect::<BTreeSet<_>>().len() != names.len() {
             return Err("a test is named twice".into());
         }
-        Ok(State::Tests(names))
+        Ok(names)
     } else if let Some(why) = text.strip_prefix("application: ") {
-        if why.trim().is_empty() { Err("no reason".into()) } else { Ok(State::Application) }
-    } else if text == "todo" {
-        Ok(State::Todo(""))
+        if why.trim().is_empty() { Err("no reason".into()) } else { Ok(Vec::new()) }
+    } else if text == "todo" || text.starts_with("todo: ") {
+        Err("still to be proven".into())
     } else {
-        let hint = text.strip_prefix("todo: ").filter(|hint| !hint.is_empty());
-        let hint = hint.ok_or("none of todo, tests: NAMES, application: WHY")?;
-        Ok(State::Todo(hint))
+        Err("none of todo, tests: NAMES, application: WHY".into())
     }
 }
 
@@ -257,26 +238,14 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
-        let State::Tests(names) = &row.state else { continue };
-        for &name in names {
-            match tests.0.get(name) {
-                None => {
-                    let near = tests.0.keys().find(|other| other.eq_ignore_ascii_case(name));
-                    let near = near
-                        .map_or(String::new(), |other| format!(" (case counts: there is {other})"));
-                    faults.push(format!("{}: there is no test {name}{near}", row.id()));
-                }
-                Some(false) => {
-                    faults.push(format!("{}: {name} is ignored, so it proves nothing", row.id()))
-                }
-                Some(true) => {}
-            }
-            if !carries(name, row.id()) {
-                faults.push(format!(
-                    "{}: the name of {name} does not carry the id, in lower case",
-                    row.id()
-                ));
-            }
+        for &name in &row.tests {
+            let fault = match tests.0.get(name) {
+                None => "there is no test",
+                Some(false) => "it is ignored, so it proves nothing",
+                Some(true) if !carries(name, row.id()) => "it does not carry the id, in lower case",
+                Some(true) => continue,
+            };
+            faults.push(format!("{}: {name}: {fault}", row.id()));
         }
     }
     faults
@@ -300,40 +269,9 @@ fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
     faults
 }
 
-fn left_to_do(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
-    let mut left = Vec::new();
-    for row in rows {
-        let State::Todo(hint) = &row.state else { continue };
-        let already: Vec<&str> =
-            tests.0.keys().filter(|name| carries(name, row.id())).map(String::as_str).collect();
-        let already = if already.is_empty() {
-            String::new()
-        } else {
-            format!(" [exists: {}]", already.join(", "))
-        };
-        left.push(format!("{}: {hint}{already}", row.id()));
-    }
-    left
-}
-
 fn digest(rows: &[Row<'_>]) -> String {
     let text: String = rows.iter().map(|row| row.fields.join("\t") + "\n").collect();
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn summary(rows: &[Row<'_>]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows {
-        let state = match &row.state {
-            State::Todo(_) => "todo",
-            State::Tests(_) => "tests",
-            State::Application => "application",
-        };
-        *counts.entry(state).or_default() += 1;
-    }
-    let counts: Vec<String> =
-        counts.iter().map(|(state, count)| format!("  {count:4} {state}")).collect();
-    format!("requirement ledger: {} rows\n{}", rows.len(), counts.join("\n"))
 }
 
 fn root() -> PathBuf {
@@ -342,12 +280,6 @@ fn root() -> PathBuf {
 
 fn report(title: &str, faults: &[String]) {
     assert!(faults.is_empty(), "{title} ({}):\n  {}", faults.len(), faults.join("\n  "));
-}
-
-/// Writes to stderr directly: the test harness hides the output of `eprintln!` in a test that
-/// passes.
-fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "\n{text}");
 }
 
 mod the_checks_themselves {
@@ -374,20 +306,15 @@ mod the_checks_themselves {
 
     #[test]
     fn states_are_read() {
-        for good in [
-            "todo",
-            "todo: a: hint, with; marks",
-            "tests: rpc_01_a",
-            "tests: rpc_01_a, rpc_01_b",
-            "application: why",
+        for (good, tests) in [
+            ("tests: rpc_01_a", &["rpc_01_a"][..]),
+            ("tests: rpc_01_a, rpc_01_b", &["rpc_01_a", "rpc_01_b"]),
+            ("application: why", &[]),
         ] {
-            assert!(parse_state(good).is_ok(), "{good}");
+            assert_eq!(parse_state(good).as_deref(), Ok(tests), "{good}");
         }
         for bad in [
             "",
-            "todo:",
-            "todo: ",
-            "Todo",
             "tests:",
             "tests: ",
             "tests: a,b",
@@ -395,27 +322,28 @@ mod the_checks_themselves {
             "tests: a, a",
             "tests: a b",
             "tests: a; later: client",
-            "todo + later: client",
             "application",
             "application: ",
             "later: client",
-            " todo",
-            "todo\r",
+            " tests: a",
+            "tests: a\r",
         ] {
             assert!(parse_state(bad).is_err(), "{bad}");
         }
-        assert_eq!(parse_state("tests: a, b"), Ok(State::Tests(vec!["a", "b"])));
+        for open in ["todo", "todo: a: hint, with; marks"] {
+            assert_eq!(parse_state(open), Err("still to be proven".into()));
+        }
     }
 
     #[test]
     fn malformed_ledgers_are_refused() {
-        let (first, second) = (row("RPC-01", "todo"), row("RPC-02", "todo"));
+        let (first, second) = (row("RPC-01", "tests: a"), row("RPC-02", "tests: a"));
         assert_eq!(faults(&[&first, &second]), "");
         assert!(faults(&[&first, &second, &first]).contains("line 4: RPC-01 repeats line 2"));
-        assert!(faults(&[&row("RPC-01", "done")]).contains("malformed state"));
+        assert!(faults(&[&row("RPC-01", "done")]).contains("none of todo, tests"));
         assert!(faults(&["RPC-01\tMUST"]).contains("2 columns instead of 7"));
         assert!(faults(&[&first, "", &second]).contains("line 3: 1 columns"));
-        assert!(faults(&[&row("rpc-1", "todo")]).contains("is no id"));
+        assert!(faults(&[&row("rpc-1", "tests: a")]).contains("is no id"));
         assert!(read("id\tlevel\n").faults[0].contains("header"));
     }
 
@@ -442,18 +370,21 @@ mod the_checks_themselves {
         assert_eq!(proofs("RPC-07", "tests: rpc_07_rpc_25_ids", source), "");
         assert_eq!(proofs("RPC-25", "tests: rpc_07_rpc_25_ids", source), "");
         assert!(proofs("RPC-02", "tests: rpc_07_rpc_25_ids", source).contains("does not carry"));
-        assert!(proofs("RPC-07", "tests: rpc_07_other", source).contains("no test rpc_07_other"));
         assert!(
-            proofs("RPC-07", "tests: RPC_07_rpc_25_ids", source)
-                .contains("there is rpc_07_rpc_25_ids")
+            proofs("RPC-07", "tests: rpc_07_other", source)
+                .contains("rpc_07_other: there is no test")
         );
+        assert!(proofs("RPC-07", "tests: RPC_07_rpc_25_ids", source).contains("there is no test"));
         assert!(proofs("RPC-08", "tests: rpc_08_slow", source).contains("ignored"));
-        assert!(carries("rpc_07", "RPC-07") && carries("a_rpc_07_b", "RPC-07"));
-        assert!(
-            !carries("rpc_070_x", "RPC-07")
-                && !carries("xrpc_07_x", "RPC-07")
-                && !carries("RPC_07_x", "RPC-07")
-        );
+        for (name, is_of) in [
+            ("rpc_07", true),
+            ("a_rpc_07_b", true),
+            ("rpc_070_x", false),
+            ("xrpc_07_x", false),
+            ("RPC_07_x", false),
+        ] {
+            assert_eq!(carries(name, "RPC-07"), is_of, "{name}");
+        }
     }
 
     #[test]
@@ -473,23 +404,10 @@ mod the_checks_themselves {
     #[test]
     fn differences_are_found() {
         let of = |rows: &[&str]| digest(&read(&ledger(rows)).rows);
-        let (first, second) = (row("RPC-01", "todo"), row("RPC-02", "todo"));
+        let (first, second) = (row("RPC-01", "tests: a"), row("RPC-02", "tests: a"));
         let same = of(&[&first, &second]);
         assert_eq!(of(&[&first, &row("RPC-02", "tests: rpc_02_x")]), same);
         assert_ne!(of(&[&first, &second.replace("MUST", "MAY")]), same);
         assert_ne!(of(&[&first]), same);
-    }
-
-    #[test]
-    fn rows_left_are_listed_and_counted() {
-        let text = ledger(&[&row("RPC-01", "todo: hint"), &row("RPC-02", "application: why")]);
-        let rows = read(&text).rows;
-        let mut tests = Tests::default();
-        tests.add_functions("#[test]\nfn rpc_01_x() {}\n");
-        assert_eq!(left_to_do(&rows, &tests), ["RPC-01: hint [exists: rpc_01_x]"]);
-        let summary = summary(&rows);
-        for part in ["2 rows", "1 todo", "1 application"] {
-            assert!(summary.contains(part), "{part} in {summary}");
-        }
     }
 }

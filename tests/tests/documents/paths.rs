@@ -47,7 +47,7 @@ fn documents() -> Vec<String> {
 
 /// Returns the paths of the pages of the guide, from the root.
 fn guide() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut pages = Vec::new();
     for folder in ["docs", "docs/tutorial"] {
         for file in fs::read_dir(root.join(folder)).unwrap() {
@@ -62,11 +62,11 @@ fn guide() -> Vec<String> {
 
 #[test]
 fn relative_links_lead_to_files() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut missing = Vec::new();
     for document in &documents() {
         let folder = root.join(document).parent().unwrap().to_owned();
-        for link in read(root, document).split("](").skip(1) {
+        for link in read(document).split("](").skip(1) {
             let target = link.split([')', '#']).next().unwrap_or_default();
             if !target.contains("://") && !folder.join(target).exists() {
                 missing.push(format!("{document}: {target}"));
@@ -78,10 +78,10 @@ fn relative_links_lead_to_files() {
 
 #[test]
 fn links_to_headings_lead_to_headings() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut missing = Vec::new();
     for document in &documents() {
-        let (text, path) = (read(root, document), root.join(document));
+        let (text, path) = (read(document), root.join(document));
         for link in text.split("](").skip(1) {
             let link = link.split(')').next().unwrap_or_default();
             let Some((target, heading)) = link.split_once('#') else { continue };
@@ -111,8 +111,7 @@ fn slug(line: &str) -> Option<String> {
 
 #[test]
 fn the_page_on_security_names_tests_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let page = read(root, "docs/security.md");
+    let page = read("docs/security.md");
     let mut count = 0;
     for link in page.split("[`").skip(1) {
         let Some((name, rest)) = link.split_once("`](../") else { continue };
@@ -120,7 +119,7 @@ fn the_page_on_security_names_tests_that_exist() {
         if file.ends_with(".rs") {
             count += 1;
             let test = format!("fn {name}() {{");
-            assert!(read(root, file).contains(&test), "{file} has no test {name}");
+            assert!(read(file).contains(&test), "{file} has no test {name}");
         } else {
             assert!(file.ends_with(&format!("/{name}.txt")), "{file} is no transcript {name}");
         }
@@ -130,9 +129,8 @@ fn the_page_on_security_names_tests_that_exist() {
 
 #[test]
 fn each_page_of_the_guide_is_in_all_tables_of_contents() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for table in ["docs/README.md", "docs/SUMMARY.md", "llms.txt", "tests/src/guide.rs"] {
-        let text = read(root, table);
+        let text = read(table);
         for page in guide() {
             let page = page.strip_prefix("docs/").unwrap();
             let is_named =
@@ -145,10 +143,10 @@ fn each_page_of_the_guide_is_in_all_tables_of_contents() {
 
 #[test]
 fn paths_in_code_spans_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut missing = Vec::new();
     for document in &documents() {
-        let text = read(root, document);
+        let text = read(document);
         let folder = root.join(document).parent().unwrap().to_owned();
         let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
         for path in spans.filter(|span| is_path(span)) {
@@ -164,22 +162,24 @@ fn paths_in_code_spans_exist() {
 #[test]
 fn r3_b5_commands_build_the_documentation_with_all_features() {
     // Without them it lacks what the guide teaches.
-    each_line(|line| {
-        line.match_indices("cargo doc").all(|(at, _)| {
-            let command = &line[at..];
-            let command = command.split('`').next().unwrap_or_default();
-            command.trim() == "cargo doc" || command.contains("--all-features")
-        })
-    });
+    for document in &documents() {
+        let text = read(document);
+        for line in text.lines() {
+            for (at, _) in line.match_indices("cargo doc") {
+                let command = line[at..].split('`').next().unwrap_or_default().trim();
+                let is_right = command == "cargo doc" || command.contains("--all-features");
+                assert!(is_right, "{document}: {line}");
+            }
+        }
+    }
 }
 
 #[test]
 fn r3_b6_no_document_depends_on_a_version_that_is_not_published() {
     let changelog = include_str!("../../../CHANGELOG.md");
     if changelog.contains("Nothing has been published yet") {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         for document in &documents() {
-            for table in read(root, document).split("\n\n").filter(|table| names_us(table)) {
+            for table in read(document).split("\n\n").filter(|table| names_us(table)) {
                 let lines = table.lines().filter(|line| names_us(line) || !line.contains('{'));
                 let version = lines.clone().find(|line| line.contains("version = \"0."));
                 assert!(version.is_none(), "{document}: {version:?}");
@@ -195,16 +195,6 @@ fn names_us(manifest: &str) -> bool {
         .any(|entry| manifest.contains(entry))
 }
 
-/// Checks each line of each document.
-fn each_line(is_right: impl Fn(&str) -> bool) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for document in &documents() {
-        for line in read(root, document).lines() {
-            assert!(is_right(line), "{document}: {line}");
-        }
-    }
-}
-
 /// Whether this names a file of the project, from the root or from the document's folder, without
 /// placeholders in capitals.
 fn is_path(span: &str) -> bool {
@@ -213,23 +203,22 @@ fn is_path(span: &str) -> bool {
         && !span.split(' ').next().unwrap_or_default().contains(|c: char| c.is_ascii_uppercase())
 }
 
-fn read(root: &Path, document: &str) -> String {
-    fs::read_to_string(root.join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn read(document: &str) -> String {
+    fs::read_to_string(root().join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
 }
 
 /// Cargo leaves out a test without a word if a feature that it requires is off.
 #[test]
 fn tests_of_the_adapters_require_only_features_that_the_workspace_has() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let manifest = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    let own = manifest("tests/Cargo.toml");
-    let own = own.lines().find(|line| line.starts_with("mcp-sansio-adapters = "));
-    let on = format!(
-        "{} \"asynchronous\" \"auth\" \"blocking\" \"embedded-io-async\" \"tls\"",
-        own.unwrap()
-    );
+    let own = read("tests/Cargo.toml");
+    let own = own.lines().find(|line| line.starts_with("mcp-sansio-adapters = ")).unwrap();
+    let on = format!(r#"{own} "asynchronous" "auth" "blocking" "embedded-io-async" "tls""#);
     let mut required = 0;
-    for line in manifest("std-adapters/Cargo.toml").lines() {
+    for line in read("std-adapters/Cargo.toml").lines() {
         let Some(features) = line.strip_prefix("required-features = [") else { continue };
         for feature in features.trim_end_matches(']').split(", ") {
             assert!(on.contains(feature), "{feature} is off in tests/Cargo.toml");

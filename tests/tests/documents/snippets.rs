@@ -11,13 +11,9 @@ fn cust_03_each_transport_documents_its_binding() {
     ];
     for (role, adapter) in adapters {
         for section in ["# Connection", "# Framing", "# Cancellation", "# End"] {
-            let text = adapter
-                .split_once(&format!("//! {section}\n//!\n"))
-                .map(|(_, text)| text.lines().next().unwrap_or_default());
-            assert!(
-                text.is_some_and(|text| text.len() > 40),
-                "the documentation of the stdio {role} has no section {section}"
-            );
+            let text = adapter.split_once(&format!("//! {section}\n//!\n"));
+            let first = text.and_then(|(_, text)| text.lines().next());
+            assert!(first.is_some_and(|line| line.len() > 40), "{section} of the stdio {role}");
         }
     }
 }
@@ -25,12 +21,8 @@ fn cust_03_each_transport_documents_its_binding() {
 #[test]
 fn the_readme_shows_the_program_that_inspect_writes() {
     let source = include_str!("../../../examples/inspect/templates/main.rs");
-    let (_, code) = source.split_once("\n\n").expect("lines of documentation, and the code");
-    let (code, _) = code.split_once("\n#[cfg(test)]").expect("tests after the code");
-    assert!(
-        include_str!("../../../README.md").contains(code.trim_end()),
-        "the README differs from examples/inspect/templates/main.rs"
-    );
+    let (source, _) = source.split_once("\n#[cfg(test)]").expect("tests after the code");
+    assert_shows(include_str!("../../../README.md"), source);
 }
 
 #[test]
@@ -48,11 +40,13 @@ fn the_smallest_programs_are_small() {
 #[test]
 fn the_guide_shows_the_source_of_the_protected_server() {
     let source = include_str!("../../../examples/programs/src/protected_server.rs");
-    let (_, code) = source.split_once("\n\n").expect("two lines of documentation, and the code");
-    assert!(
-        include_str!("../../../docs/authorization.md").contains(code.trim_end()),
-        "docs/authorization.md differs from examples/programs/src/protected_server.rs"
-    );
+    assert_shows(include_str!("../../../docs/authorization.md"), source);
+}
+
+/// Checks that a page has the code behind the documentation of a program.
+fn assert_shows(page: &str, source: &str) {
+    let (documentation, code) = source.split_once("\n\n").expect("lines of documentation");
+    assert!(page.contains(code.trim_end()), "the page does not show this program: {documentation}");
 }
 
 #[test]
@@ -60,27 +54,22 @@ fn the_tutorial_shows_the_source_of_the_notes_server() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/tutorial");
     for page in std::fs::read_dir(folder).expect("the pages of the tutorial") {
         let page = std::fs::read_to_string(page.expect("a page").path()).expect("a page");
-        assert_quotes(
-            &page,
-            concat!(
-                include_str!("../../../examples/programs/src/notes_server/main.rs"),
-                include_str!("../../../examples/programs/src/notes_server/tests.rs")
-            ),
+        let source = concat!(
+            include_str!("../../../examples/programs/src/notes_server/main.rs"),
+            include_str!("../../../examples/programs/src/notes_server/tests.rs")
         );
+        assert_quotes(&page, source);
     }
 }
 
 #[test]
 fn the_recipes_are_pieces_of_programs_that_run() {
-    let recipes = include_str!("../../../docs/recipes.md");
-    let count = assert_quotes(
-        recipes,
-        concat!(
-            include_str!("../recipes/server.rs"),
-            include_str!("../recipes/http.rs"),
-            include_str!("../recipes/client.rs")
-        ),
+    let source = concat!(
+        include_str!("../recipes/server.rs"),
+        include_str!("../recipes/http.rs"),
+        include_str!("../recipes/client.rs")
     );
+    let count = assert_quotes(include_str!("../../../docs/recipes.md"), source);
     assert!(count >= 30, "{count} recipes");
 }
 
@@ -131,10 +120,8 @@ fn the_entry_for_the_registry_is_valid() {
     assert!((1..=100).contains(&entry["description"].as_str().unwrap().len()));
     assert!(page.contains(&format!("\nmcp-name: {name}\n")));
     let package = &entry["packages"][0];
-    assert_eq!(
-        (&package["registryType"], &package["transport"]["type"]),
-        (&"cargo".into(), &"stdio".into())
-    );
+    assert_eq!(package["registryType"], "cargo");
+    assert_eq!(package["transport"]["type"], "stdio");
     assert!(package["identifier"].is_string() && package["version"] == entry["version"]);
 }
 
