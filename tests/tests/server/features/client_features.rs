@@ -130,10 +130,9 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
     };
     let mut peer = session(Revision::V2025_11_25, json!({"url": {}}));
     let answer = peer.call(|server, request, tx| {
-        let mut required =
-            |pages: &[ElicitUrlParams<'_>], server: &mut Server<'_>, tx: &mut Tx<'_>| {
-                server.require_url_elicitation(request.handle, "First this", pages, tx)
-            };
+        let required = |pages: &[ElicitUrlParams<'_>], server: &mut Server<'_>, tx: &mut Tx<'_>| {
+            server.require_url_elicitation(request.handle, "First this", pages, tx)
+        };
         for (pages, rule) in [
             (&[][..], InvalidPayload::Empty),
             (&[page, ElicitUrlParams::new("m", "https://example.com")], InvalidPayload::Url),

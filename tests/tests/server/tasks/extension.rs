@@ -6,6 +6,7 @@ use mcp_sansio::{
     Change, Frame, GrowingServerState, Instant, Messages, RawJson, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
+use mcp_sansio_tests::json::lines;
 use serde_json::{Value, json};
 
 use super::rig::{Dialect, ME, Rig, code, meta};
@@ -29,10 +30,8 @@ fn tex_04_tex_06_tex_59_the_tool_says_whether_a_call_may_be_a_task() {
     }
     let refused = call("must", "{}");
     assert_eq!(code(&refused), -32021);
-    assert_eq!(
-        refused["error"]["data"],
-        json!({ "requiredCapabilities": { "extensions": { "io.modelcontextprotocol/tasks": {} } } })
-    );
+    let lacks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    assert_eq!(refused["error"]["data"], json!({ "requiredCapabilities": lacks }));
 }
 
 #[test]
@@ -86,10 +85,7 @@ fn tex_07_tex_14_tex_15_tex_16_tex_17_tex_18_tex_19_tex_45_tex_46_tex_56_the_sta
     let mut rig = Rig::new(T);
     let id = rig.created(T);
     let working = rig.get(T, &id);
-    assert_eq!(
-        (&working["resultType"], &working["status"]),
-        (&json!("complete"), &json!("working"))
-    );
+    assert_eq!([&working["resultType"], &working["status"]], ["complete", "working"]);
     let none = |task: &Value, names: &[&str]| names.iter().all(|name| task.get(name).is_none());
     assert!(none(&working, &["result", "error", "inputRequests", "requestState", "_meta"]));
     rig.input(&id);
@@ -101,7 +97,7 @@ fn tex_07_tex_14_tex_15_tex_16_tex_17_tex_18_tex_19_tex_45_tex_46_tex_56_the_sta
     assert_eq!(asks["inputRequests"]["2"]["params"]["message"], "2?");
     rig.end(&id, TaskEnd::Completed, "done");
     let done = rig.get(T, &id);
-    assert_eq!((&done["status"], &done["resultType"]), (&json!("completed"), &json!("complete")));
+    assert_eq!([&done["resultType"], &done["status"]], ["complete", "completed"]);
     let content = json!([{ "type": "text", "text": "done" }]);
     assert_eq!(done["result"], json!({ "content": content, "resultType": "complete" }));
     assert!(none(&done, &["error", "inputRequests"]));
@@ -109,17 +105,14 @@ fn tex_07_tex_14_tex_15_tex_16_tex_17_tex_18_tex_19_tex_45_tex_46_tex_56_the_sta
     let id = rig.created(T);
     rig.end(&id, TaskEnd::ToolFailed, r#"{"content":[],"isError":true}"#);
     let failed = rig.get(T, &id);
-    assert_eq!(
-        (&failed["status"], &failed["result"]["isError"]),
-        (&json!("completed"), &json!(true))
-    );
+    assert_eq!(failed["status"], "completed");
+    assert_eq!(failed["result"]["isError"], true);
 
     let id = rig.created(T);
-    let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().set_message(time, task, &"wrong");
+    rig.say(&id, "wrong");
     rig.end(&id, TaskEnd::Failed, "wrong");
     let failed = rig.get(T, &id);
-    assert_eq!((&failed["status"], &failed["statusMessage"]), (&json!("failed"), &json!("wrong")));
+    assert_eq!([&failed["status"], &failed["statusMessage"]], ["failed", "wrong"]);
     assert_eq!(failed["error"], json!({ "code": -32602, "message": "wrong" }));
     assert!(none(&failed, &["result", "inputRequests"]));
 }
@@ -270,10 +263,8 @@ fn a_state_of_a_task_waits_for_an_earlier_one_that_is_partly_written() {
             Err(error) => error == SendError::Full,
         } {}
     }
-    let lines = sent.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let told: Vec<Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
-    let told: Vec<_> = told.iter().map(|told| &told["params"]["status"]).collect();
-    assert_eq!(told, ["working", "completed"]);
+    let told = lines(&sent);
+    assert!(told.iter().map(|told| &told["params"]["status"]).eq(["working", "completed"]));
 }
 
 #[test]
@@ -287,20 +278,14 @@ fn a_listen_is_cancelled_in_the_middle_of_its_acknowledgement() {
         event.map(|event| event.map(|event| matches!(event, ServerEvent::RequestCancelled { .. })))
     };
     let ids = ["1", "2", "3", "4"].map(|digit| digit.repeat(32));
-    let params = json!({
-        "notifications": { "taskIds": ids },
-        "_meta": meta(super::rig::EXTENSION),
-    });
-    let listen = json!({
-        "jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params,
-    });
+    let declared = meta(super::rig::EXTENSION);
+    let params = json!({ "notifications": { "taskIds": ids }, "_meta": declared });
+    let method = "subscriptions/listen";
+    let listen = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
     let listen = listen.to_string();
     let mut messages = Messages::new(Frame::Complete(listen.as_bytes()));
-    let Ok(Some(ServerEvent::Request(request))) =
-        server.next_event(Instant::from_millis(0), &mut messages, &mut tx)
-    else {
-        panic!("it names tasks");
-    };
+    let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx);
+    let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
     let acknowledge = |server: &mut Server<'_>, tx: &mut TxBuffer<[u8; 128]>| {
         tx.advance(usize::MAX);
         server.listen_to_tasks(&request, &mut |_| true, tx)
@@ -366,10 +351,7 @@ fn tol_27_input_may_come_in_parts_and_a_cancelled_task_may_complete() {
     rig.ask(T, "tasks/cancel", json!({ "taskId": id }));
     assert!(rig.end(&id, TaskEnd::Completed, "done"));
     let ended = rig.get(T, &id);
-    assert_eq!(
-        (&ended["status"], &ended["result"]["content"][0]["text"]),
-        (&json!("completed"), &json!("done"))
-    );
+    assert_eq!([&ended["status"], &ended["result"]["content"][0]["text"]], ["completed", "done"]);
 }
 
 #[test]

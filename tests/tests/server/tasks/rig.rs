@@ -204,9 +204,8 @@ impl Rig {
             Some(TaskStep::Respond(reply)) => reply,
             Some(TaskStep::List(reply)) => {
                 let list = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
-                return send(out, |tx| {
-                    state.server(self.server_config).respond_raw(request.handle, list.as_json(), tx)
-                });
+                let mut server = state.server(self.server_config);
+                return send(out, |tx| server.respond_raw(request.handle, list.as_json(), tx));
             }
             Some(TaskStep::Cancel(task, reply)) => {
                 self.log.push(format!("cancel {}", task.index()));
@@ -236,30 +235,20 @@ impl Rig {
         if request.params.get("notifications").is_some() {
             let time = self.time();
             let tasks = self.state.tasks(&self.config);
-            return send(out, |tx| {
-                let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, owner).is_some();
-                state.server(config).listen_to_tasks(request, &mut may_see, tx)
-            });
+            let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, owner).is_some();
+            let mut server = state.server(config);
+            return send(out, |tx| server.listen_to_tasks(request, &mut may_see, tx));
         }
-        let name = request.name().unwrap();
-        let support = if name == "must" {
-            TaskSupport::Required
-        } else if name == "may" {
-            TaskSupport::Optional
-        } else {
-            TaskSupport::Forbidden
+        let support = match request.name() {
+            Some(name) if name == "must" => TaskSupport::Required,
+            Some(name) if name == "may" => TaskSupport::Optional,
+            _ => TaskSupport::Forbidden,
         };
-        let mode = state.server(config).task_mode(request, support);
-        let ttl_ms = match mode {
-            Err(error) => {
-                return send(out, |tx| {
-                    state.server(config).respond_error(request.handle, &error, tx)
-                });
-            }
+        let (mut server, handle) = (state.server(config), request.handle);
+        let ttl_ms = match server.task_mode(request, support) {
+            Err(error) => return send(out, |tx| server.respond_error(handle, &error, tx)),
             Ok(TaskMode::Call) => {
-                return send(out, |tx| {
-                    state.server(config).respond(request.handle, &TextResult::new("plain"), tx)
-                });
+                return send(out, |tx| server.respond(handle, &TextResult::new("plain"), tx));
             }
             Ok(TaskMode::Either) => None,
             Ok(TaskMode::Task { ttl_ms }) => ttl_ms,
@@ -272,9 +261,7 @@ impl Rig {
             Ok(task) => TaskReply::created(tasks.info(task).unwrap()),
             Err(error) => {
                 let error = RpcError::internal(error.as_str());
-                return send(out, |tx| {
-                    state.server(config).respond_error(request.handle, &error, tx)
-                });
+                return send(out, |tx| server.respond_error(handle, &error, tx));
             }
         };
         self.reply(&reply, request.handle, state, out);
@@ -406,6 +393,12 @@ impl Rig {
         let (task, time) = (self.key(id), self.time());
         self.content.results.insert(task.index(), result.to_owned());
         self.tasks().end(time, task, end)
+    }
+
+    /// The tool says how far it is; returns whether that is news.
+    pub(super) fn say(&mut self, id: &str, message: &str) -> bool {
+        let (task, time) = (self.key(id), self.time());
+        self.tasks().set_message(time, task, &message)
     }
 
     /// The tool asks.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::tasks::{TaskEnd, TasksConfig};
+use mcp_sansio::tasks::{GrowingTasksState, TaskEnd, TaskId, TaskStep, TaskTime, TasksConfig};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use serde_json::{Value, json};
@@ -29,9 +29,7 @@ fn tsk_06_tsk_07_tsk_08_tsk_10_tsk_56_tol_26_the_tool_says_whether_a_call_is_a_t
     let mut rig = Rig::new(D);
     let mut call = |name: &str, task: Option<Value>| {
         let mut params = json!({ "name": name });
-        if let Some(task) = task {
-            params["task"] = task;
-        }
+        task.into_iter().for_each(|task| params["task"] = task);
         rig.ask(D, "tools/call", params)
     };
     assert_eq!(code(&call("never", Some(json!({})))), -32601);
@@ -116,11 +114,8 @@ fn r3_t1_the_shortest_time_of_a_task_is_the_poll_interval() {
 fn tsk_27_tsk_29_tsk_30_tsk_32_the_result_is_that_of_the_call() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
-    rig.end(
-        &id,
-        TaskEnd::Completed,
-        r#"{"content":[],"structuredContent":{"a":1},"_meta":{"x/y":2}}"#,
-    );
+    let result = r#"{"content":[],"structuredContent":{"a":1},"_meta":{"x/y":2}}"#;
+    rig.end(&id, TaskEnd::Completed, result);
     // Metadata about a task in the request is not looked at (TSK-31).
     let params = json!({ "taskId": id, "_meta": { RELATED: { "taskId": "another" } } });
     let result = rig.ask(D, "tasks/result", params.clone())["result"].clone();
@@ -153,30 +148,32 @@ fn tsk_31_the_parameter_names_the_task() {
 fn tsk_28_tsk_59_requests_for_the_result_wait_for_the_end() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
-    let wait = |rig: &mut Rig, request: u32| {
-        let line = json!({ "jsonrpc": "2.0", "id": request, "method": "tasks/result", "params": { "taskId": id } });
-        rig.hear(0, ME, &line.to_string())
-    };
-    assert!(wait(&mut rig, 1).is_empty() && wait(&mut rig, 2).is_empty());
+    for request in [1, 2] {
+        assert!(result_of(&mut rig, request, &id).is_empty());
+    }
     assert_eq!(rig.status(D, &id), "working");
     assert!(rig.late(0).is_empty());
     rig.end(&id, TaskEnd::Completed, "done");
     let late = rig.late(0);
-    assert_eq!(
-        late.iter().map(|response| response["id"].as_u64().unwrap()).collect::<Vec<_>>(),
-        [1, 2]
-    );
-    assert!(late.iter().all(|response| response["result"]["content"][0]["text"] == "done"));
-    assert_eq!(wait(&mut rig, 3)[0]["result"]["content"][0]["text"], "done");
+    assert!(late.iter().map(|response| &response["id"]).eq(&[1, 2]));
+    for response in late.iter().chain(&result_of(&mut rig, 3, &id)) {
+        assert_eq!(response["result"]["content"][0]["text"], "done");
+    }
+}
+
+/// Requests the result of a task; returns what is sent at once.
+fn result_of(rig: &mut Rig, request: u32, task: &str) -> Vec<Value> {
+    let params = json!({ "taskId": task });
+    let line =
+        json!({ "jsonrpc": "2.0", "id": request, "method": "tasks/result", "params": params });
+    rig.hear(0, ME, &line.to_string())
 }
 
 #[test]
 fn tsk_62_a_request_for_the_result_can_be_cancelled_alone() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
-    let line =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": { "taskId": id } });
-    assert!(rig.hear(0, ME, &line.to_string()).is_empty());
+    assert!(result_of(&mut rig, 1, &id).is_empty());
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     rig.hear(0, ME, cancel);
     assert_eq!(rig.log, ["request cancelled"]);
@@ -189,18 +186,13 @@ fn tsk_62_a_request_for_the_result_can_be_cancelled_alone() {
 fn canc_10_tsk_40_tsk_41_tsk_57_a_cancelled_task_has_an_error() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
-    let line =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tasks/result", "params": { "taskId": id } });
-    assert!(rig.hear(0, ME, &line.to_string()).is_empty());
+    assert!(result_of(&mut rig, 1, &id).is_empty());
     let responses = rig.ask_as(0, ME, D, "tasks/cancel", json!({ "taskId": id }));
     assert_eq!(rig.log, ["cancel 0"]);
     // The request for the result ends, too.
-    assert_eq!(responses.len(), 2);
-    assert_eq!(
-        (&responses[0]["id"], &responses[0]["result"]["status"]),
-        (&json!(7), &json!("cancelled"))
-    );
-    assert_eq!((&responses[1]["id"], code(&responses[1])), (&json!(1), -32603));
+    assert!(responses.iter().map(|response| &response["id"]).eq(&[7, 1]));
+    assert_eq!(responses[0]["result"]["status"], "cancelled");
+    assert_eq!(code(&responses[1]), -32603);
     assert_eq!(code(&rig.ask(D, "tasks/result", json!({ "taskId": id }))), -32603);
     assert!(!rig.end(&id, TaskEnd::Completed, "late"));
 }
@@ -209,11 +201,10 @@ fn canc_10_tsk_40_tsk_41_tsk_57_a_cancelled_task_has_an_error() {
 fn tsk_46_tsk_47_the_error_of_the_call_is_the_error_of_the_task() {
     let mut rig = Rig::new(D);
     let id = rig.created(D);
-    let (task, time) = (rig.key(&id), rig.time());
-    rig.tasks().set_message(time, task, &"no such file");
+    rig.say(&id, "no such file");
     rig.end(&id, TaskEnd::Failed, "no such file");
     let got = rig.get(D, &id);
-    assert_eq!((&got["status"], &got["statusMessage"]), (&json!("failed"), &json!("no such file")));
+    assert_eq!([&got["status"], &got["statusMessage"]], ["failed", "no such file"]);
     assert!(got.get("error").is_none() && got.get("result").is_none());
     let response = rig.ask(D, "tasks/result", json!({ "taskId": id }));
     assert_eq!(response["error"], json!({ "code": -32602, "message": "no such file" }));
@@ -221,7 +212,6 @@ fn tsk_46_tsk_47_the_error_of_the_call_is_the_error_of_the_task() {
 
 #[test]
 fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
-    use mcp_sansio::tasks::{GrowingTasksState, TaskId};
     let mut rig = Rig::new(D);
     for wrong in [json!(5), json!("x"), json!("-1"), json!("4"), json!("70000")] {
         assert_eq!(code(&rig.ask(D, "tasks/list", json!({ "cursor": wrong }))), -32602, "{wrong}");
@@ -235,16 +225,11 @@ fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
     assert_eq!(listed(&list), ids);
     assert_eq!(list["result"].get("nextCursor"), None);
     // Forty tasks are three pages.
-    let config = TasksConfig::new();
-    let mut state = GrowingTasksState::new(100);
-    let time = rig.time();
-    for number in 0..40 {
-        state.tasks(&config).create(time, TaskId::new([number; 16]), ME, None).unwrap();
-    }
+    let mut state = forty_tasks(rig.time());
     let mut cursor = Value::Null;
     let mut all = 0;
     for size in [16, 16, 8] {
-        let page = page_of(&mut state, &config, &mut rig, &cursor).unwrap();
+        let page = page_of(&mut state, &mut rig, &cursor).unwrap();
         assert_eq!(page["tasks"].as_array().unwrap().len(), size);
         all += size;
         cursor = page.get("nextCursor").cloned().unwrap_or_default();
@@ -254,15 +239,9 @@ fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
 
 #[test]
 fn r3_l5_a_cursor_that_was_never_given_is_invalid() {
-    use mcp_sansio::tasks::{GrowingTasksState, TaskId};
     let mut rig = Rig::new(D);
-    let config = TasksConfig::new();
-    let mut state = GrowingTasksState::new(100);
-    let time = rig.time();
-    for number in 0..40 {
-        state.tasks(&config).create(time, TaskId::new([number; 16]), ME, None).unwrap();
-    }
-    let mut page = |cursor: &Value| page_of(&mut state, &config, &mut rig, cursor);
+    let mut state = forty_tasks(rig.time());
+    let mut page = |cursor: &Value| page_of(&mut state, &mut rig, cursor);
     let given = page(&Value::Null).unwrap()["nextCursor"].clone();
     assert_eq!(page(&given).unwrap()["tasks"].as_array().unwrap().len(), 16);
     let given = given.as_str().unwrap();
@@ -274,14 +253,18 @@ fn r3_l5_a_cursor_that_was_never_given_is_invalid() {
     }
 }
 
+const CONFIG: TasksConfig = TasksConfig::new();
+
+fn forty_tasks(time: TaskTime) -> GrowingTasksState {
+    let mut state = GrowingTasksState::new(100);
+    for number in 0..40 {
+        state.tasks(&CONFIG).create(time, TaskId::new([number; 16]), ME, None).unwrap();
+    }
+    state
+}
+
 /// Returns the page of a list that a request with this cursor gets, if it is valid.
-fn page_of(
-    state: &mut mcp_sansio::tasks::GrowingTasksState,
-    config: &TasksConfig,
-    rig: &mut Rig,
-    cursor: &Value,
-) -> Option<Value> {
-    use mcp_sansio::tasks::TaskStep;
+fn page_of(state: &mut GrowingTasksState, rig: &mut Rig, cursor: &Value) -> Option<Value> {
     use mcp_sansio::{Frame, Instant, Messages, OwnedJson, ServerEvent, TxBuffer};
     let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
     let line = json!({ "jsonrpc": "2.0", "id": 9, "method": "tasks/list", "params": params });
@@ -293,7 +276,7 @@ fn page_of(
     let mut server = rig.server(number);
     let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
     let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-    let tasks = &mut state.tasks(config);
+    let tasks = &mut state.tasks(&CONFIG);
     let Some(TaskStep::List(reply)) = tasks.handle(time, &request, ME) else { return None };
     let page = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
     serde_json::from_str(page.as_json().as_str()).unwrap()
@@ -315,7 +298,6 @@ fn tsk_33_tsk_34_the_session_is_told_of_its_task() {
 
 #[test]
 fn prog_09_tsk_19_messages_of_a_task_name_it() {
-    use mcp_sansio::tasks::TaskId;
     use mcp_sansio::types::{ElicitFormParams, LoggingLevel, RequestedSchema};
     use mcp_sansio::{ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson, TxBuffer};
     static LOGGING: ServerConfig = ServerConfig::new(
@@ -338,10 +320,9 @@ fn prog_09_tsk_19_messages_of_a_task_name_it() {
     let params = ElicitFormParams::new("Sure?", RequestedSchema::new(&[]));
     let request = ClientRequest::from(&params).related_task(task);
     server.request(Instant::from_millis(0), request, &mut tx).unwrap();
-    let sent = std::str::from_utf8(tx.pending()).unwrap();
-    let sent: Vec<Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let methods: Vec<_> = sent.iter().map(|message| message["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["notifications/progress", "notifications/message", "elicitation/create"]);
+    let sent = mcp_sansio_tests::json::lines(tx.pending());
+    let methods = ["notifications/progress", "notifications/message", "elicitation/create"];
+    assert!(sent.iter().map(|message| &message["method"]).eq(&methods), "{sent:?}");
     assert_eq!(sent[0]["params"]["progressToken"], "t");
     let related = json!({ RELATED: { "taskId": task.to_string() } });
     assert!(sent.iter().all(|message| message["params"]["_meta"] == related), "{sent:?}");
