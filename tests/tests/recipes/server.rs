@@ -1,6 +1,7 @@
 //! Recipes for servers: one program, of which the guide shows a piece at a time.
 
 use std::cell::{Cell, RefCell};
+use std::fmt::Debug;
 use std::time::Duration;
 
 use mcp_sansio::typed::{AsyncToolHandler, Input, Output, Tools};
@@ -16,7 +17,7 @@ use mcp_sansio::{
     ServerFeatures, Target, ToolContext, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Change as ClientChange, Connector, TaskRef,
+    CallError, Change as ClientChange, Client, Connector, TaskRef,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use smol::stream::StreamExt as _;
@@ -314,11 +315,14 @@ async fn handle(ctx: Context, desk: &Desk) -> HandlerResult {
     }
 }
 
+/// Does `work` as a client of each era, and returns what both get.
+fn with<R: PartialEq + Debug>(desk: &Desk, work: impl AsyncFn(Client) -> R) -> R {
+    each_era(&App::new(&CONFIG, |ctx| handle(ctx, desk)).catalog(&CATALOG), work)
+}
+
 /// Calls a tool in both eras, and returns what both get.
 fn call(tool: &str, arguments: &'static str) -> Result<String, String> {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         let result = client.call_tool(tool, &RawJson::from_static(arguments)).await;
         result.map(|result| content(&result)).map_err(|error| error.to_string())
     })
@@ -353,9 +357,8 @@ fn errors_of_other_code_are_read_by_the_model() {
 #[test]
 fn an_error_may_be_one_of_the_protocol() {
     let desk = Desk { is_busy: Cell::new(true), ..Desk::default() };
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
     let error =
-        each_era(&app, async |client| match client.call_tool("reserve", &RawJson::EMPTY).await {
+        with(&desk, async |client| match client.call_tool("reserve", &RawJson::EMPTY).await {
             Err(CallError::Server(error)) => (error.code, error.message.to_string()),
             other => panic!("{other:?}"),
         });
@@ -404,8 +407,7 @@ fn progress_and_logs_reach_the_client() {
 #[test]
 fn a_call_that_is_cancelled_cleans_up() {
     let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&desk, async |client| {
         let begun = async {
             while !desk.printer.get() {
                 smol::future::yield_now().await;
@@ -433,9 +435,7 @@ fn a_value_is_kept_between_two_questions() {
 
 #[test]
 fn a_subscriber_is_told_of_a_change() {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         let uris = ["note://today".into()];
         let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
         let mut changes = client.listen(&filter, CallOptions::new()).await.unwrap();
@@ -466,9 +466,7 @@ fn a_task_goes_on_without_its_client() {
 
 #[test]
 fn resources_are_read_by_their_uri() {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         for (uri, part) in [
             ("note://today", r#""text":"Buy milk""#),
             ("note://logo", r#""blob":"iVBORw==""#),
@@ -484,9 +482,7 @@ fn resources_are_read_by_their_uri() {
 
 #[test]
 fn values_are_completed() {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         let params = CompleteParams::new(
             CompletionReference::Resource(ResourceTemplateReference::new(
                 "weather://{country}/{city}",
@@ -500,9 +496,7 @@ fn values_are_completed() {
 
 #[test]
 fn lists_have_pages() {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         let first = client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await;
         assert!(first.unwrap().as_json().get("nextCursor").is_some());
         assert_eq!(client.list_tools().await.unwrap().len(), 16);
@@ -511,9 +505,7 @@ fn lists_have_pages() {
 
 #[test]
 fn a_method_of_ones_own_is_a_request_as_others() {
-    let desk = Desk::default();
-    let app = App::new(&CONFIG, |ctx| handle(ctx, &desk)).catalog(&CATALOG);
-    each_era(&app, async |client| {
+    with(&Desk::default(), async |client| {
         let params = RawJson::from_static(r#"{"who":"Ada"}"#);
         let result = client.request("org.example/hello", &params, CallOptions::new()).await;
         assert_eq!(result.unwrap().as_json().get("hello").unwrap().as_str(), r#""Ada""#);

@@ -12,3 +12,9 @@ mod skills;
 mod streams;
 mod tools;
 mod typed_calls;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientConfig, ClientFeatures};
+
+static CLIENT: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);

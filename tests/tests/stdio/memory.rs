@@ -4,22 +4,23 @@ use std::time::{Duration, Instant as StdInstant};
 
 use mcp_sansio::types::{CallToolParams, Implementation, TextResult};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientFeatures, Era, Instant, Progress, RawJson, RequestHandle,
-    ServerConfig, ServerEvent, ServerFeatures,
+    CallOptions, ClientConfig, Era, Instant, Progress, RawJson, RequestHandle, ServerConfig,
+    ServerEvent, ServerFeatures,
 };
 use mcp_sansio_adapters::blocking::client::{CallError, Client, Connector, Error as ClientError};
 use mcp_sansio_adapters::blocking::{App, Context, Error, Handler, Memory};
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
-        .call_timeout(HOUR)
-        .call_limit(HOUR);
+static CLIENT: ClientConfig = super::CLIENT.call_timeout(HOUR).call_limit(HOUR);
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn call(client: &mut Client<'_>) -> Result<String, ClientError> {
     Ok(client.call_tool("t", &RawJson::EMPTY)?.as_json().as_str().to_owned())
+}
+
+fn silent(_: ServerEvent<'_>, _: &mut Context<'_>) -> Result<(), Error> {
+    Ok(())
 }
 
 /// Responds to a call half an hour later.
@@ -61,7 +62,6 @@ fn half_an_hour_passes_at_once() {
 #[test]
 fn a_call_without_a_response_times_out() {
     for era in Era::ALL {
-        let silent = |_: ServerEvent<'_>, _: &mut Context<'_>| Ok(());
         let memory = Memory::new(&SERVER, silent);
         let clock = memory.clock();
         let mut client = memory.connect(&CLIENT, era).unwrap();
@@ -75,10 +75,7 @@ fn a_call_without_a_response_times_out() {
 
 #[test]
 fn a_call_that_would_wait_for_ever_fails() {
-    static ENDLESS: ClientConfig =
-        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
-    let silent = |_: ServerEvent<'_>, _: &mut Context<'_>| Ok(());
-    let mut client = Memory::new(&SERVER, silent).connect(&ENDLESS, Era::Modern).unwrap();
+    let mut client = Memory::new(&SERVER, silent).connect(&super::CLIENT, Era::Modern).unwrap();
     let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX);
     let error = client.request("tools/call", &CallToolParams::new("t"), options).unwrap_err();
     assert!(error.to_string().contains("nothing left to wait for"), "{error}");

@@ -2,17 +2,14 @@
 
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{
-    Catalog, ClientConfig, ClientFeatures, Era, NoOutput, RawJson, ServerConfig, ToolContext,
-    ToolResult,
-};
+use mcp_sansio::{Catalog, Era, NoOutput, RawJson, ServerConfig, ToolContext, ToolResult};
 use mcp_sansio_adapters::blocking::App;
+
+use super::CLIENT;
 
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), CATALOG.features());
 static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 
 #[derive(Tools)]
 enum Call {

@@ -7,20 +7,17 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Prompt, TextResult, Tool};
-use mcp_sansio::{
-    AddError, Catalog, ClientConfig, ClientFeatures, Era, RawJson, ServerConfig, ServerFeatures,
-    Target, entries,
-};
+use mcp_sansio::{AddError, Catalog, Era, RawJson, ServerConfig, ServerFeatures, Target, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::blocking::{App, Error, Input, Polled, RequestContext, Threaded};
 use serde_json::{Value, json};
+
+use super::CLIENT;
 
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("server", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::PROMPTS),
 );
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("first", OBJECT)]);
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 

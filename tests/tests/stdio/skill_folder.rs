@@ -13,8 +13,8 @@ use mcp_sansio::types::{
     EmptyResult, GetSkillResult, Implementation, SubscriptionFilter, Text, Tool,
 };
 use mcp_sansio::{
-    CallOptions, Catalog, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson,
-    ServedSkill, ServerConfig, ServerFeatures, entries, skill,
+    CallOptions, Catalog, Changed, ClientEvent, Era, RawJson, ServedSkill, ServerConfig,
+    ServerFeatures, entries, skill,
 };
 use mcp_sansio_adapters::asynchronous::client::{Client, Connector};
 use mcp_sansio_adapters::asynchronous::{App as AsyncApp, Context};
@@ -23,6 +23,8 @@ use mcp_sansio_adapters::blocking::{self, App};
 use mcp_sansio_adapters::{SharedCatalog, SkillChanges, SkillFolder, SkillLimits};
 use smol::stream::StreamExt as _;
 
+use super::CLIENT;
+
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("server", "1"),
     ServerFeatures::TOOLS
@@ -30,8 +32,6 @@ static SERVER: ServerConfig = ServerConfig::new(
         .with(ServerFeatures::RESOURCES_LIST_CHANGED)
         .with(ServerFeatures::RESOURCES_SUBSCRIBE),
 );
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 /// A tool, and a skill of the program.
 static CATALOG: Catalog = Catalog::new()
     .tools(entries![Tool::new("boil", RawJson::from_static(r#"{"type":"object"}"#))])

@@ -7,18 +7,17 @@ use mcp_sansio::types::{
     ResourceContents, ResourceData, Skill, Text,
 };
 use mcp_sansio::{
-    Catalog, ClientConfig, ClientFeatures, Era, Method, ServedSkill, ServerConfig, ServerFeatures,
-    SkillError, skill,
+    Catalog, Era, Method, ServedSkill, ServerConfig, ServerFeatures, SkillError, skill,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use mcp_sansio_adapters::asynchronous::{App as AsyncApp, Context};
 use mcp_sansio_adapters::blocking::App;
 use mcp_sansio_adapters::blocking::client::{Client, Error};
 
+use super::CLIENT;
+
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::SKILLS_DIRECTORIES);
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static CATALOG: Catalog = Catalog::new().skills(SKILLS).page_size(1);
 static SKILLS: &[ServedSkill] = &[
     skill!("skill://tea" in "../server/features/skills/tea", "cups/small/one.bin", "pots.json"),

@@ -1,22 +1,23 @@
 //! Standard input and output belong to the server while it serves them.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
 const SERVER: &str = env!("CARGO_BIN_EXE_noisy_server");
 
+const ADAPTERS: [&str; 3] = ["blocking", "smol", "tokio"];
+
+fn start(adapter: &str, input: impl Into<Stdio>, output: impl Into<Stdio>) -> Child {
+    let mut server = Command::new(SERVER);
+    server.arg(adapter).stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs the server with these tool calls. Returns what it wrote to standard output and to standard
 /// error.
 fn run(adapter: &str, tools: &[&str]) -> (String, String) {
-    let mut server = Command::new(SERVER)
-        .arg(adapter)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut server = start(adapter, Stdio::piped(), Stdio::piped());
     let mut input = server.stdin.take().unwrap();
     for (id, tool) in tools.iter().enumerate() {
         writeln!(input, "{}", call(id, tool)).unwrap();
@@ -43,7 +44,7 @@ fn text(line: &str) -> String {
 
 #[test]
 fn nothing_in_the_process_breaks_the_stream() {
-    for adapter in ["blocking", "smol", "tokio"] {
+    for adapter in ADAPTERS {
         let (output, log) = run(adapter, &["noise", "wait"]);
         let lines: Vec<&str> = output.lines().collect();
         let [first, second, last] = lines[..] else { panic!("{adapter}: {output}") };
@@ -67,7 +68,7 @@ fn a_panic_gives_the_streams_back() {
 
 #[test]
 fn a_second_server_of_the_streams_is_an_error() {
-    for adapter in ["blocking", "smol", "tokio"] {
+    for adapter in ADAPTERS {
         let (output, _) = run(adapter, &["second"]);
         let first = output.lines().next().unwrap();
         let why = "standard input and output are those of another server of this process";
@@ -83,16 +84,11 @@ fn streams_in_non_blocking_mode_are_waited_for() {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
-    for adapter in ["blocking", "smol", "tokio"] {
+    for adapter in ADAPTERS {
         let (ours, theirs) = UnixStream::pair().unwrap();
         theirs.set_nonblocking(true).unwrap();
-        let mut server = Command::new(SERVER)
-            .arg(adapter)
-            .stdin(OwnedFd::from(theirs.try_clone().unwrap()))
-            .stdout(OwnedFd::from(theirs))
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let input = OwnedFd::from(theirs.try_clone().unwrap());
+        let mut server = start(adapter, input, OwnedFd::from(theirs));
         // It is told as soon as the server has the streams, so before there is something to read.
         server.stderr.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
         let (mut input, mut output) = (&ours, BufReader::new(&ours));
@@ -118,19 +114,13 @@ fn a_person_at_a_terminal_is_told_what_the_program_is() {
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    for adapter in ["blocking", "smol", "tokio"] {
+    for adapter in ADAPTERS {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
         let name = ptsname(&terminal, Vec::new()).unwrap();
         let screen = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let server = Command::new(SERVER)
-            .arg(adapter)
-            .stdin(screen)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let server = start(adapter, screen, Stdio::piped());
         // The end of the input, as Ctrl-D makes it.
         File::from(terminal.try_clone().unwrap()).write_all(b"\x04").unwrap();
         let output = server.wait_with_output().unwrap();

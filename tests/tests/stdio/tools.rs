@@ -13,18 +13,18 @@ use mcp_sansio::types::{
     Implementation, ReadResourceResult, Resource, ResourceContents, Text, TextResult,
 };
 use mcp_sansio::{
-    Catalog, ClientConfig, ClientFeatures, Era, Progress, RawJson, ServerConfig, ServerFeatures,
-    Target, ToolContext, ToolOutput, ToolResult, entries,
+    Catalog, Era, Progress, RawJson, ServerConfig, ServerFeatures, Target, ToolContext, ToolOutput,
+    ToolResult, entries,
 };
 use mcp_sansio_adapters::blocking::client::Client;
 use mcp_sansio_adapters::blocking::{App, Error, RequestContext};
+
+use super::CLIENT;
 
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("server", "1"),
     ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES),
 );
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 static CATALOG: Catalog =
     Catalog::new().tools_of::<Call>().resources(entries![Resource::new("a:b", "b")]);
 
@@ -97,6 +97,22 @@ impl AsyncToolHandler for Slow {
     }
 }
 
+/// Connects a client to a server that calls this for each request.
+fn served<'h>(
+    era: Era,
+    handler: impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'h,
+) -> Client<'h> {
+    App::new(&SERVER).catalog(&CATALOG).memory(handler).connect(&CLIENT, era).unwrap()
+}
+
+/// Returns the result of a call, or the error.
+fn call(client: &mut Client<'_>, tool: &str, arguments: &str) -> String {
+    match client.call_tool(tool, &RawJson::parse(arguments).unwrap()) {
+        Ok(result) => result.as_json().as_str().to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
 /// Plays the same calls, and returns the results or the errors.
 fn visit(client: &mut Client<'_>) -> Vec<String> {
     [
@@ -135,56 +151,38 @@ const VISIT: [&str; 8] = [
 fn a_handler_is_all_that_a_server_needs() {
     for era in Era::ALL {
         let mut board = Board::default();
-        let app = App::new(&SERVER).catalog(&CATALOG);
-        let mut client =
-            app.clone().memory(move |ctx| ctx.call_tool(&mut board)).connect(&CLIENT, era).unwrap();
-        assert_eq!(visit(&mut client), VISIT);
+        assert_eq!(visit(&mut served(era, |ctx| ctx.call_tool(&mut board))), VISIT);
         let slow = Slow::default();
-        let mut client =
-            app.memory(move |ctx| ctx.call_async_tool(&slow)).connect(&CLIENT, era).unwrap();
-        assert_eq!(visit(&mut client), VISIT);
+        assert_eq!(visit(&mut served(era, move |ctx| ctx.call_async_tool(&slow))), VISIT);
     }
 }
 
 #[test]
 fn other_requests_reach_the_same_function() {
     let mut board = Board::default();
-    let mut client = App::new(&SERVER)
-        .catalog(&CATALOG)
-        .memory(move |ctx| match ctx.target() {
-            Target::Resource(_) => {
-                let contents = [ResourceContents::text("a:b", "contents")];
-                ctx.respond(&ReadResourceResult::new(&contents))
-            }
-            _ => ctx.call_tool(&mut board),
-        })
-        .connect(&CLIENT, Era::Modern)
-        .unwrap();
+    let mut client = served(Era::Modern, |ctx| match ctx.target() {
+        Target::Resource(_) => {
+            let contents = [ResourceContents::text("a:b", "contents")];
+            ctx.respond(&ReadResourceResult::new(&contents))
+        }
+        _ => ctx.call_tool(&mut board),
+    });
     let read = client.read_resource("a:b").unwrap();
     assert!(read.as_json().as_str().contains("contents"));
-    let sum = client.call_tool("add", &RawJson::from_static(r#"{"number":7}"#)).unwrap();
-    assert!(sum.as_json().as_str().contains(r#"{"sum":7}"#));
+    assert!(call(&mut client, "add", r#"{"number":7}"#).contains(r#"{"sum":7}"#));
 }
 
 #[test]
 fn invalid_arguments_are_refused_when_the_function_leaves_them() {
     // The check is that of reading, which a function may also do by itself.
-    let mut client = App::new(&SERVER)
-        .catalog(&CATALOG)
-        .memory(|ctx| match ctx.call()? {
-            Some(Call::Echo { text }) => ctx.respond(&TextResult::from(text)),
-            _ => Ok(()),
-        })
-        .connect(&CLIENT, Era::Modern)
-        .unwrap();
-    let mut call = |arguments| {
-        let result = client.call_tool("echo", &RawJson::parse(arguments).unwrap()).unwrap();
-        result.as_json().as_str().to_owned()
-    };
-    assert!(call(r#"{"text":"x"}"#).contains(r#""text":"x""#));
-    assert!(call("{}").contains("text: is missing, must be a string"));
-    let error = client.call_tool("add", &RawJson::from_static(r#"{"number":1}"#)).unwrap_err();
-    assert!(error.to_string().contains("The application sent no response"), "{error}");
+    let mut client = served(Era::Modern, |ctx| match ctx.call()? {
+        Some(Call::Echo { text }) => ctx.respond(&TextResult::from(text)),
+        _ => Ok(()),
+    });
+    assert!(call(&mut client, "echo", r#"{"text":"x"}"#).contains(r#""text":"x""#));
+    assert!(call(&mut client, "echo", "{}").contains("text: is missing, must be a string"));
+    let error = call(&mut client, "add", r#"{"number":1}"#);
+    assert!(error.contains("The application sent no response"), "{error}");
 }
 
 #[test]
@@ -212,19 +210,17 @@ fn a_function_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
         |_| Ok(()),
     ];
     for ask in asks {
-        let app = App::new(&SERVER).catalog(&CATALOG);
-        let server = app.memory(move |ctx| {
+        let mut client = served(Era::Modern, |ctx| {
             ask(ctx)?;
             ctx.respond(&TextResult::new("ran"))
         });
-        let mut client = server.connect(&CLIENT, Era::Modern).unwrap();
         for (arguments, said) in [
             (r#"{"text":"x"}"#, "ran"),
             (r#"{"text":7}"#, "text: must be a string, is 7"),
             (r#"{"text":"x","texts":7}"#, "texts: is unknown, must be one of text"),
         ] {
-            let result = client.call_tool("echo", &RawJson::from_static(arguments)).unwrap();
-            assert!(result.as_json().as_str().contains(said), "{arguments}: {result:?}");
+            let result = call(&mut client, "echo", arguments);
+            assert!(result.contains(said), "{arguments}: {result}");
         }
     }
 }
@@ -254,31 +250,19 @@ impl ToolHandler for Careless {
 #[test]
 #[cfg(debug_assertions)]
 fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() {
-    let call = |client: &mut Client<'_>, tool, arguments| {
-        let arguments = RawJson::from_static(arguments);
-        match client.call_tool(tool, &arguments) {
-            Ok(result) => result.as_json().as_str().to_owned(),
-            Err(error) => error.to_string(),
-        }
-    };
     let error = |words: &str| {
         let text = "the server responded with an error: the result of add breaks its output schema";
         format!("{text}: {words} (code -32603)")
     };
     for era in Era::ALL {
-        let app = App::new(&SERVER).catalog(&CATALOG);
-        let mut typed =
-            app.clone().memory(|ctx| ctx.call_tool(&mut Careless)).connect(&CLIENT, era).unwrap();
-        let mut by_hand = app
-            .memory(|ctx| {
-                match ctx.request()?.arguments().get("number").and_then(RawJson::as_i64) {
-                    Some(0) => ctx.respond(&ToolOutput::<Wrong>::text("nothing")),
-                    Some(_) => ctx.respond(&ToolOutput::Structured(Wrong { sum: "much" })),
-                    None => ctx.respond(&ToolOutput::Structured(Wrong { sum: "undeclared" })),
-                }
-            })
-            .connect(&CLIENT, era)
-            .unwrap();
+        let mut typed = served(era, |ctx| ctx.call_tool(&mut Careless));
+        let mut by_hand = served(era, |ctx| {
+            match ctx.request()?.arguments().get("number").and_then(RawJson::as_i64) {
+                Some(0) => ctx.respond(&ToolOutput::<Wrong>::text("nothing")),
+                Some(_) => ctx.respond(&ToolOutput::Structured(Wrong { sum: "much" })),
+                None => ctx.respond(&ToolOutput::Structured(Wrong { sum: "undeclared" })),
+            }
+        });
         for client in [&mut typed, &mut by_hand] {
             let missing = error("structuredContent: is missing");
             assert_eq!(call(client, "add", r#"{"number":0}"#), missing);

@@ -3,20 +3,18 @@
 use mcp_sansio::typed::{Input, Output, ToolCall, Tools};
 use mcp_sansio::types::{Implementation, Text};
 use mcp_sansio::{
-    Catalog, ClientConfig, ClientFeatures, Era, Revision, Revisions, ServerConfig, ServerFeatures,
-    ToolOutput, ToolResult,
+    Catalog, ClientConfig, Era, Revision, Revisions, ServerConfig, ServerFeatures, ToolOutput,
+    ToolResult,
 };
 use mcp_sansio_adapters::blocking::App;
 use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, ToolCallError};
 
+use super::CLIENT;
+
 static SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools_of::<Called>();
-static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
-static OLDEST: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE)
-        .revisions(Revisions::only(Revision::V2024_11_05));
+static OLDEST: ClientConfig = CLIENT.revisions(Revisions::only(Revision::V2024_11_05));
 
 /// The tools of the server.
 #[derive(Tools)]
