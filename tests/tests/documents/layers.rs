@@ -1,21 +1,19 @@
 //! The layers of the core: a module uses only those that ARCHITECTURE.md lists below it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use super::{files, root, text_of};
 
 #[test]
 fn a_layer_of_the_core_imports_only_from_below() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let layers = Layers::read(&fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
-    let source = root.join("core/src");
+    let layers = Layers::read(&text_of("ARCHITECTURE.md"));
     let mut wrong = Vec::new();
-    for file in files(&source) {
-        let module = module_of(file.strip_prefix(&source).unwrap());
+    for file in files("core/src", "rs") {
+        let module = module_of(file.strip_prefix(root().join("core/src")).unwrap());
         if module.is_empty() || module.last().is_some_and(|name| name == "tests") {
             continue;
         }
-        let text = fs::read_to_string(&file).unwrap();
-        wrong.extend(layers.wrong_imports(&module, &text));
+        wrong.extend(layers.wrong_imports(&module, &text_of(&file)));
     }
     assert!(wrong.is_empty(), "these imports do not lead downwards: {wrong:#?}");
 }
@@ -144,17 +142,4 @@ fn module_of(path: &Path) -> Vec<String> {
         names.pop();
     }
     names
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
 }

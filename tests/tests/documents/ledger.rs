@@ -14,10 +14,10 @@
 //! stem, with `_` for `-`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use sha2::{Digest as _, Sha256};
+
+use super::{files, text_of};
 
 const LEDGER: &str = include_str!("../../ledger.tsv");
 const DEFECTS: &str = include_str!("../../defects.tsv");
@@ -35,7 +35,7 @@ fn ledger_is_well_formed() {
 fn ledger_names_tests_that_exist_and_carry_the_id() {
     report(
         "tests/ledger.tsv has invalid test names",
-        &wrong_proofs(&read(LEDGER).rows, &Tests::find(&root())),
+        &wrong_proofs(&read(LEDGER).rows, &Tests::find()),
     );
 }
 
@@ -55,7 +55,7 @@ fn ledger_equals_the_requirements() {
 fn every_defect_has_tests_that_carry_its_id() {
     report(
         "tests/defects.tsv has defects without a test",
-        &unproven_defects(DEFECTS, &Tests::find(&root())),
+        &unproven_defects(DEFECTS, &Tests::find()),
     );
 }
 
@@ -154,17 +154,12 @@ fn carries(name: &str, id: &str) -> bool {
 struct Tests(BTreeMap<String, bool>);
 
 impl Tests {
-    fn find(root: &Path) -> Tests {
+    fn find() -> Tests {
         let mut tests = Tests::default();
         for directory in ["core", "std-adapters", "examples", "tests"] {
-            for path in files(&root.join(directory), "rs") {
-                match fs::read_to_string(&path) {
-                    Ok(source) => tests.add_functions(&source),
-                    Err(error) => panic!("{}: {error}", path.display()),
-                }
-            }
+            files(directory, "rs").iter().for_each(|path| tests.add_functions(&text_of(path)));
         }
-        for path in files(&root.join("tests/transcripts"), "txt") {
+        for path in files("tests/transcripts", "txt") {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             tests.0.insert(stem.replace('-', "_"), true);
         }
@@ -207,34 +202,6 @@ impl Tests {
     }
 }
 
-/// Returns all files below `directory` with this extension, except in build and hidden directories.
-fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
-    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
-    while let Some(directory) = open.pop() {
-        let entries = match fs::read_dir(&directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => panic!("{}: {error}", directory.display()),
-        };
-        for entry in entries.flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let skipped = name == "target"
-                || name == "node_modules"
-                || name.to_string_lossy().starts_with('.');
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && !skipped => open.push(path),
-                Ok(kind)
-                    if kind.is_file() && path.extension().is_some_and(|it| it == extension) =>
-                {
-                    found.push(path)
-                }
-                _ => {}
-            }
-        }
-    }
-    found
-}
-
 fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
@@ -272,10 +239,6 @@ fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
 fn digest(rows: &[Row<'_>]) -> String {
     let text: String = rows.iter().map(|row| row.fields.join("\t") + "\n").collect();
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn report(title: &str, faults: &[String]) {

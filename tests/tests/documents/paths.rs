@@ -1,7 +1,8 @@
 //! Paths and links in the documents.
 
 use std::fs;
-use std::path::Path;
+
+use super::{root, text_of};
 
 /// Beside those of the guide.
 const DOCUMENTS: &[&str] = &[
@@ -66,7 +67,7 @@ fn relative_links_lead_to_files() {
     let mut missing = Vec::new();
     for document in &documents() {
         let folder = root.join(document).parent().unwrap().to_owned();
-        for link in read(document).split("](").skip(1) {
+        for link in text_of(document).split("](").skip(1) {
             let target = link.split([')', '#']).next().unwrap_or_default();
             if !target.contains("://") && !folder.join(target).exists() {
                 missing.push(format!("{document}: {target}"));
@@ -81,7 +82,7 @@ fn links_to_headings_lead_to_headings() {
     let root = root();
     let mut missing = Vec::new();
     for document in &documents() {
-        let (text, path) = (read(document), root.join(document));
+        let (text, path) = (text_of(document), root.join(document));
         for link in text.split("](").skip(1) {
             let link = link.split(')').next().unwrap_or_default();
             let Some((target, heading)) = link.split_once('#') else { continue };
@@ -111,7 +112,7 @@ fn slug(line: &str) -> Option<String> {
 
 #[test]
 fn the_page_on_security_names_tests_that_exist() {
-    let page = read("docs/security.md");
+    let page = text_of("docs/security.md");
     let mut count = 0;
     for link in page.split("[`").skip(1) {
         let Some((name, rest)) = link.split_once("`](../") else { continue };
@@ -119,7 +120,7 @@ fn the_page_on_security_names_tests_that_exist() {
         if file.ends_with(".rs") {
             count += 1;
             let test = format!("fn {name}() {{");
-            assert!(read(file).contains(&test), "{file} has no test {name}");
+            assert!(text_of(file).contains(&test), "{file} has no test {name}");
         } else {
             assert!(file.ends_with(&format!("/{name}.txt")), "{file} is no transcript {name}");
         }
@@ -130,7 +131,7 @@ fn the_page_on_security_names_tests_that_exist() {
 #[test]
 fn each_page_of_the_guide_is_in_all_tables_of_contents() {
     for table in ["docs/README.md", "docs/SUMMARY.md", "llms.txt", "tests/src/guide.rs"] {
-        let text = read(table);
+        let text = text_of(table);
         for page in guide() {
             let page = page.strip_prefix("docs/").unwrap();
             let is_named =
@@ -146,7 +147,7 @@ fn paths_in_code_spans_exist() {
     let root = root();
     let mut missing = Vec::new();
     for document in &documents() {
-        let text = read(document);
+        let text = text_of(document);
         let folder = root.join(document).parent().unwrap().to_owned();
         let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
         for path in spans.filter(|span| is_path(span)) {
@@ -163,7 +164,7 @@ fn paths_in_code_spans_exist() {
 fn r3_b5_commands_build_the_documentation_with_all_features() {
     // Without them it lacks what the guide teaches.
     for document in &documents() {
-        let text = read(document);
+        let text = text_of(document);
         for line in text.lines() {
             for (at, _) in line.match_indices("cargo doc") {
                 let command = line[at..].split('`').next().unwrap_or_default().trim();
@@ -179,7 +180,7 @@ fn r3_b6_no_document_depends_on_a_version_that_is_not_published() {
     let changelog = include_str!("../../../CHANGELOG.md");
     if changelog.contains("Nothing has been published yet") {
         for document in &documents() {
-            for table in read(document).split("\n\n").filter(|table| names_us(table)) {
+            for table in text_of(document).split("\n\n").filter(|table| names_us(table)) {
                 let lines = table.lines().filter(|line| names_us(line) || !line.contains('{'));
                 let version = lines.clone().find(|line| line.contains("version = \"0."));
                 assert!(version.is_none(), "{document}: {version:?}");
@@ -203,22 +204,14 @@ fn is_path(span: &str) -> bool {
         && !span.split(' ').next().unwrap_or_default().contains(|c: char| c.is_ascii_uppercase())
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-fn read(document: &str) -> String {
-    fs::read_to_string(root().join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
-}
-
 /// Cargo leaves out a test without a word if a feature that it requires is off.
 #[test]
 fn tests_of_the_adapters_require_only_features_that_the_workspace_has() {
-    let own = read("tests/Cargo.toml");
+    let own = text_of("tests/Cargo.toml");
     let own = own.lines().find(|line| line.starts_with("mcp-sansio-adapters = ")).unwrap();
     let on = format!(r#"{own} "asynchronous" "auth" "blocking" "embedded-io-async" "tls""#);
     let mut required = 0;
-    for line in read("std-adapters/Cargo.toml").lines() {
+    for line in text_of("std-adapters/Cargo.toml").lines() {
         let Some(features) = line.strip_prefix("required-features = [") else { continue };
         for feature in features.trim_end_matches(']').split(", ") {
             assert!(on.contains(feature), "{feature} is off in tests/Cargo.toml");
