@@ -225,14 +225,6 @@ fn expect_100_continue_applies_to_http_1_1_with_a_body() {
 }
 
 #[test]
-fn a_line_in_front_of_a_request_is_empty_or_a_request() {
-    for line in ["x\r\n", "xy\r\n", ":\r\n"] {
-        let read = read(&format!("{line}GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &[1]);
-        assert_eq!((read.status(), read.complete().len()), (Some(400), 0), "{line:?}");
-    }
-}
-
-#[test]
 fn a_reader_uses_exactly_the_given_room() {
     assert!(RequestReader::new(Vec::new()).spare().is_empty());
     assert!(ResponseReader::new(Vec::new()).spare().is_empty());

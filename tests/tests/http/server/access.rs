@@ -79,8 +79,7 @@ fn content_is_negotiated_before_anything_else_is_looked_at() {
 
 #[test]
 fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_request() {
-    let mut host = Host::new();
-    let session = host.open("2025-11-25");
+    let (mut host, session) = Host::opened("2025-11-25");
     let with = |field: (&'static str, &'static str)| {
         let own = ("Mcp-Session-Id", session.as_str());
         [

@@ -171,8 +171,7 @@ fn sse_09_a_resumed_stream_brings_a_response_longer_than_what_is_kept() {
 
 #[test]
 fn http_25_a_stream_that_is_resumed_several_times_belongs_to_the_latest_connection() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let (mut lost, open) = host.slow(&id);
     host.progress(open, 1);
     host.serve([&mut lost]);
@@ -197,8 +196,7 @@ fn http_25_a_stream_that_is_resumed_several_times_belongs_to_the_latest_connecti
 
 #[test]
 fn bytes_that_were_on_their_way_to_a_connection_go_to_the_one_that_resumes_its_stream() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let (mut lost, open) = host.slow(&id);
     host.progress(open, 1);
     host.serve([&mut lost]);
@@ -219,8 +217,7 @@ fn bytes_that_were_on_their_way_to_a_connection_go_to_the_one_that_resumes_its_s
 
 #[test]
 fn the_standalone_stream_belongs_to_the_latest_connection() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     let (mut first, mut second) = (host.connect(&get), Connection::new(&get));
     host.site.publish(&Change::tools());
@@ -241,8 +238,7 @@ fn the_standalone_stream_belongs_to_the_latest_connection() {
 
 #[test]
 fn http_25_an_event_that_is_being_sent_goes_to_the_latest_connection_alone() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     let (mut first, mut second) = (Connection::new(&get), Connection::new(&get));
     host.site.publish(&Change::tools());
@@ -255,8 +251,7 @@ fn http_25_an_event_that_is_being_sent_goes_to_the_latest_connection_alone() {
 
 #[test]
 fn an_event_that_was_cut_off_is_sent_again_to_the_next_connection() {
-    let mut host = Host::new();
-    let id = host.open("2025-06-18");
+    let (mut host, id) = Host::opened("2025-06-18");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     host.site.publish(&Change::tools());
     let mut first = Connection::new(&get);
@@ -269,8 +264,7 @@ fn an_event_that_was_cut_off_is_sent_again_to_the_next_connection() {
 #[test]
 fn a_request_goes_on_while_its_connection_is_released() {
     for (version, is_possible) in [("2025-11-25", true), ("2025-06-18", false)] {
-        let mut host = Host::new();
-        let id = host.open(version);
+        let (mut host, id) = Host::opened(version);
         let (mut slow, open) = host.slow(&id);
         let mut turn = host.site.turn(host.now, open.server).unwrap();
         assert_eq!(turn.release(open.request), is_possible);

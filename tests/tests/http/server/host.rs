@@ -430,6 +430,13 @@ impl Host {
         Self::of(&MODERN, |_| {})
     }
 
+    /// Creates a host with a session.
+    pub(crate) fn opened(version: &str) -> (Self, String) {
+        let mut host = Self::new();
+        let id = host.open(version);
+        (host, id)
+    }
+
     /// Opens a session and returns its id.
     pub(crate) fn open(&mut self, version: &str) -> String {
         let id = self.send(&initialize(version)).session();

@@ -240,8 +240,7 @@ fn r3_h2_a_response_that_is_not_taken_is_cut_off_and_its_server_ends() {
 
 #[test]
 fn r3_h2_streams_that_are_not_taken_end_and_the_session_goes_on() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let mut own = host.connect(&bare("GET", &[("Mcp-Session-Id", &id)]));
     let (mut called, open) = host.slow(&id);
     host.progress(open, 1);
@@ -332,8 +331,7 @@ fn a_session_ends_when_it_is_not_used() {
 
 #[test]
 fn silent_streams_get_comments_between_events() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let slow = in_session(&id, &tool_call(2, "slow"));
     let mut all = host.connect_all([&bare("GET", &[("Mcp-Session-Id", &id)]), &listen(), &slow]);
     host.serve_after(Duration::from_secs(14), &mut all);

@@ -81,8 +81,7 @@ fn ver_18_ping_08_cap_20_removed_methods_are_not_found() {
 
 #[test]
 fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
-    let mut host = Host::new();
-    let session = host.open("2025-11-25");
+    let (mut host, session) = Host::opened("2025-11-25");
     let answer = host.send(&modern(
         "tools/call",
         r#"{"name":"echo"}"#,

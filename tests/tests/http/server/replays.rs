@@ -7,8 +7,7 @@ use super::host::{Host, ids, resume};
 #[test]
 fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_ids_of_their_stream()
 {
-    let mut host = Host::new();
-    let new = host.open("2025-11-25");
+    let (mut host, new) = Host::opened("2025-11-25");
     let answer = host.tool(&new, 2, "progress");
     let lines: Vec<_> = answer.body.lines().filter(|line| !line.starts_with("data: {")).collect();
     assert_eq!(
@@ -26,8 +25,7 @@ fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_id
 
 #[test]
 fn sse_04_only_missed_events_of_the_same_stream_are_replayed() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let whole = host.tool(&id, 2, "progress").body;
     host.tool(&id, 3, "progress");
     host.site.publish(&Change::tools());

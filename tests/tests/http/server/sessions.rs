@@ -29,8 +29,7 @@ fn sess_01_sess_02_sess_12_only_the_response_to_initialize_issues_an_id() {
 
 #[test]
 fn sess_04_sess_05_sess_11_requests_without_a_session_or_with_a_foreign_one_are_refused() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let version = ("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(host.send(&post(&[version], PING)).status, 400);
     assert_eq!(host.send(&post(&[version], PING)).json()["id"], 9);
@@ -70,8 +69,7 @@ fn sess_05_a_request_that_waits_when_its_session_ends_is_refused() {
 
 #[test]
 fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
-    let mut host = Host::new();
-    let id = host.open("2025-06-18");
+    let (mut host, id) = Host::opened("2025-06-18");
     for version in ["1999-01-01", "latest", ""] {
         let fields = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", version)];
         assert_eq!(host.send(&post(&fields, PING)).status, 400, "{version}");
@@ -123,8 +121,7 @@ fn http_11_http_13_notifications_and_responses_are_accepted_without_a_body() {
 
 #[test]
 fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their_request() {
-    let mut host = Host::new();
-    let id = host.open("2025-06-18");
+    let (mut host, id) = Host::opened("2025-06-18");
     let asked = host.tool(&id, 2, "ask");
     assert_eq!(asked.field("content-type"), Some("text/event-stream"));
     let first = "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\"";
@@ -142,8 +139,7 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
 
 #[test]
 fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     assert_eq!(host.send(&get).trace().split("\n\n").nth(1), Some(""));
     let slow = host.tool(&id, 2, "slow");
@@ -164,8 +160,7 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
 
 #[test]
 fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
-    let mut host = Host::new();
-    let id = host.open("2025-11-25");
+    let (mut host, id) = Host::opened("2025-11-25");
     let (first, second) = (host.tool(&id, 2, "slow"), host.tool(&id, 3, "slow"));
     let open = |host: &mut Host| {
         let server = host.open[0].server;
@@ -206,8 +201,7 @@ fn canc_12_a_response_that_has_begun_is_finished_although_its_request_is_cancell
 
 #[test]
 fn bat_01_bat_04_bat_05_bat_06_rpc_13_batches_are_answered_with_events_or_accepted() {
-    let mut host = Host::new();
-    let id = host.open("2025-03-26");
+    let (mut host, id) = Host::opened("2025-03-26");
     let [first, last] = [2, 3].map(|id| tool_call(id, "echo"));
     let answer = host.call(&id, &format!("[{first},{PING},{INITIALIZED},{last}]"));
     assert_eq!(answer.field("content-type"), Some("text/event-stream"));
