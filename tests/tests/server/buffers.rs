@@ -221,8 +221,10 @@ fn frames_equal_a_split_at_newlines() {
                     let further = random.below(5);
                     read(&mut rx, &mut bytes, further);
                     assert_eq!(peek(&mut rx).as_ref(), Some(&line), "{input:?}");
+                    assert!(rx.is_mid_frame());
                 }
                 assert_eq!(take(&mut rx).as_ref(), Some(&line), "{input:?}");
+                assert!(!rx.is_mid_frame());
                 lines.push(line);
                 if random.below(4) == 0 {
                     let further = random.below(5);
@@ -266,52 +268,6 @@ fn reading_goes_on_while_a_frame_is_lent() {
     }
     assert!(rx.next_messages_and_spare().0.is_none());
     assert_eq!(rx.unfinished(), 4);
-}
-
-#[test]
-fn a_frame_is_lent_until_its_messages_are_handled() {
-    // Whether the bytes have to move must make no difference.
-    for size in [12, 32, 1024] {
-        let mut rx = RxBuffer::new(vec![0; size]);
-        let mut input: &[u8] = b"one\ntwo\n\nthree\n";
-        read(&mut rx, &mut input, 10);
-        for line in ["one", "two", "three"] {
-            for _ in 0..3 {
-                assert_eq!(peek(&mut rx), Some(complete(line)), "{size}");
-                assert!(rx.is_mid_frame());
-                read(&mut rx, &mut input, 1);
-            }
-            assert_eq!(take(&mut rx), Some(complete(line)), "{size}");
-            assert!(!rx.is_mid_frame());
-            read(&mut rx, &mut input, 9);
-        }
-        assert_eq!(peek(&mut rx), None);
-    }
-}
-
-#[test]
-fn an_oversized_frame_is_lent_until_it_is_handled() {
-    for before in ["", "ok\n", "ok\nok\n"] {
-        let mut rx = RxBuffer::new([0; 8]);
-        assert_eq!(frames(&mut rx, before.as_bytes(), 3).len(), before.len() / 3);
-        let mut input: &[u8] = b"a line that is too long";
-        while !input.is_empty() {
-            read(&mut rx, &mut input, 3);
-            assert_eq!(peek(&mut rx), None);
-        }
-        let mut input: &[u8] = b"\nnext\n";
-        read(&mut rx, &mut input, 1);
-        let line = peek(&mut rx);
-        let Some(Line::Oversized { prefix, .. }) = &line else { panic!("{line:?}") };
-        assert_eq!(prefix, "a li");
-        for _ in 0..9 {
-            read(&mut rx, &mut input, 1);
-            assert_eq!(peek(&mut rx), line);
-        }
-        assert_eq!(take(&mut rx), line);
-        assert_eq!(rx.next_frame(), None, "the kept part is not a frame");
-        assert_eq!(frames(&mut rx, input, 1), [complete("next")]);
-    }
 }
 
 #[test]
@@ -384,22 +340,6 @@ fn a_line_that_lost_bytes_is_rejected() {
     let mut messages = rx.next_messages().expect("a line");
     let Some(Err(malformed)) = messages.next_message() else { panic!("it is valid") };
     assert!(malformed.id.is_some(), "{malformed:?}");
-}
-
-#[test]
-fn a_full_buffer_returns_its_frames_before_it_reads_more() {
-    let mut rx = RxBuffer::new([0; 8]);
-    let mut input: &[u8] = b"a\nb\nc\nd\ne\n";
-    assert_eq!(read(&mut rx, &mut input, 99), 8);
-    assert_eq!(read(&mut rx, &mut input, 99), 0);
-    assert_eq!(read(&mut rx, &mut input, 99), 0);
-    let lines: Vec<Line> = std::iter::from_fn(|| {
-        let line = rx.next_frame().map(Line::from);
-        read(&mut rx, &mut input, 99);
-        line
-    })
-    .collect();
-    assert_eq!(lines, ["a", "b", "c", "d", "e"].map(complete));
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! Messages that a server sends without a request: logs, custom notifications, changes. And ids
-//! with equal hashes.
+//! Messages that a server sends without a request: custom notifications, changes. And ids with
+//! equal hashes.
 
 use std::time::Duration;
 
 use mcp_sansio::http::RequestHead;
-use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
+use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Change, ClientRequest, Delivery, ExchangeId, Frame, Instant, LogMessage, Messages, RawJson,
-    Remaining, SendError, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Change, ClientRequest, ExchangeId, Frame, Instant, Messages, RawJson, Remaining, SendError,
+    ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
 
@@ -39,20 +39,6 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
         assert_eq!(is_sent, allowed, "{revision} {capabilities} {method}");
         assert_eq!(peer.sent(), line);
     }
-}
-
-#[test]
-fn log_messages_name_their_logger() {
-    let mut peer = session("2025-11-25", "{}");
-    let message = LogMessage::new(LoggingLevel::Error, "it broke");
-    for message in [message, LogMessage::new(LoggingLevel::Error, "it broke").logger("disk")] {
-        assert_eq!(peer.server.log_unrelated(&message, &mut peer.tx), Ok(Delivery::Sent));
-    }
-    assert_eq!(
-        peer.sent(),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"data\":\"it broke\"}}\n\
-         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"logger\":\"disk\",\"data\":\"it broke\"}}"
-    );
 }
 
 #[test]

@@ -1,30 +1,11 @@
-//! Contents of resources, `file:` URIs, and subscriptions.
+//! Contents of resources, and `file:` URIs.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use mcp_sansio::types::*;
-use mcp_sansio::{Catalog, Change, Revision, ServerEvent};
+use mcp_sansio::{Revision, ServerEvent};
 use serde_json::json;
 
-use super::support::{Peer, REVISIONS, entries, initialize, published};
-
-#[test]
-fn res_06_an_unknown_resource_is_never_empty() {
-    let resources = [Resource::new("u:a", "a")];
-    let templates = [ResourceTemplate::new("u:t/{id}", "t")];
-    let catalog = Catalog::new().resources(entries(&resources)).templates(entries(&templates));
-    for revision in REVISIONS {
-        for uri in ["u:b", "u:", "u:t/", "U:a", "u:a/", "u:a?"] {
-            let answer =
-                Peer::new(revision).look_up(&catalog, "resources/read", json!({"uri": uri}));
-            let code = if revision.is_modern() { -32602 } else { -32002 };
-            assert_eq!(
-                answer["error"],
-                json!({"code": code, "message": "Resource not found", "data": {"uri": uri}})
-            );
-            assert!(answer.get("result").is_none());
-        }
-    }
-}
+use super::support::Peer;
 
 #[test]
 fn res_09_prm_08_prm_09_prm_10_bytes_of_any_length_come_through_any_buffer_as_base64() {
@@ -119,26 +100,4 @@ fn res_10_file_uris_lead_nowhere_else() {
     ] {
         assert_eq!(path(uri), None, "{uri}");
     }
-}
-
-#[test]
-fn subscriptions_end_with_their_session() {
-    let mut peer = Peer::new(Revision::V2025_11_25);
-    let told = |peer: &mut Peer| {
-        published(&mut peer.server, &mut Change::resource("file:///a"), 256).len()
-    };
-    assert_eq!(told(&mut peer), 0);
-    let answer = peer.request("resources/subscribe", json!({"uri": "file:///a"}));
-    let sent = peer.say(&answer, |server, event, tx| {
-        if let ServerEvent::Request(request) = event {
-            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(()));
-        }
-    });
-    assert_eq!((sent.len(), told(&mut peer)), (1, 1));
-    peer.server.close();
-    assert_eq!(told(&mut peer), 0);
-    let open = initialize(Revision::V2025_11_25, &json!({}));
-    assert_eq!(peer.say(&open, |_, _, _| {}).len(), 1);
-    peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {});
-    assert_eq!(told(&mut peer), 0, "the next session has no subscriptions");
 }
