@@ -202,7 +202,7 @@ fn random_input(random: &mut Random, size: usize) -> String {
 /// Returns a generator, a size, input, and a buffer that may have this size.
 fn random_case(seed: u64) -> (Random, usize, String, RxBuffer<Vec<u8>>) {
     let mut random = Random::new(seed);
-    let size = 2 + random.below(if seed % 3 == 0 { 200 } else { 16 });
+    let size = 2 + random.below(if seed.is_multiple_of(3) { 200 } else { 16 });
     let input = random_input(&mut random, size);
     let (initial, limit) = [(size, 0), (0, size), (size / 2, size)][random.below(3)];
     (random, size, input, RxBuffer::with_limit(vec![0; initial], limit))
