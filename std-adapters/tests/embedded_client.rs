@@ -3,13 +3,16 @@
 
 #[path = "embedded/received.rs"]
 mod received;
+#[path = "embedded/uart.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod uart;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
+use embedded_io::ErrorKind;
 use mcp_sansio::types::{CallToolResult, Implementation};
 use mcp_sansio::{
     CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant,
@@ -17,7 +20,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::embedded::{Client, ClientHandler, Error, Turn};
 
-use received::{Fault, Received, read};
+use uart::Uart;
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
@@ -25,23 +28,17 @@ static CONFIG: ClientConfig<'static> =
 const DISCOVERED: &str = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#;
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
 
-type House = Client<'static, Port, Notes, 512, 64>;
+type House = Client<'static, Uart, Notes, 512, 64>;
 
 /// A part of the client's next message, and the response to it, in which `#` is the id of that
 /// message.
 type Script = Vec<(&'static str, String)>;
 
-struct Line {
-    input: Received,
-    output: Vec<u8>,
-    script: VecDeque<(&'static str, String)>,
-    chunk: usize,
-    has_ended: bool,
-    is_deaf: bool,
+/// The server's end of the port, and what is left of its script.
+struct Port {
+    uart: Uart,
+    script: Rc<RefCell<VecDeque<(&'static str, String)>>>,
 }
-
-#[derive(Clone)]
-struct Port(Rc<RefCell<Line>>);
 
 /// Records events other than responses.
 #[derive(Default)]
@@ -56,16 +53,20 @@ thread_local! {
 
 fn house(chunk: usize, script: Script) -> (House, Port) {
     NOW.set(0);
-    let line = Line {
-        input: VecDeque::new(),
-        output: Vec::new(),
-        script: script.into(),
-        chunk,
-        has_ended: false,
-        is_deaf: false,
-    };
-    let port = Port(Rc::new(RefCell::new(line)));
-    (Client::new(port.clone(), &CONFIG, || Instant::from_millis(NOW.get()), Notes::default()), port)
+    let (uart, script) = (Uart::new(chunk), Rc::new(RefCell::new(script.into())));
+    let port = Port { uart: uart.clone(), script: Rc::clone(&script) };
+    uart.line().answer = Some(Box::new(move |sent| answer(&script, sent)));
+    (Client::new(uart, &CONFIG, || Instant::from_millis(NOW.get()), Notes::default()), port)
+}
+
+/// Takes the next message of the script.
+fn answer(script: &RefCell<VecDeque<(&'static str, String)>>, sent: &str) -> String {
+    let next = script.borrow_mut().pop_front();
+    let (expected, answer) = next.unwrap_or_else(|| panic!("unexpected message: {sent}"));
+    assert!(sent.contains(expected), "{sent} has no {expected}");
+    let id =
+        sent.split_once("\"id\":").map_or("", |(_, rest)| rest.split(',').next().unwrap_or(""));
+    answer.replace('#', id)
 }
 
 fn result(json: &str) -> String {
@@ -261,9 +262,9 @@ fn a_response_that_lost_bytes_is_ignored_and_its_call_times_out() {
         ]),
     );
     open(&mut house);
-    port.says(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"1"#);
-    port.fails(ErrorKind::Other);
-    port.says("0\"}],\"resultType\":\"complete\"}}\n");
+    port.uart.says(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"1"#);
+    port.uart.fails(ErrorKind::Other);
+    port.uart.says("0\"}],\"resultType\":\"complete\"}}\n");
     let options = CallOptions::new().timeout(Duration::from_secs(5));
     let params = RawJson::from_static(r#"{"name":"x"}"#);
     assert_eq!(house.call("tools/call", &params, options, said), Ok("TimedOut".to_owned()));
@@ -278,13 +279,13 @@ fn an_end_is_an_error() {
     let (mut house, port) =
         house(64, modern([("tools/call", String::new()), ("tools/call", text("again"))]));
     open(&mut house);
-    port.0.borrow_mut().has_ended = true;
+    port.uart.line().has_ended = true;
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::ConnectionClosed));
     let not_open = Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), not_open);
     assert_eq!(house.run_for(Duration::from_secs(1)), Err(Error::ConnectionClosed));
     // The port brings the server again, whose era is known.
-    port.0.borrow_mut().has_ended = false;
+    port.uart.line().has_ended = false;
     house.port().reset();
     assert_eq!(house.connect(|_| ()), Ok(None));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("again".to_owned()));
@@ -295,11 +296,11 @@ fn an_end_is_an_error() {
 fn errors_of_the_port_end_a_call() {
     let (mut house, port) = house(64, modern([("tools/call", String::new())]));
     open(&mut house);
-    port.0.borrow_mut().is_deaf = true;
+    port.uart.line().is_deaf = true;
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::WriteZero));
-    port.0.borrow_mut().is_deaf = false;
-    port.fails(ErrorKind::ConnectionReset);
-    let reset = Err(Error::Io(Fault(ErrorKind::ConnectionReset)));
+    port.uart.line().is_deaf = false;
+    port.uart.fails(ErrorKind::ConnectionReset);
+    let reset = Err(Error::Io(ErrorKind::ConnectionReset));
     assert_eq!(house.run_for(Duration::from_secs(1)), reset);
 }
 
@@ -307,18 +308,18 @@ fn errors_of_the_port_end_a_call() {
 fn changes_are_attended_to() {
     let (mut house, port) = house(64, modern([]));
     open(&mut house);
-    port.says("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    port.uart.says("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
     assert_eq!(house.run_for(Duration::from_secs(3)), Ok(()));
     assert_eq!(house.handler().events, ["changed"]);
     assert_eq!(NOW.get(), 3000);
 }
 
-impl ClientHandler<Port> for Notes {
+impl ClientHandler<Uart> for Notes {
     fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        turn: &mut Turn<'_, Port, mcp_sansio::Client<'_>>,
-    ) -> Result<(), Error<Fault>> {
+        turn: &mut Turn<'_, Uart, mcp_sansio::Client<'_>>,
+    ) -> Result<(), Error<ErrorKind>> {
         self.events.push(match event {
             ClientEvent::Progress { .. } => "progress".to_owned(),
             ClientEvent::Log { .. } => "log".to_owned(),
@@ -340,66 +341,15 @@ impl ClientHandler<Port> for Notes {
         NOW.set(wake);
     }
 
-    fn on_read_error(&mut self, error: Fault) -> Result<(), Error<Fault>> {
-        self.events.push(format!("fault {:?}", error.0));
-        if error.0 == ErrorKind::ConnectionReset { Err(Error::Io(error)) } else { Ok(()) }
+    fn on_read_error(&mut self, error: ErrorKind) -> Result<(), Error<ErrorKind>> {
+        self.events.push(format!("fault {:?}", error));
+        if error == ErrorKind::ConnectionReset { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 
 impl Port {
-    fn says(&self, bytes: &str) {
-        self.0.borrow_mut().input.extend(bytes.bytes().map(Ok));
-    }
-
-    fn fails(&self, kind: ErrorKind) {
-        self.0.borrow_mut().input.push_back(Err(kind));
-    }
-
     /// Returns whether the whole script was played.
     fn is_through(&self) -> bool {
-        let line = self.0.borrow();
-        line.script.is_empty() && line.output.is_empty()
-    }
-}
-
-impl ErrorType for Port {
-    type Error = Fault;
-}
-
-impl ReadReady for Port {
-    fn read_ready(&mut self) -> Result<bool, Fault> {
-        let line = self.0.borrow();
-        Ok(!line.input.is_empty() || line.has_ended)
-    }
-}
-
-impl Read for Port {
-    fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        let line = &mut *self.0.borrow_mut();
-        read(&mut line.input, line.chunk, into)
-    }
-}
-
-impl Write for Port {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
-        let line = &mut *self.0.borrow_mut();
-        let len = if line.is_deaf { 0 } else { bytes.len().min(line.chunk) };
-        line.output.extend_from_slice(&bytes[..len]);
-        while let Some(end) = line.output.iter().position(|byte| *byte == b'\n') {
-            let sent: Vec<u8> = line.output.drain(..=end).collect();
-            let sent = String::from_utf8(sent).expect("UTF-8");
-            let (expected, answer) =
-                line.script.pop_front().unwrap_or_else(|| panic!("unexpected message: {sent}"));
-            assert!(sent.contains(expected), "{sent} has no {expected}");
-            let id = sent
-                .split_once("\"id\":")
-                .map_or("", |(_, rest)| rest.split(',').next().unwrap_or_default());
-            line.input.extend(answer.replace('#', id).into_bytes().into_iter().map(Ok));
-        }
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> Result<(), Fault> {
-        Ok(())
+        self.script.borrow().is_empty() && self.uart.line().output.is_empty()
     }
 }

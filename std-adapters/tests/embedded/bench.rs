@@ -1,12 +1,10 @@
 //! A port whose input is scripted, byte by byte or not at all, and a handler that records its
 //! events.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::rc::Rc;
+use std::cell::Cell;
 use std::time::Duration;
 
-use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
+use embedded_io::ErrorKind;
 use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{
     Connection, Instant, Progress, RawJson, RequestHandle, RxBuffer, Server, ServerConfig,
@@ -14,7 +12,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::embedded::{Error, Port, Step, Turn};
 
-use crate::received::{Fault, Received, read};
+use crate::uart::Uart;
 
 pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
@@ -29,7 +27,7 @@ pub(crate) struct Bench {
     port: Port<Uart, Connection<'static, ServerState<4, 4>, [u8; RX], [u8; TX]>>,
     due: Option<Instant>,
     pub(crate) notes: Notes,
-    line: Rc<RefCell<Line>>,
+    uart: Uart,
 }
 
 /// End of a series of steps.
@@ -53,50 +51,42 @@ impl Bench {
     /// Limits reads and writes to this many bytes.
     pub(crate) fn new(chunk: usize) -> Self {
         NOW.set(0);
-        let line = Rc::new(RefCell::new(Line {
-            input: VecDeque::new(),
-            output: Vec::new(),
-            chunk,
-            deaf: false,
-            unread: 0,
-        }));
+        let uart = Uart::new(chunk);
         let (rx, tx) = (RxBuffer::new([0; RX]), TxBuffer::new([0; TX]));
         let connection = Connection::new(&CONFIG, ServerState::new(), rx, tx);
-        let port = Port::new(Uart(line.clone()), connection).line_timeout(Duration::from_secs(2));
-        Self { port, due: None, notes: Notes::default(), line }
+        let port = Port::new(uart.clone(), connection).line_timeout(Duration::from_secs(2));
+        Self { port, due: None, notes: Notes::default(), uart }
     }
 
     /// Adds input.
     pub(crate) fn hears(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
-        self.line.borrow_mut().input.extend(bytes.as_ref().iter().map(|byte| Ok(*byte)));
+        self.uart.says(bytes);
         self
     }
 
     /// Adds an error of the receiver at this position of the input.
     pub(crate) fn fails(&mut self, kind: ErrorKind) -> &mut Self {
-        self.line.borrow_mut().input.push_back(Err(kind));
+        self.uart.fails(kind);
         self
     }
 
     /// Makes the transmitter accept no more bytes.
     pub(crate) fn goes_deaf(&mut self) -> &mut Self {
-        self.line.borrow_mut().deaf = true;
+        self.uart.line().is_deaf = true;
         self
     }
 
     /// Returns the maximum number of bytes that waited while something was written.
     pub(crate) fn unread(&self) -> usize {
-        self.line.borrow().unread
+        self.uart.line().unread
     }
 
     /// Connects another peer to the same port, which has no bytes of the last one.
     pub(crate) fn reconnects(&mut self) -> &mut Self {
         self.port.reset();
-        let mut line = self.line.borrow_mut();
-        line.input.clear();
-        line.output.clear();
-        line.deaf = false;
-        drop(line);
+        self.uart.line().input.clear();
+        self.uart.line().output.clear();
+        self.uart.line().is_deaf = false;
         self
     }
 
@@ -108,7 +98,7 @@ impl Bench {
     }
 
     /// Makes steps until no work is left.
-    pub(crate) fn turns(&mut self) -> Result<Rest, Error<Fault>> {
+    pub(crate) fn turns(&mut self) -> Result<Rest, Error<ErrorKind>> {
         for _ in 0..1_000_000 {
             let end = match self.port.next(now())? {
                 Step::Event(event, turn) => {
@@ -148,7 +138,7 @@ impl Bench {
     /// Handles all input, and returns the output since the last call.
     pub(crate) fn said(&mut self) -> String {
         let _ = self.turns().expect("the input has not ended");
-        String::from_utf8(std::mem::take(&mut self.line.borrow_mut().output)).expect("UTF-8")
+        String::from_utf8(std::mem::take(&mut self.uart.line().output)).expect("UTF-8")
     }
 
     /// Returns the events since the last call.
@@ -162,7 +152,7 @@ impl Bench {
         self.hears(line(r#""method":"notifications/initialized""#));
         self.said();
         self.events();
-        self.line.borrow_mut().unread = 0;
+        self.uart.line().unread = 0;
         self
     }
 }
@@ -194,7 +184,7 @@ impl Notes {
         &mut self,
         event: ServerEvent<'_>,
         mut turn: Sending<'_>,
-    ) -> Result<(), Error<Fault>> {
+    ) -> Result<(), Error<ErrorKind>> {
         match event {
             ServerEvent::Request(request) => {
                 match request.name().and_then(|name| name.as_plain()) {
@@ -226,7 +216,7 @@ impl Notes {
     }
 
     /// Does one of the three steps of a job. Returns whether there was one.
-    fn work(&mut self, mut turn: Sending<'_>) -> Result<bool, Error<Fault>> {
+    fn work(&mut self, mut turn: Sending<'_>) -> Result<bool, Error<ErrorKind>> {
         let Some((request, step)) = &mut self.job else { return Ok(false) };
         if self.steps == u32::MAX {
             return Ok(false);
@@ -243,56 +233,14 @@ impl Notes {
         Ok(true)
     }
 
-    fn on_read_error(&mut self, error: Fault) -> Result<(), Error<Fault>> {
-        self.events.push(format!("fault {:?}", error.0));
+    fn on_read_error(&mut self, error: ErrorKind) -> Result<(), Error<ErrorKind>> {
+        self.events.push(format!("fault {:?}", error));
         if self.strict { Err(Error::Io(error)) } else { Ok(()) }
     }
 
     /// Stops all jobs.
     pub(crate) fn sleep(&mut self) {
         self.steps = u32::MAX;
-    }
-}
-
-struct Line {
-    input: Received,
-    output: Vec<u8>,
-    chunk: usize,
-    deaf: bool,
-    /// Maximum number of bytes that waited while something was written.
-    unread: usize,
-}
-
-pub(crate) struct Uart(Rc<RefCell<Line>>);
-
-impl ErrorType for Uart {
-    type Error = Fault;
-}
-
-impl ReadReady for Uart {
-    fn read_ready(&mut self) -> Result<bool, Fault> {
-        Ok(!self.0.borrow().input.is_empty())
-    }
-}
-
-impl Read for Uart {
-    fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        let line = &mut *self.0.borrow_mut();
-        read(&mut line.input, line.chunk, into)
-    }
-}
-
-impl Write for Uart {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
-        let mut line = self.0.borrow_mut();
-        line.unread = line.unread.max(line.input.len());
-        let len = if line.deaf { 0 } else { bytes.len().min(line.chunk) };
-        line.output.extend_from_slice(&bytes[..len]);
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> Result<(), Fault> {
-        Ok(())
     }
 }
 

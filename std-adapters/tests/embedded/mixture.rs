@@ -4,6 +4,7 @@
 use embedded_io::ErrorKind;
 
 use crate::bench::{Bench, RX, echo, line};
+use crate::random::Random;
 
 #[test]
 fn whole_lines_are_served_whatever_is_between_them() {
@@ -61,15 +62,4 @@ fn noise(bench: &mut Bench, random: &mut Random) {
         .filter(|byte| *byte != b'\n')
         .collect();
     bench.hears(bytes).hears("\n");
-}
-
-/// A linear congruential generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
 }

@@ -1,13 +1,10 @@
 //! Tools that are types, on a port.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use embedded_io::{ErrorType, Read, ReadReady, Write};
 use mcp_sansio::typed::{AsyncToolHandler, ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, Text};
 use mcp_sansio::{
@@ -15,6 +12,8 @@ use mcp_sansio::{
     ServerFeatures, ServerState, ToolContext, ToolOutput, ToolResult, TxBuffer,
 };
 use mcp_sansio_adapters::embedded::{Port, Step};
+
+use crate::uart::Uart;
 
 #[derive(Tools)]
 enum Call<'a> {
@@ -63,43 +62,6 @@ static CONFIG: ServerConfig =
         .progress_interval(Duration::ZERO);
 static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
-/// Takes three bytes at a time, and counts how often it was flushed.
-#[derive(Default)]
-struct Wire {
-    input: VecDeque<u8>,
-    output: Vec<u8>,
-    flushed: usize,
-}
-
-impl ErrorType for Wire {
-    type Error = Infallible;
-}
-
-impl ReadReady for Wire {
-    fn read_ready(&mut self) -> Result<bool, Infallible> {
-        Ok(!self.input.is_empty())
-    }
-}
-
-impl Read for Wire {
-    fn read(&mut self, into: &mut [u8]) -> Result<usize, Infallible> {
-        Ok(std::io::Read::read(&mut self.input, into).unwrap_or(0))
-    }
-}
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
-        let taken = &bytes[..bytes.len().min(3)];
-        self.output.extend_from_slice(taken);
-        Ok(taken.len())
-    }
-
-    fn flush(&mut self) -> Result<(), Infallible> {
-        self.flushed = self.output.len();
-        Ok(())
-    }
-}
-
 fn call(tool: &str, arguments: &str) -> String {
     let meta = concat!(
         r#""_meta":{"progressToken":"p","io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
@@ -115,8 +77,9 @@ fn play(input: &str, slow: bool) -> (String, u64) {
     let (rx, tx) = (RxBuffer::new([0; 1024]), TxBuffer::new([0; 128]));
     let state: ServerState<2, 0> = ServerState::new();
     let connection: Connection<'_, _, _, _> = Connection::new(&CONFIG, state, rx, tx);
-    let wire = Wire { input: input.bytes().collect(), ..Wire::default() };
-    let (mut port, clock) = (Port::new(wire, connection), Cell::new(0));
+    let uart = Uart::new(3);
+    uart.says(input);
+    let (mut port, clock) = (Port::new(uart.clone(), connection), Cell::new(0));
     loop {
         match port.next(Instant::from_millis(clock.get())).unwrap() {
             Step::Event(ServerEvent::Request(request), mut turn) => {
@@ -135,9 +98,9 @@ fn play(input: &str, slow: bool) -> (String, u64) {
             _ => {}
         }
     }
-    let wire = port.driver();
-    assert_eq!(wire.flushed, wire.output.len());
-    (String::from_utf8(wire.output.clone()).unwrap(), clock.get())
+    let line = uart.line();
+    assert_eq!(line.flushed, line.output.len());
+    (String::from_utf8(line.output.clone()).unwrap(), clock.get())
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll, Wake, Waker};
@@ -18,7 +20,8 @@ use mcp_sansio_adapters::embedded_async::{Clock as _, Connection, Handler};
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 
-use crate::stage::{Player, Stage};
+use crate::port::Player;
+use crate::stage::Stage;
 
 pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -69,7 +72,10 @@ impl App {
     }
 
     async fn pause(&self, ms: u64) {
-        self.stage.sleep_until(self.stage.now().saturating_add(Duration::from_millis(ms))).await;
+        self.stage
+            .time
+            .sleep_until(self.stage.time.now().saturating_add(Duration::from_millis(ms)))
+            .await;
     }
 }
 
@@ -214,18 +220,92 @@ impl Serialize for Unwritable {
 pub(crate) type TestConnection<const RX: usize, const TX: usize, const N: usize> =
     Connection<'static, App, RX, TX, N, 4>;
 
-pub(crate) fn connection<const RX: usize, const TX: usize, const N: usize>(
-    stage: &Stage,
-) -> TestConnection<RX, TX, N> {
-    Connection::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
+/// A connection with any handler and buffers.
+pub(crate) trait Serves {
+    fn serve(self: Rc<Self>, stage: Stage) -> impl Future<Output = crate::Served> + 'static;
 }
 
-/// Serves the stage's port with this application.
-pub(crate) fn play<'l, const RX: usize, const TX: usize, const N: usize>(
-    connection: &'l TestConnection<RX, TX, N>,
-    stage: &'l Stage,
-) -> Player<'l, crate::Served> {
-    Player::new(async move { connection.serve(stage.port(), stage.port(), stage).await })
+impl<H: Handler + 'static, const RX: usize, const TX: usize, const N: usize, const REQUEST: usize>
+    Serves for Connection<'static, H, RX, TX, N, 4, REQUEST>
+{
+    async fn serve(self: Rc<Self>, stage: Stage) -> crate::Served {
+        Self::serve(&self, stage.port.clone(), stage.port.clone(), &stage.time).await
+    }
+}
+
+/// A connection on a stage. Whoever looks at it lets it go on first.
+pub(crate) struct Scene<C> {
+    pub(crate) stage: Stage,
+    pub(crate) connection: Rc<C>,
+    pub(crate) player: Player<'static, crate::Served>,
+}
+
+/// Sets the application on a stage whose port moves at most `chunk` bytes at once.
+pub(crate) fn scene<const RX: usize, const TX: usize, const N: usize>(
+    chunk: usize,
+) -> Scene<TestConnection<RX, TX, N>> {
+    scene_with(chunk, &CONFIG, |connection| connection.catalog(&CATALOG))
+}
+
+/// As [`scene`], with these settings.
+pub(crate) fn scene_with<const RX: usize, const TX: usize, const N: usize>(
+    chunk: usize,
+    config: &'static ServerConfig<'static>,
+    set: impl FnOnce(TestConnection<RX, TX, N>) -> TestConnection<RX, TX, N>,
+) -> Scene<TestConnection<RX, TX, N>> {
+    let stage = Stage::new(chunk);
+    Scene::new(&stage, Rc::new(set(Connection::new(config, App::new(&stage)))))
+}
+
+impl<C: Serves> Scene<C> {
+    pub(crate) fn new(stage: &Stage, connection: Rc<C>) -> Self {
+        let player = Player::new(Rc::clone(&connection).serve(stage.clone()));
+        Self { stage: stage.clone(), connection, player }
+    }
+
+    pub(crate) fn run(&mut self) -> Option<crate::Served> {
+        self.player.run()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&mut self, ms: u64) -> Option<crate::Served> {
+        self.run();
+        self.stage.time.pass(ms);
+        self.run()
+    }
+
+    /// Summarizes the output since the last call.
+    pub(crate) fn log(&mut self) -> Vec<String> {
+        self.run();
+        self.stage.log()
+    }
+
+    /// Returns the events since the last call.
+    pub(crate) fn notes(&mut self) -> Vec<String> {
+        self.run();
+        self.stage.notes()
+    }
+
+    pub(crate) fn unread(&mut self) -> usize {
+        self.run();
+        self.stage.unread()
+    }
+}
+
+impl<const RX: usize, const TX: usize, const N: usize> Scene<TestConnection<RX, TX, N>> {
+    /// Returns the number of running handlers.
+    pub(crate) fn running(&mut self) -> u32 {
+        self.run();
+        self.connection.handler().running.get()
+    }
+}
+
+impl<C> Deref for Scene<C> {
+    type Target = Stage;
+
+    fn deref(&self) -> &Stage {
+        &self.stage
+    }
 }
 
 pub(crate) fn call(id: u32, tool: &str, arguments: Value) -> Value {
@@ -247,6 +327,11 @@ pub(crate) fn cancel(id: u32) -> Value {
 pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
+}
+
+/// The messages with which a client begins a session.
+pub(crate) fn hello() -> [Value; 2] {
+    [initialize(), json!({"jsonrpc": "2.0", "method": "notifications/initialized"})]
 }
 
 pub(crate) fn legacy(id: u32, method: &str, params: Value) -> Value {

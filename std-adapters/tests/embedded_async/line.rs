@@ -7,8 +7,8 @@ use mcp_sansio::{CheckedByte, LineChecker, LineChecksum};
 use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter};
 use serde_json::{Value, json};
 
-use crate::app::{call, connection, list, play};
-use crate::stage::{Player, Stage};
+use crate::app::{CATALOG, CONFIG, Scene, TestConnection, call, list, scene, scene_with};
+use crate::port::Player;
 
 fn checked(id: u32, text: &str) -> Vec<u8> {
     let line = call(id, "echo", json!({"text": text})).to_string().into_bytes();
@@ -20,13 +20,11 @@ fn checked(id: u32, text: &str) -> Vec<u8> {
 #[test]
 fn lines_with_checksums_come_whole_or_not_at_all() {
     for chunk in [1, 7, 1000] {
-        let stage = Stage::new(chunk);
-        let connection = connection::<1024, 512, 2>(&stage);
-        let mut player = Player::new(async {
-            let (reader, writer) =
-                (CheckedReader::new(stage.port()), CheckedWriter::new(stage.port()));
-            connection.serve(reader, writer, &stage).await
-        });
+        let scene = scene::<1024, 512, 2>(chunk);
+        let (stage, connection) = (scene.stage, scene.connection);
+        let reader = CheckedReader::new(stage.port.clone());
+        let writer = CheckedWriter::new(stage.port.clone());
+        let mut player = Player::new(connection.serve(reader, writer, &stage.time));
         stage.bytes(checked(1, "before"));
         // A valid message with another meaning.
         let changed = String::from_utf8(checked(2, "do it")).unwrap().replace("do it", "do  x");
@@ -69,17 +67,17 @@ fn lines_with_checksums_come_whole_or_not_at_all() {
 #[test]
 fn a_changed_line_without_its_end_is_not_handled() {
     for ends in [false, true] {
-        let stage = Stage::new(1000);
-        let connection = connection::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
-        let reader = CheckedReader::new(stage.port());
-        let mut player = Player::new(connection.serve(reader, stage.port(), &stage));
+        let scene = patient::<1024, 512>(1000);
+        let (stage, connection) = (scene.stage, scene.connection);
+        let reader = CheckedReader::new(stage.port.clone());
+        let mut player = Player::new(connection.serve(reader, stage.port.clone(), &stage.time));
         let changed = String::from_utf8(checked(1, "do it")).unwrap().replace("do it", "do  x");
         stage.bytes(changed.trim_end());
         player.run();
         if ends {
             stage.end();
         } else {
-            stage.pass(2000);
+            stage.time.pass(2000);
         }
         player.run();
         assert_eq!(stage.log(), ["< - error -32700 Parse error: the message is not UTF-8"]);
@@ -88,66 +86,54 @@ fn a_changed_line_without_its_end_is_not_handled() {
 
 #[test]
 fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
-    let stage = Stage::new(1000);
-    let connection = connection::<1024, 512, 2>(&stage);
-    let mut player = play(&connection, &stage);
-    stage.send(&call(1, "echo", json!({"text": "before"})));
+    let mut scene = scene::<1024, 512, 2>(1000);
+    scene.send(&call(1, "echo", json!({"text": "before"})));
     // An error between two lines loses neither.
-    stage.fault(ErrorKind::Other);
+    scene.fault(ErrorKind::Other);
     // Without the lost bytes the line would be valid, with another meaning.
     let (head, tail) = (
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"do"#,
         " it\"}}}\n",
     );
-    stage.bytes(head);
-    stage.fault(ErrorKind::Other);
-    stage.bytes(tail);
-    stage.send(&call(3, "echo", json!({"text": "after"})));
-    player.run();
+    scene.bytes(head);
+    scene.fault(ErrorKind::Other);
+    scene.bytes(tail);
+    scene.send(&call(3, "echo", json!({"text": "after"})));
     let expected =
         ["< 1 before", "< - error -32700 Parse error: the message is not UTF-8", "< 3 after"];
-    assert_eq!(stage.log(), expected);
-    assert_eq!(stage.notes(), ["fault Other", "fault Other", "NotUtf8"]);
+    assert_eq!(scene.log(), expected);
+    assert_eq!(scene.notes(), ["fault Other", "fault Other", "NotUtf8"]);
+}
+
+/// A scene in which half a line is ended after two seconds.
+fn patient<const RX: usize, const TX: usize>(chunk: usize) -> Scene<TestConnection<RX, TX, 2>> {
+    let limit = Duration::from_secs(2);
+    scene_with(chunk, &CONFIG, |connection| connection.catalog(&CATALOG).line_timeout(limit))
 }
 
 #[test]
 fn half_a_line_and_then_silence_is_ended() {
-    let stage = Stage::new(64);
-    let connection = connection::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
-    let mut player = play(&connection, &stage);
-    stage.bytes(br#"{"jsonrpc":"2.0","id":1,"meth"#);
-    player.run();
-    stage.pass(1500);
-    stage.bytes(b"od");
-    player.run();
-    stage.pass(1999);
-    player.run();
-    assert_eq!(stage.log(), [""; 0]);
-    stage.pass(1);
-    player.run();
-    stage.send(&call(2, "echo", json!({"text": "the next peer"})));
-    player.run();
+    let mut scene = patient::<1024, 512>(64);
+    scene.bytes(br#"{"jsonrpc":"2.0","id":1,"meth"#);
+    scene.pass(1500);
+    scene.bytes(b"od");
+    scene.pass(1999);
+    assert_eq!(scene.log(), [""; 0]);
+    scene.pass(1);
+    scene.send(&call(2, "echo", json!({"text": "the next peer"})));
     let expected = ["< - error -32700 Parse error: the message is not UTF-8", "< 2 the next peer"];
-    assert_eq!(stage.log(), expected);
-    stage.pass(10_000);
-    player.run();
-    assert_eq!(stage.log(), [""; 0]);
+    assert_eq!(scene.log(), expected);
+    scene.pass(10_000);
+    assert_eq!(scene.log(), [""; 0]);
 }
 
 #[test]
 fn half_a_line_that_waits_because_of_us_is_not_ended() {
-    let stage = Stage::new(64);
-    let connection = connection::<512, 256, 2>(&stage).line_timeout(Duration::from_secs(2));
-    let mut player = play(&connection, &stage);
-    stage.takes(0);
-    for id in 1..=6 {
-        stage.send(&list(id));
-    }
-    player.run();
-    assert!(stage.unread() > 0);
-    stage.pass(10_000);
-    player.run();
-    stage.takes(usize::MAX);
-    player.run();
-    assert_eq!((stage.log().len(), stage.notes().len()), (6, 0));
+    let mut scene = patient::<512, 256>(64);
+    scene.takes(0);
+    (1..=6).for_each(|id| scene.send(&list(id)));
+    assert!(scene.unread() > 0);
+    scene.pass(10_000);
+    scene.takes(usize::MAX);
+    assert_eq!((scene.log().len(), scene.notes().len()), (6, 0));
 }

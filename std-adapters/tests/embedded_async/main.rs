@@ -7,6 +7,11 @@ mod ends;
 mod handlers;
 mod line;
 mod mixture;
+mod port;
+#[path = "../random/mod.rs"]
+mod random;
+#[path = "../embedded/received.rs"]
+mod received;
 mod stage;
 mod tools;
 

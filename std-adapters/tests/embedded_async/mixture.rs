@@ -6,19 +6,8 @@ use std::collections::BTreeMap;
 use embedded_io_async::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::app::{call, cancel, connection, list, play};
-use crate::stage::Stage;
-
-/// A linear congruential generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
+use crate::app::{call, cancel, list, scene};
+use crate::random::Random;
 
 #[test]
 fn each_request_gets_one_response_or_is_cancelled() {
@@ -33,14 +22,12 @@ fn each_request_gets_one_response_or_is_cancelled() {
 
 fn mix<const RX: usize, const TX: usize>(seed: u64) {
     let mut random = Random(seed);
-    let stage = Stage::new([1, 7, 64, usize::MAX][random.below(4)]);
-    let connection = connection::<RX, TX, 3>(&stage);
-    let mut player = play(&connection, &stage);
+    let mut scene = scene::<RX, TX, 3>([1, 7, 64, usize::MAX][random.below(4)]);
     let mut cancelled = BTreeMap::new();
     let mut spoiled = 0;
     let count = 30;
     for id in 1..=count {
-        stage.send(&match random.below(8) {
+        scene.send(&match random.below(8) {
             0 => call(id, "wait", json!({"n": random.below(50)})),
             1 => call(id, "steps", json!({"n": random.below(5)})),
             2 => call(id, "again", json!({"text": "a".repeat(random.below(90))})),
@@ -54,37 +41,37 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
         match random.below(8) {
             0 => {
                 let victim = 1 + random.below(id as usize) as u32;
-                stage.send(&cancel(victim));
+                scene.send(&cancel(victim));
                 cancelled.insert(victim, true);
             }
-            1 => stage.bytes("noise\n"),
-            2 => stage.bytes(format!("{}\n", "n".repeat(2 * RX))),
+            1 => scene.bytes("noise\n"),
+            2 => scene.bytes(format!("{}\n", "n".repeat(2 * RX))),
             3 => {
-                stage.bytes(r#"{"jsonrpc":"2.0","id":0,"#);
-                stage.fault(ErrorKind::Other);
-                stage.bytes("\n");
+                scene.bytes(r#"{"jsonrpc":"2.0","id":0,"#);
+                scene.fault(ErrorKind::Other);
+                scene.bytes("\n");
                 spoiled += 1;
             }
-            4 => stage.pass(random.below(40) as u64),
-            5 => stage.takes([0, 1, 100, usize::MAX][random.below(4)]),
+            4 => scene.time.pass(random.below(40) as u64),
+            5 => scene.takes([0, 1, 100, usize::MAX][random.below(4)]),
             _ => {}
         }
         if random.below(3) == 0 {
-            assert_eq!(player.run(), None, "seed {seed}");
+            assert_eq!(scene.run(), None, "seed {seed}");
         }
     }
     for _ in 0..10_000 {
-        stage.takes(usize::MAX);
-        assert_eq!(player.run(), None, "seed {seed}");
-        if stage.unread() == 0 && connection.handler().running.get() == 0 {
+        scene.takes(usize::MAX);
+        assert_eq!(scene.run(), None, "seed {seed}");
+        if scene.unread() == 0 && scene.running() == 0 {
             break;
         }
-        stage.pass(10);
+        scene.time.pass(10);
     }
-    stage.end();
-    assert!(player.run().is_some(), "seed {seed}: the connection does not end");
+    scene.end();
+    assert!(scene.run().is_some(), "seed {seed}: the connection does not end");
     let mut answers = BTreeMap::<u64, u32>::new();
-    let output = stage.output();
+    let output = scene.output();
     assert!(output.is_empty() || output.ends_with(b"\n"));
     for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let message: Value =
@@ -101,7 +88,7 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
         );
     }
     assert!(answers.is_empty(), "seed {seed}: responses without a request: {answers:?}");
-    let faults = stage.notes().iter().filter(|note| note.starts_with("fault")).count();
+    let faults = scene.notes().iter().filter(|note| note.starts_with("fault")).count();
     assert_eq!(faults, spoiled, "seed {seed}");
-    assert_eq!(connection.handler().running.get(), 0, "seed {seed}");
+    assert_eq!(scene.running(), 0, "seed {seed}");
 }

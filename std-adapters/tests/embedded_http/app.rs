@@ -13,7 +13,8 @@ use mcp_sansio_adapters::embedded_async::Clock as _;
 use mcp_sansio_adapters::embedded_async::http::{Access, HttpOptions, HttpServer};
 use serde_json::{Value, json};
 
-use crate::net::{Net, Served, Socket, Time};
+use crate::net::{Net, Served};
+use crate::port::{Port, Time};
 
 static OPTIONS: HttpOptions = HttpOptions::new(&CONFIG)
     .catalog(&CATALOG)
@@ -99,7 +100,7 @@ pub(crate) fn server<const N: usize>(time: &Time) -> Server<N> {
 #[expect(clippy::needless_lifetimes, reason = "a lifetime cannot be left out within `impl Fn`")]
 pub(crate) fn serving<'s, const N: usize>(
     server: &'s Server<N>,
-) -> impl Fn(Socket, Socket, Time) -> Pin<Box<dyn Future<Output = Served> + 's>> {
+) -> impl Fn(Port, Port, Time) -> Pin<Box<dyn Future<Output = Served> + 's>> {
     move |reader, writer, time| Box::pin(async move { server.serve(reader, writer, &time).await })
 }
 

@@ -13,7 +13,7 @@ fn a_client_that_closes_its_connection_cancels_its_call() {
         net.exchange(0, call("boil", json!({"cups": 5})));
         net.pass(1500);
         assert_eq!(server.handler().running.get(), 1);
-        net.clients[0].close();
+        net.clients[0].port.end();
         net.run();
         assert_eq!((server.handler().running.get(), &net.clients[0].end), (0, &CLOSED));
         // The place is free again.
@@ -25,8 +25,8 @@ fn a_client_that_closes_its_connection_cancels_its_call() {
 #[test]
 fn a_call_has_its_response_if_the_client_closes_behind_it() {
     with_clients(usize::MAX, 1, |_, mut net| {
-        net.clients[0].send(call("say", json!({"text": "x"})));
-        net.clients[0].close();
+        net.clients[0].port.bytes(call("say", json!({"text": "x"})));
+        net.clients[0].port.end();
         net.run();
         assert!(net.clients[0].received().starts_with("HTTP/1.1 200"));
         assert_eq!(net.clients[0].end, CLOSED);
@@ -85,7 +85,7 @@ fn while_all_connections_are_in_use_none_is_kept_for_long() {
 #[test]
 fn a_client_that_takes_nothing_is_given_up() {
     with_clients(usize::MAX, 2, |_, mut net| {
-        net.clients[0].takes(100);
+        net.clients[0].port.takes(100);
         net.exchange(0, call("say", json!({"text": "x"})));
         // The other one does not notice.
         assert!(net.exchange(1, call("say", json!({"text": "x"}))).starts_with("HTTP/1.1 200"));

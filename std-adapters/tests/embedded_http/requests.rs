@@ -32,7 +32,7 @@ fn http_01_a_call_is_answered_whatever_the_chunks() {
                 let response = net.exchange(0, call("say", json!({"text": "hot"})));
                 assert_eq!(response, expected, "{chunk}");
             }
-            net.clients[0].close();
+            net.clients[0].port.end();
             net.run();
             assert_eq!(net.clients[0].end, Some(Ok(ConnectionEnd::Closed)));
         });

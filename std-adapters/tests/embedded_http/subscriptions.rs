@@ -33,7 +33,7 @@ fn sub_01_a_subscriber_hears_of_changes_and_is_kept_awake() {
         assert_eq!(net.clients[0].received(), "");
         net.pass(100);
         assert_eq!(net.clients[0].received(), "3\r\n:\n\n\r\n");
-        net.clients[0].close();
+        net.clients[0].port.end();
         net.run();
         assert_eq!(net.clients[0].end, Some(Ok(ConnectionEnd::Closed)));
     });
@@ -55,7 +55,7 @@ fn a_subscriber_that_takes_nothing_misses_nothing_in_silence() {
     with_clients(usize::MAX, 1, |server, mut net| {
         let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["a:b"]});
         net.exchange(0, listen(wanted));
-        net.clients[0].takes(0);
+        net.clients[0].port.takes(0);
         // Eight changes may wait, each once.
         let unheard = ["1:", "2:", "3:", "4:", "5:", "6:"].map(Change::resource);
         let changes = [Change::tools(), Change::resource("a:b")].into_iter().chain(unheard);
@@ -63,7 +63,7 @@ fn a_subscriber_that_takes_nothing_misses_nothing_in_silence() {
             assert!(server.publish(change));
         }
         assert!(!server.publish(Change::prompts()));
-        net.clients[0].takes(usize::MAX);
+        net.clients[0].port.takes(usize::MAX);
         net.run();
         let heard = events(&joined(&net.clients[0].received()));
         let of = |method: &str| heard.iter().filter(|event| event["method"] == method).count();
@@ -71,7 +71,7 @@ fn a_subscriber_that_takes_nothing_misses_nothing_in_silence() {
         assert_eq!(of("notifications/resources/updated"), 1, "{heard:?}");
         assert!(server.publish(Change::prompts()));
         // A change whose URI cannot be kept disconnects a subscriber without room.
-        net.clients[0].takes(0);
+        net.clients[0].port.takes(0);
         for _ in 0..20 {
             let next = net.connect(serving(server));
             net.exchange(next, call("tell", json!({"uri": "a:b"})));
